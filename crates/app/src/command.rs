@@ -609,7 +609,7 @@ impl From<runs::Error> for Failure {
                 Self::from_error(Exit::Moved, &error).next(Next::new(["planwright", "status"]))
             }
             runs::Error::Unlanded { ref step } => {
-                let message = format!("nothing of `{step}` is kept, so there is no way back to before it");
+                let message = format!("no checkpoint for step `{step}`");
                 Self::new(Exit::No, message)
                     .hint("work is kept when a step passes, in a git repository that has a commit")
                     .next(Next::new(["planwright", "status"]))
@@ -684,7 +684,7 @@ impl From<ConfigError> for Failure {
                 Self::new(Exit::Machine, format!("cannot read {}", shown(path))).because(source)
             }
             ConfigError::Invalid { path, .. } => {
-                Self::new(Exit::Usage, format!("{} is not a valid configuration", shown(path)))
+                Self::new(Exit::Usage, format!("invalid configuration {}", shown(path)))
             }
             ConfigError::Environment { .. } | ConfigError::Flag { .. } => {
                 Self::from_error(Exit::Usage, &error)

@@ -1,5 +1,6 @@
-//! What people and written rules say about plans before and between runs: proposals, approvals, rejections, remarks. The façade
-//! that faces use. What fits where is for the table in core; this gathers what is said yes to, and records it.
+//! What people and policy rules decide about plans before and between runs: proposals, approvals, rejections,
+//! comments. A façade for the user interfaces. Core's table says what fits where; this module gathers what is
+//! decided on and records it.
 
 mod expiry;
 mod action;
@@ -42,87 +43,79 @@ use crate::store::journal::{self, Appended, Statement, Store, Summary, blob_of};
 use crate::store::plan_file;
 use crate::workspace::project::{Project, Verified};
 
-/// What can go wrong with a decision.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It is under way in another working copy.
-    #[error("{plan} is under way in {}", root.display())]
+    /// It is running in another working copy.
+    #[error("{plan} is running in {}", root.display())]
     OpenElsewhere {
         plan: String,
         /// The root of the project there.
         root: PathBuf,
-        /// Whether that is the tree of the plan.
+        /// Whether that is the plan's worktree.
         is_tree: bool,
     },
-    /// The runs of the plan.
     #[error(transparent)]
     Runs(#[from] run::Error),
-    #[error("the ledger failed")]
+    #[error("cannot access the ledger")]
     Journal(#[from] journal::Error),
-    #[error("the repository can't be asked where the work would begin")]
+    #[error("cannot find the base commit")]
     Base(#[from] base::Error),
-    #[error("the files that judge can't be sealed")]
+    #[error("cannot seal files")]
     Seal(#[from] sealed::Error),
-    /// The policy says no.
+    /// The policy refuses it.
     #[error("{0}")]
     Refused(String),
-    /// There is a policy, and it can't be used.
+    /// The policy cannot be used.
     #[error(transparent)]
     Policy(#[from] policy::Error),
-    /// The approval was not signed.
     #[error(transparent)]
     Unsigned(#[from] signature::Unsigned),
-    /// The signature does not count.
+    /// The signature is not valid.
     #[error(transparent)]
     Signature(#[from] signature::Error),
     #[error(transparent)]
     Store(#[from] plan_file::Error),
-    /// The plan has errors.
-    #[error("{plan} has {errors} errors, and only a plan without any can be proposed")]
+    #[error("{plan} has {errors} {}; fix {} before proposing", if *errors == 1 { "error" } else { "errors" }, if *errors == 1 { "it" } else { "them" })]
     Unclean { plan: String, errors: usize },
-    /// It does not fit.
+    /// It does not fit the state of the plan.
     #[error("{0}")]
     Unfit(Unfit),
-    /// The ledger does not fit itself.
-    #[error("the ledger of {plan} is broken at entry {seq}: {why}")]
+    /// The ledger is inconsistent.
+    #[error("the ledger of {plan} is corrupt at entry {seq}: {why}")]
     Broken { plan: String, seq: u64, why: Unfit },
-    /// What was decided about is not what stands there now.
+    /// The decision was about another digest than the current one.
     #[error("{plan} is {now}, not {seen}")]
     Moved {
         plan: String,
-        /// The digest that was decided about.
+        /// The digest that was decided on.
         seen: String,
         /// The digest that was proposed last.
         now: String,
     },
-    /// What was approved, or is to be, is not what would be run.
+    /// What was approved, or is to be approved, is not what would run.
     #[error("lapsed: {}", moved.join("; "))]
     Lapsed {
         plan: String,
-        /// What moved, in words.
+        /// What changed, for people.
         moved: Vec<String>,
     },
-    #[error("nobody has approved {plan}")]
+    #[error("{plan} is not approved")]
     Unapproved { plan: String },
-    #[error("{plan} is staged, and only a plan in its place can be proposed or run")]
+    #[error("{plan} is shelved; unshelve it first")]
     Staged { plan: String },
-    /// It failed too often, and only a person may have it begun again.
-    #[error("{plan} is held: {trip}")]
+    /// It failed too often, and only a person may restart it.
+    #[error("{plan} is on hold: {trip}")]
     Tripped { plan: String, trip: Trip },
-    /// It is being run.
-    #[error("{plan} is being run (run {run})")]
+    #[error("{plan} is running (run {run})")]
     Running { plan: String, run: i64 },
-    /// There is no such revision to compare with.
-    #[error("{plan} has no r{revision} to compare r{newest} with")]
+    #[error("{plan} has no revision r{revision} to compare r{newest} with")]
     Revision {
         plan: String,
-        /// The revision that was asked for.
         revision: u32,
-        /// The newest; 0 where nothing was proposed.
+        /// 0 if nothing was proposed.
         newest: u32,
     },
-    /// The approved text can't be read any more.
-    #[error("r{revision} of {plan} can't be read any more")]
+    #[error("cannot read r{revision} of {plan}")]
     Text { plan: String, revision: u32 },
 }
 
@@ -141,27 +134,27 @@ impl From<Unfit> for Error {
     }
 }
 
-/// What is said about the plans of a project.
+/// Decisions about the plans of a project.
 pub struct Decisions {
     runs: Runs,
 }
 
-/// Everything that was said about one plan.
+/// Everything decided about one plan.
 pub struct Case {
-    /// The plan, relative to the root of the project.
+    /// Relative to the root of the project.
     pub plan: PathBuf,
-    /// Every entry, the oldest first.
+    /// Oldest first.
     pub ledger: Vec<Said>,
-    /// Where it stands by them, what its run came to included.
+    /// The resulting state, including the outcome of its run.
     pub standing: Standing,
-    /// The last run that began on the strength of an approval.
+    /// The last run that an approval started.
     pub run: Option<Run>,
-    /// What has to be recorded before anything else is said.
+    /// Entries that must be recorded before anything else.
     due: Vec<Entry>,
 }
 
 impl Case {
-    /// Where the plan stands, its run included.
+    /// The state of the plan, including its run.
     pub fn state(&self) -> State {
         self.standing.state(self.run.as_ref().map(|run| planwright_core::run::mirror::state_of(&run.state)))
     }
@@ -171,76 +164,72 @@ impl Case {
     }
 }
 
-/// A plan that was proposed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposed {
     pub revision: Revision,
-    /// Whether it was proposed already, exactly so.
+    /// Whether exactly this was proposed before.
     pub is_known: bool,
-    /// The written rule that approved it at once.
+    /// The policy rule that approved it immediately.
     pub rule: Option<String>,
-    /// What could not be shown in the plan file.
+    /// What could not be written to the plan file.
     pub complaints: Vec<String>,
 }
 
 /// Whose text is proposed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Authorship {
-    /// Who proposes it has written it.
+    /// The proposer wrote it.
     Own,
     Found,
 }
 
-/// What proposing a plan comes to.
+/// The result of proposing a plan.
 enum Offer {
-    /// Exactly this was proposed already.
+    /// Exactly this was proposed before.
     Known(Box<Revision>),
-    /// It is yet to be said.
     New(Box<Offered>),
 }
 
-/// What is yet to be said to propose a plan.
+/// What must be recorded to propose a plan.
 struct Offered {
     case: Case,
     entries: Vec<Entry>,
     text: Vec<u8>,
-    /// The written rule that approves it at once.
+    /// The policy rule that approves it immediately.
     rule: Option<String>,
 }
 
 #[derive(Debug, Clone)]
 pub struct Yes {
     pub by: Who,
-    /// In which way: `terminal` or `rev`.
+    /// How: `terminal` or `rev`.
     pub way: &'static str,
-    /// What they say to whoever carries it out.
+    /// A note to whoever runs it.
     pub note: String,
-    /// The key that they sign with.
+    /// The signing key.
     pub key: Option<PathBuf>,
 }
 
-/// A yes that was recorded.
+/// A recorded approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approved {
     pub approval: status::Approval,
-    /// How many are still needed; 0: it may be run.
+    /// Approvals still needed; 0: it may run.
     pub missing: u32,
-    /// What could not be shown in the plan file.
+    /// What could not be written to the plan file.
     pub complaints: Vec<String>,
 }
 
 impl Decisions {
-    /// Opens what is said about the plans of a project.
     pub fn open(project: &Project) -> Result<Self, Error> {
         Ok(Self { runs: Runs::open(project)? })
     }
 
-    /// Opens what is said about the plans of a project of which something was. Nothing is made where nothing was.
+    /// Opens the decisions of a project that has any. Creates nothing.
     pub fn open_existing(project: &Project) -> Result<Option<Self>, Error> {
         Ok(Runs::open_existing(project)?.map(|runs| Self { runs }))
     }
 
-    /// The runs of the project.
     pub fn runs(&self) -> &Runs {
         &self.runs
     }
@@ -257,12 +246,12 @@ impl Decisions {
         &self.project().root
     }
 
-    /// Everything that was said about a plan file.
+    /// Everything decided about a plan file.
     pub fn case(&self, path: &Path) -> Result<Case, Error> {
         self.case_of(self.runs.relative(path))
     }
 
-    /// Everything that was said about a plan, by its path relative to the root of the project.
+    /// Everything decided about a plan, by its path relative to the root of the project.
     pub fn case_of(&self, plan: PathBuf) -> Result<Case, Error> {
         let ledger = self.store().ledger(&plan)?;
         let broken = |(seq, why)| Error::Broken { plan: shown(&plan), seq, why };
@@ -276,7 +265,7 @@ impl Decisions {
         Ok(Case { plan, ledger, standing, run, due })
     }
 
-    /// A revision as it was proposed.
+    /// A revision as proposed.
     pub fn source(&self, case: &Case, revision: &Revision) -> Result<Source, Error> {
         let text = self.store().get(&revision.text)?;
         let unreadable = || Error::Text { plan: shown(&case.plan), revision: revision.number };
@@ -286,28 +275,28 @@ impl Decisions {
         Ok(Source::new(place.as_str(), text).at(place.as_str()).written_in(dialect))
     }
 
-    /// The plan of a revision as it was proposed.
+    /// The plan of a revision as proposed.
     pub fn plan(&self, case: &Case, revision: &Revision) -> Result<Plan, Error> {
         let plan = planwright_core::verify::trusted(&self.source(case, revision)?);
         plan.ok_or_else(|| Error::Text { plan: shown(&case.plan), revision: revision.number })
     }
 
-    /// Whether exactly this digest waits for a yes. Who says yes to it says it to what was proposed then, and to nothing that moved
-    /// since.
+    /// Whether exactly this digest is pending review. An approval of it covers what was proposed then, and
+    /// nothing that changed since.
     pub fn is_proposed(&self, path: &Path, digest: &str) -> Result<bool, Error> {
         let case = self.case(path)?;
         let newest = case.standing.newest().is_some_and(|newest| newest.subject.digest == digest);
         Ok(newest && case.state() == State::Proposed)
     }
 
-    /// Asks for an approval of a plan. Whatever a written rule approves is approved at once.
+    /// Asks for an approval of a plan. If a policy rule approves it, it is approved immediately.
     pub fn propose(&self, path: &Path, verified: &Verified, by: &Who) -> Result<Proposed, Error> {
         let author = (by, Authorship::Found);
         self.propose_looking(path, verified, author, |plan, subject| self.red(plan, subject))
     }
 
-    /// The same for who has no shell here: no contract is run for them, and `why` says so to whoever decides. Contracts that
-    /// were run on this base already are known.
+    /// The same for callers without a shell: no contract runs for them, and `why` tells the approver so.
+    /// Contract results already known for this base are used.
     pub fn propose_unrun(
         &self,
         path: &Path,
@@ -343,7 +332,7 @@ impl Decisions {
         Ok(Proposed { revision, is_known: false, rule: offered.rule, complaints })
     }
 
-    /// What would be said to propose a plan.
+    /// What proposing a plan would record.
     fn offer(
         &self,
         path: &Path,
@@ -359,14 +348,14 @@ impl Decisions {
             let errors = verified.count(Severity::Error);
             return Err(Error::Unclean { plan: shown(&case.plan), errors });
         };
-        // A policy that can't be read refuses everything, what was said already included.
+        // An unreadable policy refuses everything, including earlier decisions.
         self.policy_digest()?;
         let subject = self.subject(plan)?;
         let holds = matches!(case.state(), State::Proposed | State::Approved);
         if let Some(newest) = case.standing.newest().filter(|newest| holds && newest.subject == subject) {
             return Ok(Offer::Known(Box::new(newest.clone())));
         }
-        // Before anything is run: who may not propose need not wait for the contracts.
+        // Checked before anything runs: someone who may not propose need not wait for the contracts.
         let mut entry = Entry::Proposed {
             revision: next_revision(&case.standing, &subject),
             subject,
@@ -430,13 +419,13 @@ impl Decisions {
         Ok(Approved { missing: approval.needed.saturating_sub(said), approval, complaints })
     }
 
-    /// Everything of a proposed or approved subject that is not as it was.
+    /// Everything in a proposed or approved subject that has changed.
     fn moved(&self, case: &Case, plan: &Plan, then: &Subject) -> Result<Vec<String>, Error> {
         let now = self.subject_with(plan, &then.digest)?;
         moved(self.root(), (&case.plan, plan), then, &now)
     }
 
-    /// Adds entries to a ledger if nothing was said since `case` was read, and reads it anew.
+    /// Appends entries to a ledger if nothing was added since `case` was read, and reads it again.
     fn say(&self, case: &Case, entries: Vec<Entry>, blobs: Vec<Vec<u8>>) -> Result<Case, Error> {
         let summary = fits(case, &entries)?;
         let entries: Vec<Entry> = case.due.iter().cloned().chain(entries).collect();
@@ -453,9 +442,9 @@ impl Decisions {
     }
 }
 
-/// Whether entries fit where the plan stands, and where it will stand by them.
+/// Whether entries fit the state of the plan, and the resulting state.
 fn fits(case: &Case, entries: &[Entry]) -> Result<Summary, Error> {
-    // A run that goes on is no concern of the ledger's table, but of everybody who would decide over its head.
+    // The ledger's table ignores a running run, but nobody may decide over its head.
     if let Some(run) = case.run.as_ref().filter(|run| run.state.outcome().is_none()) {
         let is_remark = |entry: &Entry| {
             matches!(
@@ -476,13 +465,13 @@ fn fits(case: &Case, entries: &[Entry]) -> Result<Summary, Error> {
     entries.iter().try_for_each(|entry| case.standing.may_be_said(entry))?;
     let more = case.due.iter().chain(entries).zip(case.last() + 1..);
     let more = more.map(|(entry, seq)| Said { seq, at_ms: now(), entry: entry.clone() });
-    // Folded from the beginning: what is taken back is as if it had never been said.
+    // Folded from the start: whatever is undone is as if it had never been recorded.
     let ledger: Vec<Said> = case.ledger.iter().cloned().chain(more).collect();
     let standing = Standing::of(&ledger).map_err(|(_, unfit)| unfit)?;
     Ok(Summary::of(&standing))
 }
 
-/// What a run came to, where the ledger does not say it yet.
+/// The outcome of a run that the ledger does not contain yet.
 fn ended(standing: &Standing, run: &Run) -> Option<Entry> {
     let outcome: Outcome = run.state.outcome()?;
     (standing.state(None) == State::Running).then(|| Entry::Ended {
@@ -492,7 +481,7 @@ fn ended(standing: &Standing, run: &Run) -> Option<Entry> {
     })
 }
 
-/// The number of the revision that a subject is: another meaning is another revision.
+/// The revision number of a subject: another meaning is another revision.
 fn next_revision(standing: &Standing, subject: &Subject) -> u32 {
     match standing.newest() {
         None => 1,

@@ -1,5 +1,6 @@
-//! Whether what is recorded is what was written, and proves what it says. Gathers the record, what was kept of it elsewhere and
-//! the plan files; [`planwright_core::audit`] finds. The façade that faces use. Mends nothing.
+//! Whether the record is what was written and proves what it claims. Gathers the record, its copies elsewhere
+//! and the plan files; [`planwright_core::audit`] finds problems. A façade for the user interfaces. Fixes
+//! nothing.
 
 pub mod doctor;
 pub mod rerun;
@@ -32,84 +33,73 @@ use authority::Right;
 pub(crate) use export::Exported;
 use external_anchor::Beyond;
 
-/// What can go wrong with an audit. What is found is no error.
+/// Errors of an audit. A finding is not an error.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
     Project(#[from] project::Error),
-    #[error("the record can't be read")]
+    #[error("cannot read the record")]
     Journal(#[from] journal::Error),
     #[error(transparent)]
     Store(#[from] plan_file::Error),
-    #[error("the heads can't be kept in git")]
+    #[error("cannot keep the heads in git")]
     Git(#[from] base::Error),
-    /// A file can't be written or read.
     #[error("cannot use {}", path.display())]
     File {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
-    /// A record can't be exported.
-    #[error("the record of {plan} can't be exported")]
+    #[error("cannot export the record of {plan}")]
     Unwritable {
         plan: String,
         #[source]
         source: bundle::Unwritable,
     },
-    /// Nothing is recorded of it.
-    #[error("nothing is recorded of {plan}")]
+    #[error("no records of {plan}")]
     Nothing { plan: String },
-    /// There is no store to anchor.
-    #[error("nothing is recorded here")]
+    #[error("no records")]
     NoRecord,
-    /// Something was found, so that nothing is kept.
-    #[error("a record in which something was found is not anchored (findings: {0})")]
+    /// There were findings, so nothing is kept.
+    #[error("cannot anchor a record with findings ({0})")]
     Found(usize),
 }
 
-/// What an audit found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
-    /// The plans, by path.
+    /// By path.
     pub plans: Vec<PlanReport>,
-    /// What is about no plan: the database and what is kept beside it.
+    /// Findings that belong to no plan: the database and the files next to it.
     pub findings: Vec<Finding>,
-    /// What the records were compared with, in words.
+    /// What the records were compared with, for people.
     pub compared: Vec<String>,
-    /// What is good to know, and no finding.
+    /// Worth knowing, but not a finding.
     pub notes: Vec<String>,
 }
 
-/// What an audit found about one plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanReport {
-    /// The plan, relative to the root of the project.
+    /// Relative to the root of the project.
     pub plan: String,
-    /// Where the record comes from.
     pub basis: Basis,
-    /// How many records there are.
     pub records: usize,
-    /// The head of their heads.
+    /// The hash over all heads.
     pub head: String,
     pub findings: Vec<Finding>,
     pub history: Vec<Happened>,
-    /// The verdicts, for tools of others.
+    /// The verdicts, for third-party tools.
     pub results: Vec<TestResult>,
 }
 
-/// Where a record comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Basis {
     Nothing,
-    /// The store of this machine.
+    /// The local store.
     Store,
-    /// A file beside the code.
     File(PathBuf),
 }
 
 impl Report {
-    /// Everything that was found.
     pub fn findings(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().chain(self.plans.iter().flat_map(|plan| &plan.findings))
     }
@@ -118,17 +108,17 @@ impl Report {
 pub struct Audit;
 
 impl Audit {
-    /// Audits one plan, or all of a project.
+    /// Audits one plan, or all plans of a project.
     pub fn of(project: &Project, plan: Option<&Path>) -> Result<Report, Error> {
         match Store::exists(&project.root)?.then(|| Store::open(&project.root)).transpose() {
             Ok(store) => Self::with(project, store, plan, &Checks::all()),
-            // What can't be opened because it is damaged is what an audit is there to find.
+            // A store that cannot be opened because it is damaged is what an audit is there to find.
             Err(error @ journal::Error::Damaged { .. }) => Ok(damaged(&error)),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// The same with another store, and with checks left out: for tests that show what each is good for.
+    /// The same with another store and with checks left out, for tests that show what each check is good for.
     pub fn with(
         project: &Project,
         store: Option<Store>,
@@ -140,7 +130,7 @@ impl Audit {
             project,
             right: Right::of(project),
             checks,
-            // Read before the database: what is noted is in it by then.
+            // Read before the database, which then contains everything noted here.
             beyond: Beyond::read(store.as_ref(), &project.root)?,
             exported: Exported::all(&project.root)?,
             store,
@@ -149,7 +139,7 @@ impl Audit {
     }
 }
 
-/// The plan of which something is recorded under this path or name, though its file may be gone.
+/// The recorded plan with this path or name; its file may be gone.
 pub fn recorded(project: &Project, address: &str) -> Result<Option<PathBuf>, Error> {
     let mut paths: BTreeSet<PathBuf> = Exported::all(&project.root)?.into_keys().collect();
     if Store::exists(&project.root)? {
@@ -169,13 +159,12 @@ fn damaged(error: &journal::Error) -> Report {
     Report { findings: vec![finding], ..Report::default() }
 }
 
-/// A plan's path as records have it.
+/// A plan's path as records spell it.
 fn relative(project: &Project, plan: &Path) -> PathBuf {
     let real = plan.canonicalize().unwrap_or_else(|_| plan.to_owned());
     real.strip_prefix(&project.root).map(Path::to_owned).unwrap_or(real)
 }
 
-/// Everything that an audit looks at.
 struct Desk<'a> {
     project: &'a Project,
     right: Right<'a>,
@@ -199,7 +188,7 @@ impl Desk<'_> {
         };
         for path in paths {
             let plan = self.plan(&path, &mut report.notes)?;
-            // A plan of which nothing is recorded and nothing claimed is no news, unless it was asked for.
+            // A plan without records and claims is not worth a report, unless it was asked for.
             if asked.is_some() || plan.basis != Basis::Nothing || !plan.findings.is_empty() {
                 report.plans.push(plan);
             }
@@ -208,7 +197,7 @@ impl Desk<'_> {
         Ok(report)
     }
 
-    /// Every plan that is recorded, exported, or lies in the project.
+    /// Every plan that is recorded, exported, or in the project.
     fn plans(&self) -> Result<BTreeSet<PathBuf>, Error> {
         let mut paths: BTreeSet<PathBuf> = self.exported.keys().cloned().collect();
         if let Some(store) = &self.store {
@@ -263,7 +252,6 @@ impl Desk<'_> {
         audit::audit(bundle, &World { file, kept, may: &may, signed: &signed, checks: self.checks })
     }
 
-    /// The plan file as it is now.
     fn source(&self, path: &Path) -> Result<Option<Source>, Error> {
         let full = self.project.root.join(path);
         if !full.exists() {
@@ -275,7 +263,7 @@ impl Desk<'_> {
         }
     }
 
-    /// An exported file by itself.
+    /// Audits an exported file on its own.
     fn file(&self, exported: &Exported) -> Vec<Finding> {
         let plan = &exported.bundle.plan;
         let mut findings = audit::file_findings(&exported.shown, plan, &exported.faults, self.checks);
@@ -299,7 +287,7 @@ impl Desk<'_> {
         };
         let mut findings = Vec::new();
         if self.checks.has(Check::Tables) {
-            let text = || "it is filed under the key of another".to_owned();
+            let text = || "filed under another key".to_owned();
             let misfiled = recording.misfiled.iter();
             findings.extend(misfiled.map(|where_| finding(Kind::Misfiled, where_.clone(), text())));
         }
@@ -308,7 +296,7 @@ impl Desk<'_> {
         Ok(findings)
     }
 
-    /// Books whose end is noted nowhere, though it should be.
+    /// Books whose end should be anchored but is not.
     fn lost(&self, recording: &Recording) -> Result<Vec<(String, String)>, Error> {
         let Some(store) = self.store.as_ref().filter(|_| self.checks.has(Check::Anchor)) else {
             return Ok(Vec::new());
@@ -328,13 +316,13 @@ impl Desk<'_> {
         if missing(&known.map(|kept| kept.anchor).collect::<Vec<_>>()).is_empty() {
             return Ok(Vec::new());
         }
-        // What was recorded since the file was read is noted by now.
+        // Whatever was recorded since the file was read is anchored by now.
         let missing = missing(&store.anchored()?.anchors);
-        let text = format!("{} does not know its end", store.anchors_path().display());
+        let text = format!("{} does not contain its end", store.anchors_path().display());
         Ok(missing.into_iter().map(|book| (book, text.clone())).collect())
     }
 
-    /// Books that were kept elsewhere and are not there at all, and what was kept and can't be read.
+    /// Anchored books that are missing, and anchors that cannot be read.
     fn gone(&self, store: &Store) -> Result<Vec<Finding>, Error> {
         let mut findings = Vec::new();
         if !self.checks.has(Check::Anchor) {
@@ -345,21 +333,21 @@ impl Desk<'_> {
         };
         for line in &self.beyond.anchored.unreadable {
             let where_ = format!("{}:{line}", store.anchors_path().display());
-            find(Kind::AnchorUnreadable, where_, "the line can't be read".to_owned());
+            find(Kind::AnchorUnreadable, where_, "invalid line".to_owned());
         }
         for (kind, where_, text) in &self.beyond.faults {
             find(*kind, where_.clone(), text.clone());
         }
         for KeptHead { anchor, by } in self.beyond.kept.values().filter_map(|kept| kept.last()) {
             if !store.has_book(&anchor.book)? {
-                let text = format!("{by} knows {} records of it, and there is none", anchor.head.seq);
+                let text = format!("{by} lists {} records; none exist", anchor.head.seq);
                 find(Kind::Gone, anchor.book.to_string(), text);
             }
         }
         Ok(findings)
     }
 
-    /// The database itself, and what follows from the journals.
+    /// The database itself, and the tables derived from the journals.
     fn tables(&self, store: &Store) -> Vec<Finding> {
         let finding =
             |kind, where_: &str, text| Finding { kind, plan: String::new(), where_: where_.to_owned(), text };

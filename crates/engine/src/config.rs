@@ -1,5 +1,5 @@
-//! The settings: from the command line, the environment, the project, the user, and the defaults, in this order. Knows every
-//! key through one table, refuses what it does not know, and never writes what it was not told to.
+//! The settings: from the command line, the environment, the project, the user and the defaults, in this
+//! order. Knows every key through one table, refuses unknown ones, and only writes on request.
 
 pub mod policy;
 pub mod signature;
@@ -31,173 +31,153 @@ use layer::Layer;
 
 /// The name of the file at the root of a project.
 pub const FILE: &str = "planwright.toml";
-/// The key of the command that topics come from, among the command lines of agents. No target is spelled like it.
+/// The key of the topic command among the agents' commands. No target is spelled like it.
 pub const TOPICS_KEY: &str = "topic:";
-/// The key of the agent that is asked about work that passed, where its opinion is advice.
+/// The key of the judge whose opinion is advice.
 pub const ADVISORY_JUDGE_KEY: &str = "judge:advisory";
-/// The key of the agent that is asked about work that passed, where its opinion counts.
+/// The key of the judge whose opinion counts.
 pub const GATE_JUDGE_KEY: &str = "judge:gate";
-/// The beginning of the key of what an agent is like, before its target. No target is spelled like it.
+/// The prefix of the key of the profile an agent is like. No target is spelled like it.
 pub const LIKE_KEY: &str = "like:";
-/// The beginning of the key of an agent's variables.
+/// The prefix of the key of an agent's variables.
 pub const ENVIRONMENT_KEY: &str = "environment:";
-/// The beginning of the key of where a judge's output has its answer.
+/// The prefix of the key of where a judge's output has its answer.
 pub const SAID_KEY: &str = "said:";
-/// How much of a file is read.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// The settings as they hold, each with its type.
+/// The effective settings, with their types.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// Limits that plans are held to.
     pub limits: Limits,
     pub plans: Plans,
-    /// How plans are carried out.
     pub run: Run,
-    /// How finished plans are merged.
     pub merge: Merge,
-    /// How planners are asked.
     pub draft: Draft,
-    /// How plans are made anew.
     pub replan: Replan,
-    /// How plans are decided about.
     pub review: Review,
-    /// How contracts are run before the work.
+    /// The red check.
     pub red: Red,
-    /// How agents are asked for their word.
+    /// Asking agents for opinions.
     pub consult: Consult,
-    /// How long things are kept.
     pub retention: Retention,
-    /// How your approvals are signed.
     pub approve: Approve,
-    /// Where topics come from that are no file.
+    /// Topics that are not files.
     pub topics: Topics,
-    /// Repositories beside the project's own, by name: `api = "../api"`.
+    /// Other repositories, by name: `api = "../api"`.
     pub repositories: BTreeMap<String, String>,
-    /// Which agent plays a role: `coder = "claude"`.
+    /// Agents by role: `coder = "claude"`.
     pub roles: BTreeMap<String, String>,
-    /// Agents that are command lines.
     pub agents: BTreeMap<String, Agent>,
-    /// What sessions of your own agents are told.
+    /// What sessions of the user's own agents are told.
     pub session: Session,
-    /// Who is told of what happens.
     pub hooks: Hooks,
     /// How agents are held to the scope of their step.
     pub scope: Scope,
-    /// Tools that need an approved plan, in sessions of people.
+    /// Tools that need an approved plan in people's sessions.
     pub guard: Guard,
-    /// The tools that steps may ask for, with what each can do; empty where nobody listed them.
+    /// The tools that steps may use and their operations; empty if none are listed.
     pub tools: BTreeMap<String, Vec<String>>,
-    /// How the trees of plans are made.
     pub worktree: Worktree,
 }
 
-/// How agents are held to the scope of their step. Never from a file that an agent could have written.
+/// How agents are held to the scope of their step. Never read from a file that an agent could have written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope {
-    /// What becomes of a call that is out of scope.
+    /// What happens to a call out of scope.
     pub mode: Mode,
-    /// What becomes of an attempt that changed other files than it may.
+    /// What happens to an attempt that changed files out of scope.
     pub violation: Violation,
-    /// What is known of commands and tools that planwright does not know.
+    /// Facts about commands and tools that planwright does not know itself.
     pub registry: Registry,
 }
 
-/// What becomes of an attempt that changed other files than it may.
+/// What happens to an attempt that changed files out of scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Violation {
-    /// It is shown, and the contract judges.
+    /// It is shown, and the contract decides.
     Flag,
-    /// The contract is not run.
+    /// The attempt fails before its contract runs.
     Fail,
 }
 
-/// Tools that need an approved plan, in sessions of people.
 pub type Guard = planwright_core::agent::permission::Guard;
 
-/// How finished plans are merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merge {
-    /// How many plans that landed last have their contracts run again.
+    /// How many recently merged plans have their contracts run again.
     pub guards: usize,
 }
 
-/// Limits that plans are held to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// The most bytes that a plan file may have.
+    /// The maximum size of a plan file.
     pub plan_bytes: usize,
-    /// The most retries that a step may ask for.
+    /// The maximum retries a step may request.
     pub retries: u32,
-    /// The fewest megabytes that should be free on a disk that is written to.
+    /// The free space below which `doctor` warns.
     pub free_mb: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plans {
-    /// The folder with named plans, relative to the root; `None`: the usual one.
+    /// The directory of named plans, relative to the root; `None` for the default.
     pub harness: Option<PathBuf>,
 }
 
-/// How plans are carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
-    /// How many steps may be under way at once.
+    /// Maximum parallel steps.
     pub jobs: usize,
-    /// How long an attempt may take, where the step does not say.
+    /// Time limit of an attempt without `timeout`.
     pub step_seconds: u64,
-    /// How long a contract may take, where the step does not say.
+    /// Time limit of a contract without `contract_timeout`.
     pub contract_seconds: u64,
-    /// Lost attempts of one step before a person is asked.
+    /// Interrupted attempts of one step before planwright asks the user.
     pub lost_max: u32,
-    /// How often in a row the agent of a step may not be had before a person is asked.
+    /// Times in a row an agent may be unavailable before planwright asks the user.
     pub parked_max: u32,
-    /// How long a step waits for an agent that can't be had and does not say until when.
+    /// How long a step waits for an unavailable agent that gives no time.
     pub park_seconds: u64,
-    /// The share of a budget, in percent, at which people are warned.
+    /// The share of a budget, in percent, at which planwright warns.
     pub warn_percent: u64,
-    /// How much of an output is kept.
+    /// Bytes kept of an output.
     pub output_bytes: usize,
-    /// How much of a file or topic an agent is given to read.
+    /// Bytes of a file or topic given to an agent.
     pub context_bytes: u64,
-    /// Minutes after which a run that nobody drives is stalled.
+    /// Minutes after which a run without a process counts as stalled.
     pub stalled_minutes: u64,
-    /// Whether steps that are under way at once work in trees of their own.
+    /// Whether parallel steps get their own worktrees.
     pub has_trees: bool,
 }
 
-/// How planners are asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
     /// How often a planner is asked for one plan.
     pub tries: u32,
-    /// How long it may take over one answer.
+    /// Time limit of one answer.
     pub seconds: u64,
 }
 
-/// How plans are made anew.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replan {
-    /// How often one plan may be.
+    /// How often one plan may be replanned.
     pub max: u32,
 }
 
-/// How plans are decided about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Review {
-    /// Days after which a proposal that nobody decided about is cancelled; 0: never.
+    /// Days after which a proposal without a decision is cancelled; 0: never.
     pub stale_days: u64,
 }
 
-/// How long things are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retention {
-    /// Days after which what agents and contracts printed in a run that is over may go; 0: never.
+    /// Days after which output of finished runs may be deleted; 0: never.
     pub days: u64,
 }
 
 impl Config {
-    /// The limits that `decide` goes by.
+    /// The limits that `decide` uses.
     pub fn run_limits(&self) -> schedule::Limits {
         schedule::Limits {
             jobs: self.run.jobs,
@@ -210,85 +190,80 @@ impl Config {
     }
 }
 
-/// How contracts are run before the work.
+/// The red check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Red {
-    /// How long one contract may take, where the step does not say less.
+    /// Time limit of one contract; a step may set less.
     pub seconds: u64,
-    /// How long all contracts of a plan may take together.
+    /// Time limit of all contracts of a plan together.
     pub total_seconds: u64,
 }
 
-/// How agents are asked for their word, as arbiter, judge or reviewer of a plan.
+/// Asking agents for opinions, as arbiter, judge or plan reviewer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Consult {
-    /// How long an answer may take.
+    /// Time limit of an answer.
     pub seconds: u64,
-    /// The agent that is asked how a plan goes on; `None`: none is.
+    /// The agent asked for the next action; `None` for the built-in choice.
     pub arbiter: Option<String>,
 }
 
-/// How your approvals are signed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approve {
-    /// The private key; `None`: they are not.
+    /// The private key; `None` leaves them unsigned.
     pub key: Option<PathBuf>,
 }
 
-/// Where topics come from that are no file.
+/// Topics that are not files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Topics {
-    /// Prints the text of the topic that is its last word; empty where there is none.
+    /// Prints the topic passed as its last argument; empty if not set.
     pub command: Vec<String>,
 }
 
-/// An agent that the user says something about.
+/// An agent with settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Agent {
-    /// The command line; the prompt comes on its stdin. Empty: that of the profile.
+    /// The command; it reads the prompt from stdin. Empty: the profile's.
     pub command: Vec<String>,
-    /// The profile that it is like: how its output is read, and its command line where none is said.
+    /// The profile it is like: it determines how its output is read, and its default command.
     pub like: Option<String>,
-    /// Variables of its environment, each as `NAME=VALUE`.
     pub environment: Vec<String>,
-    /// Where it says what it used, if it is like nothing that is known.
+    /// Where its output reports usage, if it matches no known profile.
     pub places: Places,
-    /// Whether the file of the project says any of it: then it is run only once it was approved.
+    /// Whether the project's file sets any of this: then it needs an approval before it runs.
     pub is_projects: bool,
-    /// How it is talked to.
     pub protocol: Protocol,
 }
 
-/// How an agent is talked to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Protocol {
-    /// The prompt comes on its standard input, and it says what it does on its output.
+    /// It reads the prompt from standard input and reports on its output.
     #[default]
     Command,
-    /// By the Agent Client Protocol, over our own bridge.
+    /// The Agent Client Protocol, through our own bridge.
     Acp,
 }
 
-/// What sessions of your own agents are told, and where planners write. Never from a file that an agent could have written: see
-/// [`Setting::is_personal`].
+/// What sessions of the user's own agents are told, and where planners write. Never read from a file that an
+/// agent could have written: see [`Setting::is_personal`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
-    /// How often a session that wants to stop is told what the contract of its step says; 0: never.
+    /// How often a session that wants to stop is shown its failing contract; 0: never.
     pub stop_holds: u32,
-    /// Where the plan folders of planners are made; `None`: below the home of the user.
+    /// The directory of planner sessions; `None`: below the user's home.
     pub plans: Option<PathBuf>,
 }
 
-/// Who is told of what happens. Never from a file that an agent could have written: see [`Setting::is_personal`].
+/// Who is notified of events. Never read from a file that an agent could have written: see
+/// [`Setting::is_personal`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hooks {
-    /// The command for each occasion; the event comes on its stdin.
+    /// The command per occasion; it reads the event from stdin.
     pub commands: BTreeMap<Occasion, Vec<String>>,
-    /// The address that events are sent to.
     pub webhook_url: Option<String>,
-    /// The file with the secret that they are signed with.
     pub webhook_secret_file: Option<PathBuf>,
-    /// How long one delivery may take.
+    /// Time limit of one delivery.
     pub seconds: u64,
 }
 
@@ -297,18 +272,15 @@ pub struct Hooks {
 pub enum Origin {
     /// `--config KEY=VALUE`.
     Flag,
-    /// A variable of the environment.
     Environment,
     /// `planwright.toml` at the root of the project.
     Project,
     /// The file of the user.
     User,
-    /// The table of settings.
     Default,
 }
 
 impl Origin {
-    /// The word for it.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Flag => "flag",
@@ -320,21 +292,18 @@ impl Origin {
     }
 }
 
-/// Everything that settings are read from.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
     /// `KEY=VALUE`, as typed.
     pub flags: Vec<String>,
-    /// Variables of the environment; those that are none of ours are passed over.
+    /// Environment variables; foreign ones are ignored.
     pub environment: Vec<(String, String)>,
-    /// The file of the project.
     pub project: Option<PathBuf>,
-    /// The file of the user.
     pub user: Option<PathBuf>,
 }
 
 impl Sources {
-    /// What this process was given, in the project at `root`.
+    /// The sources of this process, in the project at `root`.
     pub fn of_process(root: &Path, flags: &[String]) -> Self {
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.to_string_lossy().into_owned()))
@@ -348,15 +317,15 @@ impl Sources {
     }
 }
 
-/// The file of the user: `$XDG_CONFIG_HOME/planwright/config.toml`, below `~/.config` where that is not set.
+/// The user's file: `$XDG_CONFIG_HOME/planwright/config.toml`, below `~/.config` if that is not set.
 pub fn user_file() -> Option<PathBuf> {
-    // A relative path would lie in the workspace, within reach of the agents; the specification says to ignore it.
+    // A relative path would be in the workspace, within reach of agents; the specification says to ignore it.
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = set("XDG_CONFIG_HOME").or_else(|| set("HOME").map(|home| home.join(".config")))?;
     Some(folder.join("planwright/config.toml"))
 }
 
-/// A path of a setting: `~/` in front of it is the home, as it is for a shell.
+/// The path of a setting, with a leading `~/` expanded as a shell does.
 pub(crate) fn from_home(path: &Path) -> PathBuf {
     match (path.strip_prefix("~"), std::env::var_os("HOME")) {
         (Ok(rest), Some(home)) => PathBuf::from(home).join(rest),
@@ -364,39 +333,26 @@ pub(crate) fn from_home(path: &Path) -> PathBuf {
     }
 }
 
-/// Why the settings can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file is there and can't be read.
     #[error("cannot read {}", path.display())]
     Read {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
-    /// A file is no TOML, or says something that we don't know.
-    #[error("{} is not a valid configuration", path.display())]
-    Invalid {
-        path: PathBuf,
-        /// Everything that is wrong with it.
-        faults: Vec<Fault>,
-    },
-    /// A variable of the environment says something that we don't know.
-    #[error("the environment has a setting that can't be used")]
-    Environment {
-        /// Everything that is wrong with it.
-        faults: Vec<Fault>,
-    },
-    /// The command line says something that we don't know.
-    #[error("--config has a setting that can't be used")]
-    Flag {
-        /// Everything that is wrong with it.
-        faults: Vec<Fault>,
-    },
+    /// A file that is not TOML, or contains unknown settings.
+    #[error("invalid configuration {}", path.display())]
+    Invalid { path: PathBuf, faults: Vec<Fault> },
+    /// An environment variable with an unknown or invalid setting.
+    #[error("invalid setting in the environment")]
+    Environment { faults: Vec<Fault> },
+    /// A command line option with an unknown or invalid setting.
+    #[error("invalid setting in --config")]
+    Flag { faults: Vec<Fault> },
 }
 
 impl Error {
-    /// Everything that is wrong with what was read.
     pub fn faults(&self) -> &[Fault] {
         match self {
             Self::Read { .. } => &[],
@@ -405,22 +361,19 @@ impl Error {
     }
 }
 
-/// Every setting that somebody made, with where it comes from.
+/// Every setting with its origin.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
     said: BTreeMap<Vec<String>, (Value, Origin)>,
 }
 
-/// One setting as it holds.
+/// One effective setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its name: `run.jobs`, `roles.coder`.
     pub key: String,
-    /// Its row in the table.
     pub setting: &'static Setting,
-    /// Its value; `None` where nothing is said and there is no default.
+    /// `None` if it is not set and has no default.
     pub value: Option<Value>,
-    /// Where the value comes from.
     pub origin: Origin,
 }
 
@@ -428,7 +381,7 @@ impl Settings {
     pub fn read(sources: &Sources) -> Result<Self, Error> {
         let file = |path: &Option<PathBuf>| path.as_deref().map_or(Ok(Layer::new()), read_file);
         let mut settings = Self::default();
-        // The weakest first: what comes later replaces it.
+        // Weakest first: later layers replace earlier ones.
         settings.lay(file(&sources.user)?, Origin::User);
         settings.lay(read_project(sources)?, Origin::Project);
         let environment = layer::of_environment(&sources.environment);
@@ -442,7 +395,7 @@ impl Settings {
         self.said.extend(layer.into_iter().map(|(path, value)| (path, (value, origin))));
     }
 
-    /// Every setting as it holds, in the order of the table.
+    /// Every effective setting, in table order.
     pub fn entries(&self) -> Vec<Entry> {
         let mut paths: Vec<Vec<String>> =
             SETTINGS.iter().filter(|setting| setting.is_single()).map(parts).collect();
@@ -458,7 +411,7 @@ impl Settings {
         entries.into_iter().map(|(_, entry)| entry).collect()
     }
 
-    /// One setting as it holds; `None` where there is no such setting.
+    /// One effective setting; `None` if it is unknown.
     pub fn entry(&self, path: &[String]) -> Option<Entry> {
         let setting = Setting::find(path)?;
         let (value, origin) = match self.said.get(path) {
@@ -480,7 +433,7 @@ impl Settings {
         }
     }
 
-    /// The word of a setting that is one of several.
+    /// The value of a choice setting.
     fn word(&self, name: &str) -> String {
         let path: Vec<String> = name.split('.').map(str::to_owned).collect();
         match self.entry(&path).and_then(|entry| entry.value) {
@@ -491,7 +444,6 @@ impl Settings {
         }
     }
 
-    /// How plans are carried out.
     fn run(&self) -> Run {
         let size = |name| usize::try_from(self.number(name)).unwrap_or(usize::MAX);
         let count = |name| u32::try_from(self.number(name)).unwrap_or(u32::MAX);
@@ -567,7 +519,7 @@ impl Settings {
 }
 
 impl Config {
-    /// Takes what somebody says, if it is something that has no default.
+    /// Stores a value of a setting without a default.
     fn take(&mut self, (path, origin): (&[&str], Origin), value: &Value) {
         match (path, value) {
             (["topics", "command"], Value::Words(words)) => self.topics.command.clone_from(words),
@@ -631,15 +583,15 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The agent that does the steps for `target`: what the role says, or the target itself.
+    /// The agent that does the steps for `target`: the one assigned to the role, or the target itself.
     pub fn agent_of<'a>(&'a self, target: &'a str) -> &'a str {
         self.roles.get(target).map_or(target, String::as_str)
     }
 
-    /// The command lines by which the targets of a plan are served: what an approval of the plan is also for.
+    /// The commands that serve the targets of a plan, which an approval of the plan covers.
     ///
-    /// A plan that says `shell` or `human` says all there is, so these are left out. A role that one of them plays has its
-    /// name as the only word, which no command line can have; a target without a command line has none.
+    /// Targets `shell` and `human` are complete as they are and left out. A role assigned to one of them has
+    /// its name as the only word, which no command can have; a target without a command has an empty one.
     pub fn agents_of(&self, plan: &Plan) -> Agents {
         let targets = plan.steps.iter().map(|step| step.target.as_str());
         let targets = targets.filter(|target| !schema::BUILT_IN.contains(target));
@@ -655,8 +607,7 @@ impl Config {
             .collect()
     }
 
-    /// The command line of an agent: what the settings say, or the profile that it is like or called by; empty where there is
-    /// none.
+    /// The command of an agent: as set, or of the profile it is like or named after; empty if there is none.
     pub fn command_of(&self, agent: &str) -> Vec<String> {
         let said = self.agents.get(agent);
         let protocol = said.map(|said| said.protocol).unwrap_or_default();
@@ -677,8 +628,8 @@ impl Config {
         }
     }
 
-    /// Whether an agent is started by what the file of the project says, which agents can write: then only an approval, or the
-    /// settings of the user, may start it.
+    /// Whether an agent is started by the project's file, which agents can write: then only an approval, or
+    /// the user's settings, may start it.
     pub fn is_projects_word(&self, agent: &str) -> bool {
         let Some(said) = self.agents.get(agent).filter(|said| said.is_projects) else { return false };
         let known = profile::profile(agent).map(|profile| profile.command).unwrap_or_default();
@@ -686,7 +637,7 @@ impl Config {
         !is_known || said.like.is_some() || !said.environment.is_empty()
     }
 
-    /// What an approval names of an agent besides its command line: the profile that it is said to be like, its variables.
+    /// What an approval covers of an agent besides its command: its profile and its variables.
     fn manner_of(&self, target: &str) -> impl Iterator<Item = (String, Vec<String>)> {
         let said = self.agents.get(self.agent_of(target));
         let like = said.and_then(|said| said.like.clone()).map(|like| vec![like]).unwrap_or_default();
@@ -696,9 +647,10 @@ impl Config {
         all.map(move |(key, words)| (format!("{key}{target}"), words))
     }
 
-    /// Every command line that carrying out a plan takes from the settings: those of its agents with what else is said of them
-    /// (under [`LIKE_KEY`] and [`ENVIRONMENT_KEY`]), under [`TOPICS_KEY`] the one that topics come from, where a step reads a
-    /// topic, and that of the judge with the weight of its opinion, where a step has a question for it.
+    /// Every command that running a plan takes from the settings: those of its agents with their profiles and
+    /// variables (under [`LIKE_KEY`] and [`ENVIRONMENT_KEY`]), the topic command (under [`TOPICS_KEY`]) if a
+    /// step reads a topic, and that of the judge with the weight of its opinion if a step has a question for
+    /// it.
     pub fn commands_of(&self, plan: &Plan, weight: Weight) -> Agents {
         let mut commands = self.agents_of(plan);
         let manners: Vec<_> = commands.keys().flat_map(|target| self.manner_of(target)).collect();
@@ -723,7 +675,7 @@ impl Config {
     }
 }
 
-/// The name of the hook for an occasion, as the settings spell it.
+/// The name of the hook for an occasion, as in the settings.
 pub const fn hook_name(occasion: Occasion) -> &'static str {
     match occasion {
         Occasion::NeedsYou => "needs_you",
@@ -740,7 +692,7 @@ fn parts(setting: &Setting) -> Vec<String> {
     setting.name.split('.').map(str::to_owned).collect()
 }
 
-/// What the file of the project says, which may be anybody's word: what is for the user alone to say is refused.
+/// The project's file, which anyone could have written: settings reserved for the user are refused.
 fn read_project(sources: &Sources) -> Result<Layer, Error> {
     let Some(path) = &sources.project else { return Ok(Layer::new()) };
     let text = read_text(path)?.unwrap_or_default();
@@ -748,26 +700,23 @@ fn read_project(sources: &Sources) -> Result<Layer, Error> {
     layer.map_err(|faults| Error::Invalid { path: path.clone(), faults })
 }
 
-/// What a file says; nothing where there is none.
+/// The settings in a file; empty if there is none.
 fn read_file(path: &Path) -> Result<Layer, Error> {
     let text = read_text(path)?.unwrap_or_default();
     layer::of_file(&text).map_err(|faults| Error::Invalid { path: path.to_owned(), faults })
 }
 
-/// The text of a file of settings; `None` where there is none.
+/// The text of a settings file; `None` if there is none.
 fn read_text(path: &Path) -> Result<Option<String>, Error> {
     let read_error = |source| Error::Read { path: path.to_owned(), source };
-    // Nobody named this file: a pipe in its place would be waited for without end.
+    // The user did not name this file: reading a pipe in its place would block forever.
     let data = path.metadata();
     if data.as_ref().is_ok_and(|data| !data.is_file()) {
         return Err(read_error(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")));
     }
     // Half a file must not be taken for the whole.
     if data.is_ok_and(|data| data.len() > FILE_BYTES_MAX) {
-        return Err(read_error(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "too large for a file of settings",
-        )));
+        return Err(read_error(io::Error::new(io::ErrorKind::InvalidInput, "too large for a settings file")));
     }
     match crate::store::plan_file::read_text(path, FILE_BYTES_MAX) {
         Ok(text) => Ok(Some(text)),

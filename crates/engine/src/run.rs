@@ -1,4 +1,4 @@
-//! Runs of plans: what a person approves, starts, follows and answers. The façade that faces use.
+//! Runs of plans: what a person approves, starts, follows and answers. A façade for the user interfaces.
 
 pub mod arbiter;
 pub(crate) mod attempt_dir;
@@ -40,39 +40,35 @@ use crate::system::process::{Stop, Supervisors};
 use crate::workspace::project;
 use crate::workspace::project::Project;
 
-/// How long somebody who follows a run waits for news before they look whether it is still driven.
+/// How long a follower waits for events before it checks whether the run is still running.
 const FOLLOW: Duration = Duration::from_millis(250);
 
-/// What can go wrong with a run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The project or its plan.
     #[error(transparent)]
     Project(#[from] project::Error),
-    #[error("the journal failed")]
+    #[error("cannot access the journal")]
     Journal(#[from] journal::Error),
     #[error(transparent)]
     Drive(#[from] driver::Error<host::Error>),
-    /// The recorded plan can't be read any more.
-    #[error("the plan that {run} was approved for can't be read")]
+    /// The recorded plan can no longer be read.
+    #[error("cannot read the approved plan of {run}")]
     Plan { run: RunId },
-    /// Somebody else drives the run.
-    #[error("{run} is driven by another process ({holder})")]
+    /// Another process is running the run.
+    #[error("{run} is already running ({holder})")]
     Driven { run: RunId, holder: String },
-    /// Somebody drives another run in the same workspace.
-    #[error("{plan} is being run in this folder ({holder})")]
+    /// Another run is running in the same workspace.
+    #[error("{plan} is running in this directory ({holder})")]
     Occupied { plan: String, holder: String },
-    /// Where the run works, or what is kept of it.
-    #[error("the work of the run can't be kept")]
+    /// Where the run works, or its saved work.
+    #[error("cannot save the work of the run")]
     Ground(#[from] checkout::Error),
-    /// Nothing of a step is kept.
-    #[error("nothing of `{step}` is kept")]
+    #[error("no checkpoint for step `{step}`")]
     Unlanded { step: String },
     /// An answer that does not fit.
-    #[error("that can't be recorded")]
+    #[error("cannot record the event")]
     Illegal(#[source] Illegal),
-    /// The journal does not fit the plan.
-    #[error("the journal of {run} is broken")]
+    #[error("the journal of {run} is corrupt")]
     Broken {
         run: RunId,
         #[source]
@@ -80,24 +76,22 @@ pub enum Error {
     },
 }
 
-/// The runs of a project.
 pub struct Runs {
     project: Project,
     store: Arc<Store>,
 }
 
-/// A run and where it stands.
+/// A run and its state.
 pub struct Run {
-    /// What the store knows of it.
     pub row: RunRow,
-    /// The plan that was approved.
+    /// The approved plan.
     pub plan: Plan,
     pub state: RunState,
     pub events: Vec<Recorded>,
 }
 
 impl Run {
-    /// The command lines that were approved for the agents.
+    /// The approved commands of the agents.
     pub fn agents(&self) -> Agents {
         let approved = self.events.iter().rev().find_map(|recorded| match &recorded.event {
             Event::RunStarted { agents, .. } | Event::AgentsApproved { agents, .. } => Some(agents.clone()),
@@ -115,7 +109,7 @@ impl Run {
         approved.unwrap_or_default()
     }
 
-    /// The hash of every sealed file, as it was approved.
+    /// The approved hash of every sealed file.
     pub fn sealed(&self) -> BTreeMap<String, String> {
         match self.events.first().map(|first| &first.event) {
             Some(Event::RunStarted { sealed, .. }) => sealed.clone(),
@@ -123,7 +117,7 @@ impl Run {
         }
     }
 
-    /// The approvals that it began on.
+    /// The approvals that permitted it.
     pub fn approvals(&self) -> Vec<ApprovedBy> {
         match self.events.first().map(|recorded| &recorded.event) {
             Some(Event::RunStarted { approvals, .. }) => approvals.clone(),
@@ -132,17 +126,15 @@ impl Run {
     }
 }
 
-/// How a run is to be driven.
 #[derive(Debug, Clone)]
 pub struct Drive {
-    /// Limits of the run.
     pub limits: Limits,
-    /// How many attempts this process makes at once; 0 leaves them to `planwright worker`.
+    /// Parallel attempts in this process; 0 leaves them to `planwright worker`.
     pub workers: usize,
-    /// Told when the user wants to leave: what this process has under way is ended, and nothing is lost.
+    /// Requested when the user wants to leave: running work is ended, and nothing is lost.
     pub leave: Stop,
     pub spread: Spread,
-    /// A step that several agents do against each other, by its id, and how many.
+    /// A step on which several agents compete, by id, and how many.
     pub tournament: Option<(String, u32)>,
 }
 
@@ -153,60 +145,53 @@ impl Drive {
     }
 }
 
-/// Where the attempts of a run work. A run whose attempts worked apart once goes on so.
+/// Where the attempts of a run work. A run whose attempts were isolated once stays so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spread {
-    /// In the workspace, all of them.
+    /// All in the workspace.
     Together,
-    /// Each in a tree of its own, if there is a repository to make trees of.
+    /// Each in its own worktree, if there is a repository.
     Apart,
 }
 
-/// The newest run of a plan, as lists show it: from a row, without its plan and without its journal. Never the ground for a
+/// The newest run of a plan, as lists show it: from a row, without its plan and journal. Never the basis of a
 /// decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glance {
     pub run: RunId,
-    /// The plan file, relative to the root of the project.
+    /// Relative to the root of the project.
     pub path: PathBuf,
-    /// The name of the plan.
     pub plan: String,
-    /// The digest that was approved.
     pub digest: String,
-    /// When it began, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub started_at_ms: u64,
-    /// When something was last recorded, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub changed_at_ms: u64,
     pub tally: Tally,
 }
 
-/// An attempt on the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pending {
-    /// What the queue has.
     pub queued: Queued,
-    /// The name of the plan.
     pub plan: String,
-    /// What kind of work it is.
     pub kind: WorkKind,
-    /// How well the one is who is at it.
+    /// The health of the worker running it.
     pub health: Option<Health>,
 }
 
-/// What was taken back.
+/// The result of a rollback.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RolledBack {
-    /// The steps that are to be done again.
+    /// The steps to do again.
     pub reopened: Vec<String>,
-    /// The files that were put back or removed.
+    /// The files that were restored or removed.
     pub files: Vec<String>,
-    /// Those that were removed.
     pub removed: Vec<String>,
-    /// The commit that keeps what lay in the workspace before.
+    /// The commit that saves what was in the workspace before.
     pub kept: String,
 }
 
-/// Who approved, and in which way.
+/// Who approved, and how.
 pub struct Approval {
     pub by: String,
     /// `terminal` or `rev`.
@@ -214,51 +199,49 @@ pub struct Approval {
 }
 
 impl Runs {
-    /// Opens the runs of a project.
     pub fn open(project: &Project) -> Result<Self, Error> {
         Ok(Self { project: project.clone(), store: Arc::new(Store::open(&project.root)?) })
     }
 
-    /// Opens the runs of a project that has some. Nothing is made where it has none.
+    /// Opens the runs of a project that has some. Creates nothing.
     pub fn open_existing(project: &Project) -> Result<Option<Self>, Error> {
         if Store::exists(&project.root)? { Self::open(project).map(Some) } else { Ok(None) }
     }
 
-    /// The newest run of a plan file.
     pub fn latest(&self, path: &Path) -> Result<Option<Run>, Error> {
         self.store.latest_run(&self.project.root, &self.relative(path))?.map(|row| self.load(row)).transpose()
     }
 
-    /// The newest run of a plan, also one whose working copy is gone.
+    /// The newest run of a plan, including one whose working copy is gone.
     pub fn last(&self, path: &Path) -> Result<Option<Run>, Error> {
         let latest = self.store.latest_anywhere(&self.relative(path))?;
         latest.map(|(run, _)| self.run(run)).transpose()
     }
 
-    /// Every run of a plan, the newest last.
+    /// Newest last.
     pub fn of_plan(&self, path: &Path) -> Result<Vec<Run>, Error> {
         let plan = self.relative(path);
         self.store.runs_of(&plan)?.into_iter().map(|row| self.load(row)).collect()
     }
 
-    /// Every run, newest last.
+    /// Newest last.
     pub fn all(&self) -> Result<Vec<Run>, Error> {
         self.store.runs()?.into_iter().map(|row| self.load(row)).collect()
     }
 
-    /// The newest run of every plan, in whichever working copy it was made, the oldest first.
+    /// The newest run of every plan in any working copy, oldest first.
     pub fn everywhere(&self) -> Result<Vec<Glance>, Error> {
         self.glances(self.store.newest_runs_anywhere()?)
     }
 
-    /// Where the newest run of a plan was made, if that is another working copy than this and is still there, and its number.
+    /// The working copy and number of a plan's newest run, if that is another one than this and still exists.
     pub fn elsewhere(&self, path: &Path) -> Result<Option<(PathBuf, RunId)>, Error> {
         let latest = self.store.latest_anywhere(&self.relative(path))?;
         let is_other = |root: &PathBuf| *root != self.project.root && root.is_dir();
         Ok(latest.and_then(|(run, root)| Some((root.filter(is_other)?, run))))
     }
 
-    /// The newest run of every plan of this workspace, the oldest first.
+    /// The newest run of every plan of this workspace, oldest first.
     pub fn newest(&self) -> Result<Vec<Glance>, Error> {
         self.glances(self.store.newest_runs(&self.project.root)?)
     }
@@ -287,7 +270,7 @@ impl Runs {
         Ok(glances)
     }
 
-    /// Whether a process drives the run now.
+    /// Whether a process is running the run now.
     pub fn is_driven(&self, run: &Run) -> Result<bool, Error> {
         Ok(self.store.holder(run.row.id)?.is_some())
     }
@@ -296,17 +279,16 @@ impl Runs {
         self.load(self.store.run(run)?)
     }
 
-    /// Who drives the run now.
+    /// The process that runs the run now.
     pub fn holder(&self, run: &Run) -> Result<Option<Holder>, Error> {
         self.holder_of(run.row.id)
     }
 
-    /// Who drives the run with this number now.
+    /// The process that runs the run with this number now.
     pub fn holder_of(&self, run: RunId) -> Result<Option<Holder>, Error> {
         Ok(self.store.holder(run)?)
     }
 
-    /// Where all of it is kept.
     pub fn store(&self) -> &Arc<Store> {
         &self.store
     }
@@ -315,18 +297,17 @@ impl Runs {
         &self.project
     }
 
-    /// What was kept under a name.
     pub fn blob(&self, blob: &planwright_core::run::event::Blob) -> Result<Vec<u8>, Error> {
         Ok(self.store.get(blob)?)
     }
 
-    /// The path of a plan as the store has it: relative to the root of the project.
+    /// The path of a plan as stored: relative to the root of the project.
     pub fn relative(&self, path: &Path) -> PathBuf {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         path.strip_prefix(&self.project.root).map(Path::to_owned).unwrap_or(path)
     }
 
-    /// The plan is read from the bytes that the store keeps, never from the workspace.
+    /// The plan is read from the stored bytes, never from the workspace.
     fn load(&self, row: RunRow) -> Result<Run, Error> {
         let plan = row.approved().ok_or(Error::Plan { run: row.id })?;
         let events = self.store.events(row.id, 0)?;
@@ -337,20 +318,20 @@ impl Runs {
         Ok(Run { row, plan, state, events })
     }
 
-    /// The command lines of the agents as the settings have them now, where they are not what was approved.
+    /// The current commands of the agents, if they are not what was approved.
     pub fn lapsed_agents(&self, run: &Run) -> Option<Agents> {
         let now = self.project.commands_of(&run.plan);
         (now != run.agents()).then_some(now)
     }
 
-    /// Approves the command lines of the agents as the settings have them now.
+    /// Approves the current commands of the agents.
     pub fn approve_agents(&self, run: &Run, approval: &Approval) -> Result<(), Error> {
         let agents = self.project.commands_of(&run.plan);
         let (approved_by, approved_at) = (approval.by.clone(), approval.way.to_owned());
         self.record(run, &Event::AgentsApproved { approved_by, approved_at, agents })
     }
 
-    /// Drives a run as far as it goes. `watch` sees every event once it is durable.
+    /// Runs a plan as far as it goes. `watch` sees every event once it is durable.
     pub fn drive(
         &self,
         run: &Run,
@@ -372,8 +353,8 @@ impl Runs {
         if ground.is_apart()? {
             begun?;
         } else if let Err(error) = begun {
-            // Without it there is no way back to before a step; nothing else is lost.
-            host.mirror.complaints.push(format!("what the steps change is not kept: {error}"));
+            // Without it there is no rollback to before a step; nothing else is lost.
+            host.mirror.complaints.push(format!("changes of steps are not saved: {error}"));
         }
         if run.state.phase == Phase::Stopped {
             self.record(run, &Event::RunResumed { by: user() })?;
@@ -388,8 +369,8 @@ impl Runs {
         Ok((progress, std::mem::take(&mut host.mirror.complaints)))
     }
 
-    /// A host for a run, with the right to drive it: as long as it lives nobody else drives this run, nor another one in
-    /// the same workspace.
+    /// A host for a run, with the right to run it: while it lives, no other process runs this run, or another
+    /// one in the same workspace.
     pub fn host(&self, run: &Run, path: &Path, hands: Hands) -> Result<Embedded, Error> {
         let rights = [self.lock(run.row.id)?, self.occupy()?];
         let source = run.row.source().ok_or(Error::Plan { run: run.row.id })?;
@@ -397,7 +378,7 @@ impl Runs {
         Ok(Embedded::new((worker, rights), run.row.id, (path, source), hands))
     }
 
-    /// What carries out the commands of a run.
+    /// Executes the commands of a run.
     pub(crate) fn worker(&self, run: &Run) -> Result<Worker, Error> {
         Ok(Worker {
             root: self.project.root.clone(),
@@ -417,7 +398,6 @@ impl Runs {
         })
     }
 
-    /// Where a run works.
     pub fn ground(&self, run: &Run) -> Result<Ground, Error> {
         let name = run.row.plan.file_name().unwrap_or_default().to_string_lossy();
         let fresh = run.row.plan.with_file_name(format!(".{name}.planwright"));
@@ -429,7 +409,7 @@ impl Runs {
         Ok(Ground::of(plot)?)
     }
 
-    /// Follows a run that another process drives, until that one lets go of it or the user leaves.
+    /// Follows a run of another process until that one releases it or the user leaves.
     pub fn follow(
         &self,
         run: &Run,
@@ -440,7 +420,7 @@ impl Runs {
         let mut state = run.state.clone();
         let mut seen = run.events.last().map_or(0, |last| last.seq);
         loop {
-            // Asked before the events are: what the driver recorded last is still seen.
+            // Checked before the events are read: the last events of the owner are still seen.
             let is_driven = self.store.holder(id)?.is_some();
             for recorded in self.store.events(id, seen)? {
                 seen = recorded.seq;
@@ -458,12 +438,12 @@ impl Runs {
         }
     }
 
-    /// Everything on the queue, the oldest first.
+    /// Oldest first.
     pub fn pending(&self) -> Result<Vec<Pending>, Error> {
         let runs = self.store.queued_runs()?;
         let mut pending = Vec::new();
         for queued in self.store.queue()? {
-            // An attempt that was queued since is in the next list.
+            // An attempt queued since is in the next list.
             let Some((plan, tally)) = runs.get(&queued.run) else { continue };
             let is_it = |one: &&UnderWay| one.step == queued.step && one.attempt == queued.attempt;
             let known = tally.as_ref().and_then(|tally| tally.attempts.iter().find(is_it));
@@ -477,7 +457,7 @@ impl Runs {
         Ok(pending)
     }
 
-    /// What the agent of an attempt of `run` is given.
+    /// The agent's assignment for an attempt of `run`.
     pub fn work_item(&self, run: &Run, queued: &Queued) -> Result<WorkItem, Error> {
         let prompt = String::from_utf8_lossy(&self.store.get(&queued.prompt)?).into_owned();
         let step = run.plan.steps.iter().find(|step| step.id == queued.step);
@@ -499,7 +479,7 @@ impl Runs {
         Err(Error::Driven { run, holder })
     }
 
-    /// Which plan is at work in this workspace now, and who drives it.
+    /// The plan running in this workspace now, and the process that runs it.
     pub fn occupant(&self) -> Result<Option<(String, String)>, Error> {
         let Some(holder) = self.store.holder_named(&self.workspace())? else { return Ok(None) };
         let mut plan = "another plan".to_owned();
@@ -512,12 +492,12 @@ impl Runs {
         Ok(Some((plan, holder.to_string())))
     }
 
-    /// The name of the lock of this workspace.
     fn workspace(&self) -> String {
         workspace_lock(&self.project.root)
     }
 
-    /// Takes the workspace for one run: two plans that work in the same folder would judge each other's work.
+    /// Locks the workspace for one run: two plans working in the same directory would judge each other's
+    /// work.
     pub(crate) fn occupy(&self) -> Result<RunLock, Error> {
         if let Some(lock) = self.store.lock_named(&self.workspace())? {
             return Ok(lock);
@@ -526,7 +506,8 @@ impl Runs {
         Err(Error::Occupied { plan, holder })
     }
 
-    /// What attempts that work in trees of their own will not find there, in words. Nothing where a set-up makes such things.
+    /// What isolated attempts will not find in their worktrees, for people. Empty if a setup command provides
+    /// it.
     pub fn lacking(&self) -> Result<Vec<String>, Error> {
         if !self.project.config.worktree.setup.command.is_empty() {
             return Ok(Vec::new());
@@ -534,8 +515,8 @@ impl Runs {
         checkout::lacking(&self.project.root).map_err(Error::from)
     }
 
-    /// Takes the work of a run back to before a step: it, everything that landed after it and what waits for any of these are
-    /// to be done again. Nobody else may be at work here meanwhile.
+    /// Rolls the work of a run back to before a step: it, everything merged after it, and everything that
+    /// needs any of these must be done again. Nothing else may run here meanwhile.
     pub fn roll_back(&self, run: &Run, path: &Path, step: &str) -> Result<RolledBack, Error> {
         let _rights = [self.lock(run.row.id)?, self.occupy()?];
         let run = self.run(run.row.id)?;
@@ -559,7 +540,7 @@ impl Runs {
             .map(|(_, now)| now.id.clone())
             .collect();
         ground.can_roll_back(&landings[first].before)?;
-        // The journal first: whoever goes on after a crash does the steps again, on whatever lies there.
+        // The journal first: after a crash, the steps are done again on whatever is there.
         self.record(&run, &Event::StepsReopened { steps: reopened.clone(), by: user() })?;
         let Restored { kept, files, removed } = ground.roll_back(&landings[first].before)?;
         self.mirror(run.row.id, path)?;
@@ -597,17 +578,17 @@ impl Runs {
         }
     }
 
-    /// Answers an ask. One that sends the plan back to its author ends the run.
+    /// Answers a question. An answer that sends the plan back to its author ends the run.
     pub fn answer(&self, run: &Run, ask: &str, answer: Answer) -> Result<(), Error> {
         self.answer_as(run, ask, answer, &user())
     }
 
-    /// The same, for who is not at this terminal.
+    /// The same for a caller that is not at this terminal.
     pub fn answer_as(&self, run: &Run, ask: &str, answer: Answer, by: &str) -> Result<(), Error> {
         let end = match &answer {
             Answer::Revise { reason } => Some(Event::RunFinished {
                 outcome: Outcome::Cancelled,
-                why: format!("sent back to be revised: {reason}"),
+                why: format!("sent back for revision: {reason}"),
             }),
             Answer::Retry { .. }
             | Answer::TakeOver
@@ -621,28 +602,28 @@ impl Runs {
         self.record_all(run, &news)
     }
 
-    /// Stops a run for now.
+    /// Pauses a run.
     pub fn stop(&self, run: &Run, when: StopWhen) -> Result<(), Error> {
         self.stop_as(run, when, &user())
     }
 
-    /// The same, for who is not at this terminal.
+    /// The same for a caller that is not at this terminal.
     pub fn stop_as(&self, run: &Run, when: StopWhen, by: &str) -> Result<(), Error> {
         self.record(run, &Event::RunStopped { by: by.to_owned(), when })
     }
 
-    /// Ends a run for good. Whoever drives it ends what is under way.
+    /// Ends a run for good. Its owner ends what is running.
     pub fn cancel(&self, run: &Run, why: &str) -> Result<(), Error> {
         self.end(run, Outcome::Cancelled, why)
     }
 
-    /// Ends a run for good, in this way.
+    /// Ends a run for good with this outcome.
     pub fn end(&self, run: &Run, outcome: Outcome, why: &str) -> Result<(), Error> {
         self.record(run, &Event::RunFinished { outcome, why: why.to_owned() })
     }
 
-    /// Asks what shall become of runs that nobody has driven for a long time; `minutes_of` says how long that is for a plan.
-    /// Returns those that were asked about now, each with what is asked.
+    /// Asks what to do about runs that no process has run for a long time; `minutes_of` says how long that is
+    /// for a plan. Returns the new questions.
     pub fn ask_about_stalled(
         &self,
         minutes_of: impl Fn(&Path) -> u64,
@@ -660,8 +641,9 @@ impl Runs {
             }
             let hours = now.saturating_sub(glance.started_at_ms) / 3_600_000;
             let (settled, steps) = (glance.tally.settled(), glance.tally.steps.len());
-            let text =
-                format!("Started {hours} h ago, {settled} of {steps} steps done, and nobody drives it.");
+            let text = format!(
+                "Started {hours} h ago, {settled} of {steps} steps done, and no process is running it."
+            );
             let run = self.run(glance.run)?;
             let opened = Event::AskOpened {
                 ask: format!("stalled/{}", run.state.asked + 1),
@@ -676,7 +658,7 @@ impl Runs {
         Ok(asked)
     }
 
-    /// Sets marks and status in the plan file to where the run stands; says what went wrong. For when nobody drives it.
+    /// Writes the run's state into the plan file; returns problems. For a run that is not running.
     pub fn mirror(&self, run: RunId, path: &Path) -> Result<Vec<String>, Error> {
         let run = self.run(run)?;
         let mut mirror = self.mirror_of(&run, path)?;
@@ -684,7 +666,7 @@ impl Runs {
         Ok(mirror.complaints)
     }
 
-    /// The same while nobody can begin to drive it. Marks that somebody set on steps that are still to be done stay.
+    /// The same while nobody can start to run it. Marks that somebody set on open steps stay.
     pub(crate) fn mend_mirror(&self, run: RunId, path: &Path) -> Result<Vec<String>, Error> {
         let _right = self.lock(run)?;
         let run = self.run(run)?;
@@ -699,19 +681,19 @@ impl Runs {
     }
 }
 
-/// The time, in milliseconds since 1970.
+/// In milliseconds since 1970.
 pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The name of the lock that whoever works in a workspace holds.
+/// The name of the lock held while working in a workspace.
 pub(crate) fn workspace_lock(root: &Path) -> String {
     let root = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
     format!("workspace-{}", &root[..16])
 }
 
-/// Who is at the machine, as far as it says.
+/// The user's name, as far as the system says.
 pub fn user() -> String {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     set("USER").or_else(|| set("LOGNAME")).unwrap_or_else(|| "somebody".to_owned())

@@ -322,9 +322,9 @@ fn sealed_files_are_known_by_their_content() {
     assert_eq!(
         sealed::moved(&before, &now),
         [
-            "the sealed file tests/a.py was changed",
-            "the sealed file tests/deep/b.py is gone",
-            "the sealed file tests/new.py is new"
+            "sealed file tests/a.py was changed",
+            "sealed file tests/deep/b.py is missing",
+            "sealed file tests/new.py is new"
         ]
     );
 }
@@ -335,8 +335,8 @@ fn what_can_not_be_sealed_is_named() {
     repository.write("real/a", "1").write("b", "1");
     symlink("real", repository.root().join("folder")).expect("a link");
     let cases = [
-        ("gone", "seals gone, and there is no such file"),
-        ("b/c", "seals b/c, and there is no such file"),
+        ("gone", "seals gone: file not found"),
+        ("b/c", "seals b/c: file not found"),
         ("*.none", "seals *.none, which matches no file"),
         ("real", "seals real, which is not a file of the workspace"),
         ("folder/a", "seals folder/a, which is not a file of the workspace"),
@@ -358,5 +358,5 @@ fn a_link_does_not_pass_for_the_file_that_was_sealed() {
     std::fs::remove_file(repository.root().join("judge")).expect("removed");
     symlink("elsewhere", repository.root().join("judge")).expect("a link");
     let now = sealed::of(repository.root(), &plan).expect("sealed");
-    assert_eq!(sealed::moved(&before, &now), ["the sealed file judge was changed"]);
+    assert_eq!(sealed::moved(&before, &now), ["sealed file judge was changed"]);
 }

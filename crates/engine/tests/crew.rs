@@ -339,7 +339,7 @@ fn a_worker_ends_what_nobody_wants_any_more() {
     let (store, run) = (place.store(), RunId::new(1));
     let seen = store.events(run, 0).expect("read").len() as u64;
     let end = Event::RunFinished { outcome: Outcome::Cancelled, why: "no more".to_owned() };
-    store.append(run, seen, &[end], 1).expect("nobody drives it, and it ends");
+    store.append(run, seen, &[end], 1).expect("stalled: no process is running it, and it ends");
     wait_until("the agent is ended", || !is_alive(&agents[0]));
     assert_eq!(facts(&store).last().map(String::as_str), Some("run.finished"));
 }

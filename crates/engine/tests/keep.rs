@@ -160,7 +160,7 @@ fn a_reference_moves_only_if_it_is_what_was_seen() {
     let name = "refs/planwright/runs/1/head";
     assert_eq!(keep.get(name).expect("asked"), None);
     assert!(keep.set(name, &one, None).expect("set"));
-    assert!(!keep.set(name, &two, None).expect("asked"), "it is there already");
+    assert!(!keep.set(name, &two, None).expect("asked"), "it already exists");
     assert!(!keep.set(name, &two, Some(&two)).expect("asked"), "it is at another commit");
     assert!(keep.set(name, &two, Some(&one)).expect("set"));
     assert_eq!(keep.get(name).expect("asked"), Some(two.clone()));
@@ -320,7 +320,7 @@ fn what_is_filtered_is_kept_as_it_is_committed() {
         ),
     );
     let brought = keep.bring(root, &from, &to, &[]).expect("tried");
-    let said = "secret (git filters it, and no filter is run)".to_owned();
+    let said = "secret (has a git filter, which planwright does not run)".to_owned();
     assert_eq!(brought, Brought::Conflict { paths: vec![said] });
     assert_eq!(read(&root.join("secret")), "word");
 }

@@ -147,8 +147,8 @@ fn each_way_to_be_no_signature_has_its_name() {
         Error::Barred { fingerprint: fingerprint.clone(), list: path() }
     );
     for (options, why) in [
-        ("valid-before=20260101Z", "it counted until 2026-01-01T00:00:00Z"),
-        ("valid-after=20300101Z", "it counts from 2030-01-01T00:00:00Z"),
+        ("valid-before=20260101Z", "valid until 2026-01-01T00:00:00Z"),
+        ("valid-after=20300101Z", "valid from 2030-01-01T00:00:00Z"),
     ] {
         let error = Error::Expired { fingerprint: fingerprint.clone(), list: path(), why: why.to_owned() };
         assert_eq!(refused(ed25519.1, &with(options)), error);

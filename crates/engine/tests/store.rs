@@ -184,7 +184,7 @@ fn a_run_is_what_was_recorded_even_after_reopening() {
     assert_eq!(latest.last.map(|last| (last.seq, last.at_ms, last.event)), Some((2, 99, end)));
     assert_eq!(store.latest_run(Path::new("/project"), Path::new("plans/c.md")).expect("read"), None);
     let missing = words(&store.run(RunId::new(9)).expect_err("no such run"));
-    assert!(missing.contains("there is no run 9 in"), "{missing}");
+    assert!(missing.contains("run 9 not found in"), "{missing}");
     assert!(matches!(store.append(RunId::new(9), 0, &[ask("x")], 0), Err(Error::NoRun { .. })));
     assert!(matches!(store.events(RunId::new(9), 0), Err(Error::NoRun { .. })));
 }
@@ -247,7 +247,7 @@ fn every_flipped_byte_of_an_event_is_found_and_named() {
         }
         let refused = words(&store.events(run, 0).expect_err("a broken journal is not read"));
         assert!(refused.contains(&format!("run 1 in {}", store.folder().display())), "{refused}");
-        assert!(refused.ends_with(&format!("is broken: event {seq} is not what was written")), "{refused}");
+        assert!(refused.ends_with(&format!("is corrupt: event {seq} was changed")), "{refused}");
         connection.execute(write, (number, whole)).expect("mended");
     }
     assert!(store.verify_chain(run).expect("checked").is_whole(), "the check must also be able to pass");
@@ -362,7 +362,7 @@ fn bytes_are_kept_once_and_checked_when_they_are_read() {
     store.put(b"some output").expect("kept again");
     assert_eq!(store.get(&blob).expect("mended"), b"some output");
     let missing = words(&store.get(&Blob("0".repeat(64))).expect_err("nothing"));
-    assert!(missing.starts_with("there is nothing named 0000"), "{missing}");
+    assert!(missing.starts_with("blob 0000"), "{missing}");
 }
 
 #[test]
@@ -388,7 +388,7 @@ fn a_store_of_a_later_version_is_refused_and_left_alone() {
     drop(store);
     let before = std::fs::read(&path).expect("the file");
     let refused = words(&Store::open_folder(&folder).expect_err("refused"));
-    let said = format!("the store {} has version 99; this planwright knows versions up to ", path.display());
+    let said = format!("store {} has version 99; this planwright supports versions up to ", path.display());
     assert!(refused.starts_with(&said), "{refused}");
     assert_eq!(std::fs::read(&path).expect("the file"), before);
 }
@@ -422,7 +422,7 @@ fn a_damaged_database_is_named_and_never_used() {
     noise[..64].fill(b'x');
     std::fs::write(&path, &noise).expect("damaged");
     let refused = words(&Store::open_folder(&folder).expect_err("refused"));
-    assert!(refused.starts_with(&format!("the store {} is damaged: ", path.display())), "{refused}");
+    assert!(refused.starts_with(&format!("store {} is damaged: ", path.display())), "{refused}");
 
     // Every page but the first: either the damage is seen or what is read is right.
     let mut seen = 0;
@@ -759,7 +759,7 @@ fn a_full_disk_is_an_error_and_the_store_goes_on_when_there_is_room() {
         let refused =
             (0..64_u8).find_map(|byte| store.put(&vec![byte; 32 * 1024]).map(|blob| kept.push(blob)).err());
         let refused = words(&refused.expect("the disk is never full"));
-        assert!(refused.starts_with("cannot keep 32768 bytes in ") && full(&refused), "{refused}");
+        assert!(refused.starts_with("cannot store 32768 bytes in ") && full(&refused), "{refused}");
         let (mut written, text) = (0, "x".repeat(4000));
         let refused = (0..256).find_map(|number| {
             let event = Event::AskOpened {

@@ -472,10 +472,10 @@ fn a_tree_that_was_replaced_stays() {
         assert_eq!(repository::read(&elsewhere.join("precious")), "mine");
     };
     fs::rename(tree.path.join(".git"), elsewhere.join("git")).expect("moved");
-    kept("no git folder of its own");
+    kept("no git directory of its own");
     fs::write(tree.path.join(".git"), format!("gitdir: {}\n", elsewhere.join("git").display()))
         .expect("written");
-    kept("no git folder of its own");
+    kept("no git directory of its own");
     fs::remove_dir_all(&tree.path).expect("removed");
     symlink(&elsewhere, &tree.path).expect("a link");
     kept("not a directory");
@@ -497,14 +497,14 @@ fn what_only_the_git_folder_of_a_tree_holds_keeps_it() {
         assert!(tree.path.is_dir());
     };
     shell(&tree.path, "echo precious > vendor/lib/precious.txt");
-    kept("another repository lies in");
+    kept("contains another repository");
     shell(
         &tree.path,
         "rm vendor/lib/precious.txt && mkdir -p .git/modules/lib && touch .git/modules/lib/HEAD",
     );
-    kept("another repository lies in");
+    kept("contains another repository");
     shell(&tree.path, "rm -r .git/modules && git init -q nested");
-    kept("another repository lies in");
+    kept("contains another repository");
     shell(&tree.path, "rm -rf nested && echo staged > st.txt && git add st.txt && rm st.txt");
     kept("st.txt (staged)");
     shell(

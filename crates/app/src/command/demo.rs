@@ -29,7 +29,7 @@ pub(crate) struct Made {
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let folder = Path::new(&args.folder);
     let another = || {
-        Failure::new(Exit::Usage, format!("{} is there already", args.folder))
+        Failure::new(Exit::Usage, format!("{} already exists", args.folder))
             .hint("name another folder")
             .next(Next::new(["planwright", "demo", format!("{}-2", args.folder).as_str()]))
     };

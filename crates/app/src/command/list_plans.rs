@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         }
     }
     for copy in &listing.copies {
-        out.warn(&format!("{copy} is a conflict copy; it is not read as a plan"));
+        out.warn(&format!("{copy} is a conflict copy; planwright ignores it"));
     }
     let first = listing.files().next().map(|(_, plan, _)| shown(&plan));
     let next = match (&listing.bound, first) {
@@ -143,7 +143,7 @@ fn tell(args: &Args, out: &mut Out<'_>) -> Answer {
         }
         Err(failure) => {
             if failure.exit != Exit::No {
-                out.warn(&format!("no plan can be told of: {}", failure.message));
+                out.warn(&format!("cannot report the plan: {}", failure.message));
             }
             Answer::done("list-plans", &Plans::default())
         }

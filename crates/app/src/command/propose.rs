@@ -149,7 +149,7 @@ fn read(file: &str) -> Result<String, Failure> {
         file => plan_file::read_stream_at(file.as_ref(), INPUT_BYTES_MAX),
     };
     text.map_err(|error| match error.kind() == io::ErrorKind::NotFound {
-        true => Failure::new(Exit::Usage, format!("there is no file {file}")),
+        true => Failure::new(Exit::Usage, format!("file {file} not found")),
         false => Failure::new(Exit::Machine, format!("cannot read {file}")).because(&error),
     })
 }

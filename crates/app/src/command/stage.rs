@@ -89,7 +89,7 @@ fn refused(refused: Refused) -> Failure {
                 .hint(format!("they are {}; move all but one away", paths.join(", ")))
                 .next(Next::new(["planwright", "queue"]))
         }
-        Refused::Clobber { path } => Failure::new(Exit::Usage, format!("{} is there already", shown(&path)))
+        Refused::Clobber { path } => Failure::new(Exit::Usage, format!("{} already exists", shown(&path)))
             .hint("nothing was moved: a plan is never written over")
             .next(Next::new(["planwright", "show", shown(&path).as_str()])),
         Refused::Shipped { ref name, .. } => {

@@ -62,7 +62,7 @@ pub(crate) fn consent(matter: &Matter<'_>, out: &mut Out<'_>) -> Result<Way, Fai
                 .next(Next::new(command.iter().copied()))),
         };
     }
-    let unapproved = || Failure::new(*exit, format!("nobody has approved {what} {short}"));
+    let unapproved = || Failure::new(*exit, format!("{what} is not approved (digest {short})"));
     // A marker lies within reach of agents: nobody is led by one to a yes.
     if matter.by != By::Argument {
         return Err(unapproved().hint("a person decides about a plan that the person names").next(by_hand));

@@ -156,7 +156,7 @@ fn ask(
     out.erase();
     let answered = answered.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     if let Some(exit) = left {
-        return Err(Failure::new(exit, "the planner was stopped").hint("nothing was written"));
+        return Err(Failure::new(exit, "the planner was interrupted").hint("nothing was written"));
     }
     let said = answered?;
     let milliseconds = said.usage.milliseconds;
@@ -214,7 +214,7 @@ pub(crate) fn input(file: &str) -> Result<String, Failure> {
         file => plan_file::read_stream_at(file.as_ref(), INPUT_BYTES_MAX),
     };
     text.map_err(|error| match error.kind() == io::ErrorKind::NotFound {
-        true => Failure::new(Exit::Usage, format!("there is no file {file}")),
+        true => Failure::new(Exit::Usage, format!("file {file} not found")),
         false => Failure::new(Exit::Machine, format!("cannot read {file}")).because(&error),
     })
 }

@@ -78,7 +78,7 @@ pub(crate) fn repairs_its_plan_over_mcp_and_cannot_approve_it(installed: &Instal
     assert!(inbox.to_string().contains("greet"), "{inbox:#}");
     let digest = bench.run(&["run", "greet", "--dry-run", "--json"]).data()["digest"].clone();
     let digest = digest.as_str().unwrap_or_else(|| panic!("a digest: {inbox:#}"));
-    bench.run(&["run", "greet"]).expect(3, &["nobody has approved greet"]);
+    bench.run(&["run", "greet"]).expect(3, &["greet is not approved"]);
     bench.run(&["approve", "greet", "--rev", digest]).expect(0, &["approved  greet"]);
     bench.nothing_is_alive();
 }

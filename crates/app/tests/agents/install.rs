@@ -121,7 +121,7 @@ fn run(command: &mut Command) -> Result<(), String> {
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|error| format!("`{name}` can't be started: {error}"))?;
+        .map_err(|error| format!("cannot start `{name}`: {error}"))?;
     let stderr = child.stderr.take();
     let reader = std::thread::spawn(move || stderr.map(io::read_to_string).and_then(Result::ok));
     let begin = Instant::now();

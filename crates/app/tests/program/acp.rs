@@ -78,7 +78,7 @@ fn a_turn_that_ends_with_a_refusal_goes_on_with_the_reason() {
 
 #[test]
 fn agents_that_die_refuse_or_ask_for_more_are_taken_as_they_are() {
-    bridged("exit 7").1.expect(5, &["the agent ended in the middle of `session/prompt`"]);
+    bridged("exit 7").1.expect(5, &["the agent exited during `session/prompt`"]);
     let limit =
         "say '{\"jsonrpc\":\"2.0\",\"id\":4,\"error\":{\"code\":-32603,\"message\":\"rate limit reached\"}}'";
     let (_, ran) = bridged(limit);
@@ -90,7 +90,7 @@ fn agents_that_die_refuse_or_ask_for_more_are_taken_as_they_are() {
     ran.expect(0, &[]);
     assert!(place.read("unknown.json").contains("-32601"));
     let place = Place::empty();
-    place.run(&["acp", "--", "no-such-agent"]).expect(5, &["the agent can't be started"]);
+    place.run(&["acp", "--", "no-such-agent"]).expect(5, &["cannot start the agent"]);
 }
 
 // C-16: an agent that talks at length before it reads a long prompt is heard meanwhile.
@@ -156,11 +156,10 @@ fn project(command: &str, settings: &str) -> Place {
 #[test]
 fn an_agent_behind_the_bridge_that_cannot_work_is_parked() {
     let place = project("[\"no-such-agent-acp\"]", "");
-    place.run(&["doctor"]).expect(0, &["the agent `stub` is `no-such-agent-acp`, which is not on the PATH"]);
-    place.approve_and_run().expect(
-        3,
-        &["stub is not installed: there is no program `no-such-agent-acp` on the PATH", "a needs you"],
-    );
+    place.run(&["doctor"]).expect(0, &["agent `stub` runs `no-such-agent-acp`, which is not on the PATH"]);
+    place
+        .approve_and_run()
+        .expect(3, &["stub is not installed: `no-such-agent-acp` is not on the PATH", "a needs you"]);
     assert_eq!(place.count("a attempt.started 2"), 0);
     for message in ["Authentication required", "Bitte melden Sie sich an"] {
         let place = project("[\"bash\", \"agent.sh\"]", "");

@@ -93,8 +93,8 @@ fn an_agent_as_arbiter_is_bounded() {
         ),
         (r#"echo '{"agent":"root","action":"replan"}'"#, "replan", "built-in", "invalid agent `root`"),
         (r#"echo '{"action":"approve","agent":"sage"}'"#, "replan", "built-in", "invalid action `approve`"),
-        ("echo I would try again", "replan", "built-in", "it did not answer"),
-        ("echo broken >&2; exit 3", "replan", "built-in", "it ended with 3: broken"),
+        ("echo I would try again", "replan", "built-in", "it gave no answer"),
+        ("echo broken >&2; exit 3", "replan", "built-in", "it exited with 3: broken"),
         ("sleep 600", "replan", "built-in", "did not answer within 1 s"),
     ];
     for (script, action, by, because) in cases {
@@ -125,7 +125,7 @@ fn what_the_project_says_is_not_run_as_arbiter() {
     let words = serde_json::json!(["bash", "-c", script]).to_string();
     place.write("planwright.toml", format!("[agents.evil]\ncommand = {words}\n"));
     place.run(&["config", "set", "arbiter.agent", "evil", "--user"]).expect(0, &[]);
-    place.run(&["arbiter", "it"]).expect(0, &["comes from planwright.toml", "built-in"]);
+    place.run(&["arbiter", "it"]).expect(0, &["is set in planwright.toml", "built-in"]);
     assert!(!place.has("started"));
     place.write("planwright.toml", "");
     place.run(&["config", "set", "agents.evil.command", &words, "--user"]).expect(0, &[]);

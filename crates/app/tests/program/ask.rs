@@ -167,7 +167,7 @@ fn abort_fails_the_run_and_later_steps_never_start() {
     assert_eq!(place.facts()[1..], wanted);
     assert!(place.read(FILE).contains("status: failed"));
     // It is over: going on takes a new approval.
-    place.run(&["run", "it"]).expect(3, &["nobody has approved it"]);
+    place.run(&["run", "it"]).expect(3, &["it is not approved"]);
 }
 
 // A step without a contract is never silently done: a person confirms it.

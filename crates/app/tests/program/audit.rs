@@ -345,14 +345,14 @@ const ALTERED: &[(&str, Act, Kind, &str)] = &[
         "an anchor that is gone",
         Act::Bash("rm ~/state/planwright/anchors/*.log"),
         Kind::AnchorLost,
-        "does not know its end",
+        "does not contain its end",
     ),
-    ("an anchor that is empty", Act::Anchor(|_| String::new()), Kind::AnchorLost, "does not know its end"),
+    ("an anchor that is empty", Act::Anchor(|_| String::new()), Kind::AnchorLost, "does not contain its end"),
     (
         "an anchor without its last line",
         Act::Anchor(without_last_line),
         Kind::AnchorLost,
-        "does not know its end",
+        "does not contain its end",
     ),
     ("an anchor with garbage", Act::Anchor(|text| format!("x{text}")), Kind::AnchorUnreadable, ":1: "),
     (
@@ -503,7 +503,7 @@ fn heads_are_kept_in_a_note_too_and_nothing_is_kept_of_a_record_that_was_altered
     place.run(&["audit", "--anchor", "note"]).expect(0, &["refs/notes/planwright"]);
     place.run(&["audit"]).expect(0, &["compared with the anchor file", "the note on"]);
     Act::Sql(CUT).on(&place);
-    place.run(&["audit", "--anchor", "ref"]).expect(1, &["is not anchored"]);
+    place.run(&["audit", "--anchor", "ref"]).expect(1, &["cannot anchor a record with findings"]);
     place.run(&["audit"]).expect(1, &["the note on", "refs/planwright/anchor knows"]);
 }
 

@@ -162,9 +162,7 @@ fn settings_that_are_broken_are_named_with_their_place() {
     let said = |text: &str, words: &[&str]| {
         place.write("planwright.toml", text);
         for command in [&["list"][..], &["verify", "auth"], &["show", "auth"], &["new", "x"]] {
-            place
-                .run(command)
-                .expect(2, &[&["planwright.toml is not a valid configuration"], words].concat());
+            place.run(command).expect(2, &[&["invalid configuration planwright.toml"], words].concat());
         }
     };
     said("[limits\n", &["line 1"]);

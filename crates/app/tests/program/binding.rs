@@ -373,11 +373,11 @@ fn a_project_root_that_is_no_folder_is_refused() {
         for root in ["sub/misspelt", "/nonexistent", "planwright.toml"] {
             let words: Vec<&str> = words.iter().copied().chain(["--project-root", root]).collect();
             let ran = place.run(&words);
-            assert_eq!(ran.expect(2, &["is no folder", root]).stdout, "", "{words:?}");
+            assert_eq!(ran.expect(2, &["is not a directory", root]).stdout, "", "{words:?}");
         }
     }
     let ran = place.run(&["list-plans", "--session", "--project-root", "/nonexistent"]);
-    assert_eq!(ran.expect(0, &["/nonexistent is no folder"]).stdout, "");
+    assert_eq!(ran.expect(0, &["/nonexistent is not a directory"]).stdout, "");
 }
 
 fn digest(place: &Place, plan: &str) -> String {
@@ -479,7 +479,7 @@ fn a_named_plan_is_planned_under_its_name() {
     place.run(&["plan", "show", "--name", "sessions"]).expect(0, &["Sessions"]);
     place
         .run_with(&["plan", "--name", "sessions", "--from", "-", "--no-propose"], answer)
-        .expect(2, &["is there already"]);
+        .expect(2, &["already exists"]);
 }
 
 // D-01, D-09: a shared folder, also one in another repository; the marker stays in the worktree, and so does the work.
@@ -537,7 +537,7 @@ fn a_session_is_told_what_the_golden_files_say() {
     place.write("planwright.toml", "nonsense = 1\n");
     let ran = session(&place);
     assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{ran:#?}");
-    assert!(ran.stderr.contains("no plan can be told of"), "{ran:#?}");
+    assert!(ran.stderr.contains("cannot report the plan"), "{ran:#?}");
     place.bash("rm planwright.toml");
     let ran =
         place.bash("planwright prompt session-start >s.sh 2>/dev/null; PATH=$PWD/none $BASH s.sh </dev/null");

@@ -60,7 +60,7 @@ fn what_is_lost_is_listed_and_strict_refuses() {
     place
         .run(&["convert", "plans/good.md", "--to", "directory"])
         .expect(0, &["can't say", "Elephants are grey", "planwright verify plans/good"]);
-    place.run(&["convert", "plans/good.md", "--to", "directory"]).expect(2, &["is there already"]);
+    place.run(&["convert", "plans/good.md", "--to", "directory"]).expect(2, &["already exists"]);
 }
 
 // P-07: files that judge and the reason why a contract may pass go where the dialect can say them, and are listed elsewhere.

@@ -139,10 +139,10 @@ fn a_plan_that_was_put_away_beside_the_others_is_archived() {
     assert_eq!(names(&queue["ready"]), ["auth"]);
     let ran = place.run(&["list"]);
     assert!(!ran.expect(0, &["auth"]).stdout.contains("archive"), "{ran:#?}");
-    place.run(&["activate", "old"]).expect(3, &["it is archived as .harness/PLAN.archive.20260612-old.md"]);
+    place.run(&["activate", "old"]).expect(3, &["archived as .harness/PLAN.archive.20260612-old.md"]);
     // Neither Git nor a shared folder makes a difference.
     place.write(".gitignore", ".harness\n");
-    place.run(&["activate", "old"]).expect(3, &["it is archived as .harness/PLAN.archive.20260612-old.md"]);
+    place.run(&["activate", "old"]).expect(3, &["archived as .harness/PLAN.archive.20260612-old.md"]);
 }
 
 // D-08: the command that the queue names answers about the plan that it means.
@@ -155,7 +155,7 @@ fn the_status_of_a_plan_is_asked_for_by_its_name() {
         let ran = place.run(words);
         assert!(!ran.expect(0, &["m1"]).said().contains("was not run"), "{words:?}: {ran:#?}");
     }
-    place.run(&["stage", "m1"]).expect(1, &["`m1` is done, and only a draft can be staged"]);
+    place.run(&["stage", "m1"]).expect(1, &["`m1` is done; only drafts can be shelved"]);
     // What was run is known by its name, also where its file is gone.
     place.bash("rm .harness/PLAN-m1.md").expect(0, &[]);
     place.run(&["status", "PLAN-m1"]).expect(0, &["Done"]);
@@ -228,32 +228,32 @@ fn a_staged_plan_is_put_in_its_place_and_never_over_another() {
     let staged = |place: &Place| place.has(".harness/queued-plans/PLAN-later.md");
     place.run(&["list"]).expect(0, &["there are no plans"]);
     place.run(&["queue"]).expect(0, &["Staged", "later"]);
-    place.run(&["run", "later"]).expect(2, &["is staged", "planwright activate later"]);
+    place.run(&["run", "later"]).expect(2, &["is shelved", "planwright activate later"]);
     let by_path = place.run(&["propose", ".harness/queued-plans/PLAN-later.md"]);
-    by_path.expect(1, &["only a plan in its place can be proposed or run"]);
+    by_path.expect(1, &["is shelved; unshelve it first"]);
     for name in ["nothing", "../later", "", ".harness/queued-plans/PLAN-later.md"] {
         assert_eq!(place.run(&["activate", name]).code, 2, "{name}");
     }
     place.write(".harness/PLAN-later.md", "mine");
-    place.run(&["activate", "later"]).expect(2, &["is there already"]);
+    place.run(&["activate", "later"]).expect(2, &["already exists"]);
     assert!(staged(&place) && place.read(".harness/PLAN-later.md") == "mine");
     place.bash("rm .harness/PLAN-later.md");
     place.run(&["activate", "PLAN-later.md"]).expect(0, &["activated"]);
     assert!(!staged(&place) && place.read(".harness/PLAN-later.md") == later);
-    place.run(&["activate", "later"]).expect(2, &["no plan `later` is staged"]);
+    place.run(&["activate", "later"]).expect(2, &["shelved plan `later` not found"]);
     place.run(&["stage", "later"]).expect(0, &["staged"]);
     assert!(staged(&place) && !place.has(".harness/PLAN-later.md"));
     place.run(&["activate", "later"]).expect(0, &[]);
     assert_eq!(carry_out(&place, "later"), 0);
     place.write(".harness/queued-plans/PLAN-later.md", &later);
-    place.run(&["activate", "later"]).expect(3, &["has shipped already", "the journal proves"]);
-    place.run(&["stage", "later"]).expect(1, &["only a draft can be staged"]);
+    place.run(&["activate", "later"]).expect(3, &["is already done", "the journal proves"]);
+    place.run(&["stage", "later"]).expect(1, &["only drafts can be shelved"]);
     place.run(&["archive", "later"]).expect(0, &[]);
-    place.run(&["activate", "later"]).expect(3, &["it is archived"]);
+    place.run(&["activate", "later"]).expect(3, &["archived as"]);
     place
         .write(".harness/PLAN.archive.20260612-old.md", &later)
         .write(".harness/queued-plans/README.md", "# Read me\n");
-    place.run(&["activate", "old"]).expect(3, &["it is archived"]);
+    place.run(&["activate", "old"]).expect(3, &["archived as"]);
     assert_eq!(names(&data(&place, &["queue", "--json"])["staged"]), ["later"]);
     assert!(staged(&place), "what was refused is where it was");
     let elsewhere = Place::empty();
@@ -261,7 +261,7 @@ fn a_staged_plan_is_put_in_its_place_and_never_over_another() {
         .write(".harness/PLAN-it.md", &later)
         .write("outside/keep", "")
         .link("../outside", ".harness/queued-plans");
-    elsewhere.run(&["stage", "it"]).expect(5, &["leads elsewhere"]);
+    elsewhere.run(&["stage", "it"]).expect(5, &["is a link that leaves"]);
     assert!(elsewhere.has(".harness/PLAN-it.md"), "no link is followed");
 }
 

@@ -428,7 +428,7 @@ fn what_lies_in_a_folder_leads_nowhere_else() {
     symlink(&elsewhere, &folder).expect("a link");
     commit(&["is a link"]);
     for words in [&["plan", "dir"][..], &["plan", "clear-current"]] {
-        ask(&place, words).expect(1, &["is not the folder that was given out"]);
+        ask(&place, words).expect(1, &["is not the directory of this session"]);
     }
     assert!(elsewhere.join("plan.md").exists());
     let (id, extra) = request(&place);
@@ -451,7 +451,7 @@ fn no_folder_is_given_out_in_a_repository() {
         let mut command = agentctl(&place, &["plan", "dir"]);
         run(command.env("PLANWRIGHT_SESSION_PLANS", setting), b"")
     };
-    with(&inside.to_string_lossy()).expect(2, &["it lies in the repository", "session.plans"]);
+    with(&inside.to_string_lossy()).expect(2, &["it is inside repository", "session.plans"]);
     with("relative/plans").expect(2, &["neither HOME nor the setting"]);
     assert!(!place.has("plans"));
     let ran = with("~/elsewhere");
@@ -484,11 +484,11 @@ fn a_folder_that_stays_holds_nobody_up() {
     fs::write(&stuck, "").expect("written");
     let extra = extra.expect("a text");
     let ran = ask(&place, &["plan", "remove-thread", "--thread-id", id]);
-    ran.expect(0, &[&format!("removed {id}\n"), "warning: cannot remove the plan folder", extra]);
+    ran.expect(0, &[&format!("removed {id}\n"), "warning: cannot remove the plan directory", extra]);
     assert_eq!(current(&place), folder);
     assert_eq!(threads(&place).len(), 1);
     for words in ["inbox", "review", "status"] {
-        place.run(&[words]).expect(0, &["cannot remove the plan folder", extra]);
+        place.run(&[words]).expect(0, &["cannot remove the plan directory", extra]);
     }
     assert_eq!(waiting(&place), ["good r1"]);
     let said = place.run(&["doctor"]).said();

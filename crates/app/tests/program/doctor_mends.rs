@@ -18,8 +18,8 @@ use crate::sample::runnable;
 const GIT: &str = "git -c user.name=ada -c user.email=ada@example.org";
 /// Works until it is told to go on.
 const WAITS: &str = "until [ -e go ]; do sleep 0.01; done; touch b";
-const BEHIND: &str = "plans/it.md does not say what is recorded: ";
-const UNPROVEN: &str = "plans/it.md marks as done what no receipt shows: ";
+const BEHIND: &str = "plans/it.md is out of date with the record: ";
+const UNPROVEN: &str = "plans/it.md marks steps done without a receipt: ";
 
 /// What is wrong: the level, what was found, and the command that helps.
 #[track_caller]
@@ -178,16 +178,19 @@ fn every_finding_is_gone_once_its_command_was_typed() {
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).expect("opened");
     let all = [
         ("dangling: .harness/active-plan", "planwright use --clear"),
-        ("is open to others", "planwright doctor --fix"),
+        ("is accessible to others", "planwright doctor --fix"),
         ("`make` is done", "planwright doctor --fix"),
         (".it.md.aB3dE9 was left behind", "planwright doctor --fix"),
         ("is a conflict copy that", "mv -- 'plans/it (conflicted copy"),
-        ("can go, and nothing is lost (merged: 0, orphaned: 1, MB: 1): gone", "planwright worktree prune"),
-        ("the tree `work` is orphaned, and stays: 1 uncommitted file: notes", "cd "),
-        ("the tree `auth` is dangling, and stays", "rm "),
-        ("whoever made or removed the tree `ghost` died over it", "planwright worktree prune"),
-        ("whoever merged these plans died over it", "planwright merge"),
-        ("planners' sessions have something to finish", "planwright inbox"),
+        (
+            "can be removed without losing work (0 merged, 1 orphaned, 1 MB): gone",
+            "planwright worktree prune",
+        ),
+        ("kept worktree `work`, orphaned: 1 uncommitted file: notes", "cd "),
+        ("kept worktree `auth`, dangling", "rm "),
+        ("creating or removing worktree `ghost` was interrupted", "planwright worktree prune"),
+        ("an interrupted merge left these plans unfinished", "planwright merge"),
+        ("interrupted planner sessions: ", "planwright inbox"),
     ];
     let found = wrong(&place);
     for (said, command) in all {
@@ -232,7 +235,7 @@ fn a_fix_never_deletes_work() {
     for _ in 0..2 {
         place
             .run(&["doctor", "--fix"])
-            .expect(0, &["`file` is orphaned, and stays", "`commit` is orphaned, and stays", "2 warnings"]);
+            .expect(0, &["kept worktree `file`, orphaned", "kept worktree `commit`, orphaned", "2 warnings"]);
         place
             .bash(&format!("test ! -e '{safe}' && cat '{file}/notes' '{commit}/notes'"))
             .expect(0, &["mine\nmine\n"]);
@@ -259,10 +262,10 @@ fn what_a_killed_run_left_is_shown_and_forgotten() {
     wait_until("the agent is at work", || place.has("../agent"));
     running.kill();
     wait_until("its processes are gone", || !place.run(&["doctor"]).said().contains("alive"));
-    place.run(&["doctor"]).expect(0, &["folders of attempts that were killed, which the next one sweeps: "]);
+    place.run(&["doctor"]).expect(0, &["directories of killed attempts, removed by the next attempt: "]);
     place.bash("rm -rf \"$HOME/.cache/planwright\"").expect(0, &[]);
     let said = wrong(&place);
-    let gone = "trees of attempts are registered whose folders are gone: ";
+    let gone = "registered worktrees of attempts without a directory: ";
     assert!(
         said.iter().any(|(_, what, fix)| what.starts_with(gone) && fix == "planwright doctor --fix"),
         "{said:?}"
@@ -270,9 +273,7 @@ fn what_a_killed_run_left_is_shown_and_forgotten() {
     place.run(&["doctor", "--fix"]).expect(0, &["fixed trees of attempts", "healthy"]);
     place.write("../go", "");
     place.run(&["run", "it", "--jobs", "2"]).expect(0, &["2 of 2 steps settled"]);
-    place
-        .run(&["doctor"])
-        .expect(0, &["work of runs that are over is kept in the repository (references: ", "healthy"]);
+    place.run(&["doctor"]).expect(0, &["the repository keeps work of finished runs (", "healthy"]);
 }
 
 // P-31: a database that is damaged is an error; put aside as the doctor says, planwright works again and nothing is deleted.
@@ -310,7 +311,7 @@ fn what_hinders_only_some_of_it_is_a_warning() {
     place.run(&["doctor"]).expect(0, &["warn  git 2.30.1 is too old", "need 2.38", "1 warning"]);
     place.replace_tool("git", &format!("#!/bin/bash\nexec {real} \"$@\"\n"));
     place.write("planwright.toml", "[limits]\nfree_mb = 1073741824\n");
-    place.run(&["doctor"]).expect(0, &[" MB are free where ", "fewer than 1073741824", "fix: df -h "]);
+    place.run(&["doctor"]).expect(0, &[" MB free at ", "less than 1073741824", "fix: df -h "]);
     place.write("planwright.toml", "[limits]\nfree_mb = 0\n");
     place.run(&["doctor"]).expect(0, &["healthy"]);
     place.bash("rm -rf .git/objects/??").expect(0, &[]);

@@ -117,13 +117,13 @@ fn a_reviewer_of_a_plan_remarks_and_decides_nothing() {
         (remarks["comments"][0]["by"].as_str(), remarks["comments"][0]["step"].as_str()),
         (Some("critic"), Some("make"))
     );
-    place.run(&["run", "it"]).expect(3, &["nobody has approved it"]);
+    place.run(&["run", "it"]).expect(3, &["it is not approved"]);
     let json = data(&place.run(&["verify", "it", "--reviewer", "critic", "--json"]));
     assert_eq!(json["found"][1]["text"], "no tests", "{json:#}");
     place
         .run(&["verify", "it", "--reviewer", "nobody"])
-        .expect(2, &["no command line is known for `nobody`"]);
-    place.run(&["verify", "it", "--reviewer", "human"]).expect(2, &["no agent that answers"]);
+        .expect(2, &["agent `nobody` has no command; set agents.nobody.command"]);
+    place.run(&["verify", "it", "--reviewer", "human"]).expect(2, &["not an agent that answers"]);
 }
 
 // nothing found is said by an empty list; whoever lists nothing has found nothing out.
@@ -140,6 +140,6 @@ fn a_reviewer_that_says_nothing_has_not_said_that_all_is_well() {
     place.write("planwright.toml", "[agents.evil]\ncommand = [\"bash\", \"-c\", \"touch started\"]\n");
     place
         .run(&["verify", "it", "--reviewer", "evil"])
-        .expect(3, &["comes from planwright.toml", "agents.evil.command"]);
+        .expect(3, &["is set in planwright.toml", "agents.evil.command"]);
     assert!(!place.has("started"));
 }

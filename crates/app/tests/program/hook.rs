@@ -118,13 +118,13 @@ fn a_hook_that_misbehaves_changes_neither_the_run_nor_its_journal() {
     plain.approve_and_run().expect(3, &[]);
     let expected = (timeless(&plain), plain.read("plans/it.md"));
     let cases = [
-        ("exit 1", "it ended with 1"),
-        ("echo no use >&2; exit 3", "it ended with 3: no use"),
-        ("kill -9 $$", "signal 9 ended it"),
-        ("sleep 1000", "it took longer than 1 s"),
+        ("exit 1", "exited with 1"),
+        ("echo no use >&2; exit 3", "exited with 3: no use"),
+        ("kill -9 $$", "killed by signal 9"),
+        ("sleep 1000", "timed out after 1 s"),
         // Deaf to the polite signal, with a child that left its session.
-        ("trap '' TERM; sleep 1000 & while :; do sleep 1; done", "it took longer than 1 s"),
-        ("dd if=/dev/zero bs=1000000 count=100 2>/dev/null; exit 1", "it ended with 1"),
+        ("trap '' TERM; sleep 1000 & while :; do sleep 1; done", "timed out after 1 s"),
+        ("dd if=/dev/zero bs=1000000 count=100 2>/dev/null; exit 1", "exited with 1"),
     ];
     for (script, why) in cases {
         let place = Place::with_plan(&[GOOD, BAD]);
@@ -133,13 +133,13 @@ fn a_hook_that_misbehaves_changes_neither_the_run_nor_its_journal() {
         assert_eq!((timeless(&place), place.read("plans/it.md")), expected, "{script}");
         place
             .run(&["doctor"])
-            .expect(0, &["the hook `needs_you` has not taken an event", why, "planwright events --deliver"]);
+            .expect(0, &["hook `needs_you` has not accepted an event", why, "planwright events --deliver"]);
         // Once it behaves, it is told what it has missed.
         place.write(USER, hook("needs_you", HEAR));
         place.run(&["events", "--deliver"]).expect(0, &["needs_you", "delivered 1"]);
         assert_eq!(ids(&place), ["run/1/8"], "{script}");
         place.run(&["events", "--deliver"]).expect(0, &["delivered 0"]);
-        assert!(!place.run(&["doctor"]).said().contains("has not taken"), "{script}");
+        assert!(!place.run(&["doctor"]).said().contains("has not accepted"), "{script}");
     }
 }
 
@@ -155,9 +155,7 @@ fn a_hook_whose_program_is_gone_is_told_later() {
     let ran = place.run(&["events", "--deliver", "--json"]);
     let envelope: Value = serde_json::from_str(&ran.expect(1, &[]).stdout).expect("an envelope");
     assert!(
-        envelope["data"]["hooks"][0]["left"]
-            .as_str()
-            .is_some_and(|why| why.starts_with("it can't be started")),
+        envelope["data"]["hooks"][0]["left"].as_str().is_some_and(|why| why.starts_with("cannot start")),
         "{envelope}"
     );
     place.write("../home/once", format!("#!/bin/sh\n{HEAR}\n")).permit("../home/once", 0o755);
@@ -240,7 +238,7 @@ fn an_event_that_is_never_taken_is_given_up_and_said_and_the_next_one_is_told() 
         if last.code == 0 {
             break;
         }
-        last.expect(1, &["it ended with 1", "next: planwright events --deliver"]);
+        last.expect(1, &["exited with 1", "next: planwright events --deliver"]);
         last = place.run(&["doctor"]);
     }
     // Given up after a bounded number of tries, by whichever process came to it; said once to whoever asks.
@@ -265,16 +263,16 @@ fn a_hook_in_the_file_of_the_project_is_refused_and_never_run() {
         for words in [&["run", "it", "--rev", digest.as_str()][..], &["events", "--deliver"], &["status"]] {
             place
                 .run(words)
-                .expect(2, &["can't be set for a project", "home/.config/planwright/config.toml"]);
+                .expect(2, &["for a project: anyone who can write", "home/.config/planwright/config.toml"]);
         }
-        place.run(&["doctor"]).expect(1, &["can't be set for a project"]);
+        place.run(&["doctor"]).expect(1, &["for a project: anyone who can write"]);
     }
     place.bash("rm planwright.toml");
     let key = ["config", "set", "hooks.done", "[\"touch\", \"ran\"]"];
     place.run(&key).expect(
         2,
         &[
-            "can't be set for a project",
+            "for a project: anyone who can write",
             "next: planwright config set hooks.done '[\"touch\", \"ran\"]' --user",
         ],
     );

@@ -71,6 +71,6 @@ fn a_setup_runs_before_every_look_and_must_work() {
     let place = Place::with_plan(&[("a", setup, "touch made", "test -e prepared")]);
     place.approve_and_run().expect(0, &["done"]);
     let place = Place::with_plan(&[("a", setup, "true", "test -e prepared")]);
-    place.approve_and_run().expect(3, &["the setup did not work (exit 1)", "a needs you"]);
+    place.approve_and_run().expect(3, &["the setup failed (exit 1)", "a needs you"]);
     assert_eq!(place.count("a contract.finished 1 failed"), 1);
 }

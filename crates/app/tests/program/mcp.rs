@@ -102,7 +102,7 @@ fn a_broken_plan_is_repaired_by_what_the_tool_says_and_then_waits_for_a_person()
     again.fine(&["was proposed already: revision 1"]);
     client.end();
     place.run(&["inbox"]).expect(0, &["say-it", "r1 waits for review", "by test"]);
-    place.run(&["run", "say-it"]).expect(3, &["nobody has approved"]);
+    place.run(&["run", "say-it"]).expect(3, &["is not approved"]);
 }
 
 // C-10: document C's parameters, unchanged.
@@ -178,11 +178,11 @@ fn a_planner_revises_its_own_proposal_and_nobody_elses_text() {
     // A person changes it: from here on it is theirs.
     let theirs = place.read("plans/it.md").replace("Write part 2.", "Write part 2 by hand.");
     place.write("plans/it.md", &theirs);
-    propose(&mut client, 3).refused(&["holds a plan already", "changed since"]);
+    propose(&mut client, 3).refused(&["already contains a plan", "changed since"]);
     assert_eq!(place.read("plans/it.md"), theirs);
     place.write("plans/hers.md", sound("Hers", 1));
     let taken = json!({"plan": sound("Hers", 2), "path": "plans/hers.md"});
-    client.call("plan_propose", &taken).refused(&["nobody has proposed it"]);
+    client.call("plan_propose", &taken).refused(&["it is not proposed"]);
     place.run(&["propose", "hers"]).expect(0, &[]);
     client.call("plan_propose", &taken).refused(&["a person proposed it"]);
     assert_eq!(place.read("plans/hers.md").matches("### ").count(), 1);
@@ -218,7 +218,7 @@ fn a_proposal_over_mcp_runs_no_contract() {
     client.call("plan_simulate", &json!({"id": "over-mcp"})).fine(&["attempts_max"]);
     client.end();
     assert!(!place.has("../ran"), "a contract was run");
-    place.run(&["review", "over-mcp"]).expect(0, &["cannot run", "nobody has run it yet"]);
+    place.run(&["review", "over-mcp"]).expect(0, &["cannot run", "not run yet"]);
     place.write("plans/typed.md", plan("Typed"));
     place.run(&["propose", "typed"]).expect(0, &["red check"]);
     assert!(place.has("../ran"), "a person's proposal runs it");

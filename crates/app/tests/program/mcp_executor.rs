@@ -117,7 +117,7 @@ fn without_an_attempt_the_tools_say_so() {
         ("step_ask", json!({"question": "x"})),
         ("step_finish", json!({"summary": "x"})),
     ] {
-        client.call(tool, &arguments).refused(&["no step is being done here"]);
+        client.call(tool, &arguments).refused(&["no step is running"]);
     }
     client.call("step_note", &json!({"text": " "})).refused(&["there is nothing in it"]);
     client.call("step_ask", &json!({"question": "x".repeat(5000)})).refused(&["bytes at most"]);

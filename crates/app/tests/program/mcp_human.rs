@@ -191,7 +191,7 @@ fn a_person_starts_and_stops_runs_and_sees_what_waits() {
     ]);
     let mut client = Client::with_person(&place, accepted("yes"));
     let it = json!({"id": "it"});
-    client.call("run_start", &it).refused(&["nobody has approved", "planwright review plans/it.md"]);
+    client.call("run_start", &it).refused(&["is not approved", "planwright review plans/it.md"]);
     place.run(&["propose", "it"]).expect(0, &[]);
     let inbox = client.call("inbox_list", &json!({})).data();
     assert_eq!(
@@ -199,7 +199,7 @@ fn a_person_starts_and_stops_runs_and_sees_what_waits() {
         (&json!("it"), &json!("proposed")),
         "{inbox}"
     );
-    client.call("run_start", &it).refused(&["nobody has approved"]);
+    client.call("run_start", &it).refused(&["is not approved"]);
     assert_eq!(client.dialogs, Vec::<String>::new(), "nobody is asked about what can't be");
     place.run(&["approve", "it", "--rev", &place.digest()]).expect(0, &[]);
     client.call("run_start", &it).fine(&["is under way", "as the person confirmed"]);

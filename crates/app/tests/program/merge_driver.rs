@@ -87,5 +87,5 @@ fn the_driver_is_installed_once_and_needs_a_repository() {
         .expect(0, &["kept", ".gitattributes", "git config merge.planwright"]);
     assert_eq!(place.read(".gitattributes"), before);
     let script = "mkdir ../alone && cd ../alone && planwright init --merge-driver";
-    place.bash(script).expect(1, &["is in no git repository", "next: git init"]);
+    place.bash(script).expect(1, &["is not in a git repository", "next: git init"]);
 }

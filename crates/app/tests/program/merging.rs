@@ -236,12 +236,12 @@ fn another_branch_can_be_merged_into() {
     assert!(files(&place, "release").contains("b.txt") && !place.has("b.txt"));
     assert_eq!((at(&place, "main"), at(&place, "topic")), (before.clone(), before));
     is_clean(&place);
-    place.run(&["merge", "--into", "no-such"]).expect(2, &["there is no branch `no-such`"]);
-    place.run(&["merge", "--into", "main~0"]).expect(2, &["there is no branch `main~0`"]);
+    place.run(&["merge", "--into", "no-such"]).expect(2, &["branch `no-such` not found"]);
+    place.run(&["merge", "--into", "main~0"]).expect(2, &["branch `main~0` not found"]);
     place.bash("git worktree add -q ../other main").expect(0, &[]);
     place.run(&["merge", "--into", "main"]).expect(1, &["`main` is checked out in"]);
     place.bash("git checkout -q --detach").expect(0, &[]);
-    place.run(&["merge"]).expect(2, &["no branch is checked out", "--into"]);
+    place.run(&["merge"]).expect(2, &["HEAD is detached", "--into"]);
 }
 
 // P-13, A-34: what is not done by the journal is not merged, whatever its file and its branch say; and no agent merges.
@@ -258,13 +258,15 @@ fn only_what_is_done_is_merged_and_only_by_people() {
     place.write("plans/open.md", claimed).write("b.txt", "b\n");
     commit(&place, "claimed");
     place.bash("git checkout -q main").expect(0, &[]);
-    place.run(&["merge", "open"]).expect(1, &["open is not done but draft", "next: planwright status"]);
+    place
+        .run(&["merge", "open"])
+        .expect(1, &["open is draft; only finished plans can be merged", "next: planwright status"]);
     let ran = place.bash("CLAUDECODE=1 planwright merge");
     ran.expect(3, &["only a person may merge plans"]);
     place.run(&["merge"]).expect(0, &["landed  a", "1 of 1 plan landed"]);
     assert!(!files(&place, "main").contains("b.txt"), "a claim lands nowhere");
     place.run(&["merge"]).expect(0, &["nothing to merge into main", "already in main: a"]);
-    place.run(&["merge", "nobody"]).expect(2, &["there is no plan `nobody`"]);
+    place.run(&["merge", "nobody"]).expect(2, &["plan `nobody` not found"]);
     place.bash("touch .git/MERGE_HEAD").expect(0, &[]);
     place.run(&["merge"]).expect(1, &["a merge is under way"]);
 }
@@ -298,7 +300,7 @@ fn a_plan_that_weakens_the_test_of_another_is_caught() {
     let data = data(&place.run(&["merge", "a", "tamper", "--json"]));
     assert_eq!(data["landed"].as_array().map(Vec::len), Some(1), "{data:#}");
     let evicted = &data["evicted"][0];
-    assert_eq!(evicted["evidence"]["failure"], "a sealed file is not what was approved", "{data:#}");
+    assert_eq!(evicted["evidence"]["failure"], "a sealed file differs from what was approved", "{data:#}");
     assert!(
         evicted["evidence"]["output"]
             .as_str()
@@ -310,7 +312,7 @@ fn a_plan_that_weakens_the_test_of_another_is_caught() {
         [("drop", "one", "tests/more.sh is gone"), ("add", "two", "tests/conftest.sh is new")]
     {
         let ran = place.run(&["merge", "a", name, "--into", branch]);
-        ran.expect(3, &["a sealed file is not what was approved", word]);
+        ran.expect(3, &["a sealed file differs from what was approved", word]);
     }
     place.run(&["merge", "free"]).expect(0, &["landed  free"]);
 }
@@ -380,7 +382,7 @@ fn a_merge_that_is_killed_anywhere_is_finished_by_the_next() {
         assert_eq!(place.read("README.md"), "# Mine\n", "{point} {moment}");
         // P-31: what is left to finish is said, with the command that does.
         let is_told = |place: &Place| {
-            place.run(&["doctor"]).said().contains("whoever merged these plans died over it: b, a")
+            place.run(&["doctor"]).said().contains("an interrupted merge left these plans unfinished: b, a")
         };
         told += usize::from(is_told(&place));
         place.run(&["merge"]).expect(0, &[]);
@@ -410,10 +412,10 @@ fn a_merge_that_can_not_be_done_is_forgotten() {
         "#!/bin/sh\ncase \"$*\" in *checkout-index*planwright-stage*) echo no >&2; exit 1;; esac\n{REAL}exec \"$real\" \"$@\"\n"
     );
     place.replace_tool("git", &broken);
-    place.run(&["merge", "a"]).expect(5, &["git cannot lay out files"]);
+    place.run(&["merge", "a"]).expect(5, &["git cannot check out files"]);
     assert_eq!(at(&place, "main"), begin);
     is_clean(&place);
-    assert!(!place.run(&["doctor"]).said().contains("died over it"), "nothing is left to finish");
+    assert!(!place.run(&["doctor"]).said().contains("an interrupted merge"), "nothing is left to finish");
     peaceful(&place);
     place.run(&["merge", "b"]).expect(0, &["landed  b"]);
     place.run(&["merge", "a"]).expect(0, &["landed  a"]);
@@ -554,14 +556,14 @@ fn a_plan_of_two_repositories_has_a_worktree_of_each() {
 fn a_repository_in_the_wrong_place_is_named() {
     let place = two_repositories();
     for (path, said) in [
-        ("../nowhere", "can't be looked at"),
-        ("../home", "is not the top of a git repository"),
-        (".", "lie in each other"),
-        ("../api/sub", "does not lie in the same folder"),
+        ("../nowhere", "cannot read repository"),
+        ("../home", "is not the root of a git repository"),
+        (".", "contains the project's repository or is inside it"),
+        ("../api/sub", "is not in the same directory"),
     ] {
         place.bash("mkdir -p ../api/sub && git init -q ../api/sub").expect(0, &[]);
         let setting = format!("repositories.api={path}");
-        place.run(&["--config", &setting, "merge"]).expect(2, &["the repository `api`", said]);
+        place.run(&["--config", &setting, "merge"]).expect(2, &["repository `api`", said]);
     }
 }
 
@@ -575,17 +577,17 @@ fn carry_out_apart(place: &Place, name: &str) -> String {
     place.run(&["worktree", "path", name]).expect(0, &[]).stdout.trim().to_owned()
 }
 
-// P-13: what lands says what was approved: a plan that was rewritten in its tree is held, and so is what no contract has seen.
+// P-13: what lands says what was approved: a plan that was rewritten in its tree is held, and so is what no contract has checked.
 #[test]
 fn a_plan_that_was_rewritten_in_its_tree_is_held() {
     let place = repository();
     write(&place, &[B, ("other", &[("make", "", "true", "true")])]);
     let tree = carry_out_apart(&place, "b");
     place.bash(&format!("sed -i 's/test -s b.txt/true #weak/' '{tree}/plans/b.md'")).expect(0, &[]);
-    place.run(&["merge"]).expect(1, &["its plan in", "does not say what was approved"]);
+    place.run(&["merge"]).expect(1, &["its plan in", "differs from what was approved"]);
     place.bash(&format!("sed -i 's/true #weak/test -s b.txt/' '{tree}/plans/b.md'")).expect(0, &[]);
     place.bash(&format!("echo more >>'{tree}/plans/other.md'")).expect(0, &[]);
-    place.run(&["merge"]).expect(1, &["no contract has seen", "plans/other.md"]);
+    place.run(&["merge"]).expect(1, &["no contract has checked", "plans/other.md"]);
     place.bash(&format!("cp plans/other.md '{tree}/plans/other.md'")).expect(0, &[]);
     place.run(&["merge"]).expect(0, &["landed  b"]);
     assert!(!place.read("plans/b.md").contains("#weak"));
@@ -594,7 +596,7 @@ fn a_plan_that_was_rewritten_in_its_tree_is_held() {
     other
         .bash("git checkout -q plan/b && sed -i 's/test -s b.txt/true/' plans/b.md && git commit -qam weak && git checkout -q main")
         .expect(0, &[]);
-    other.run(&["merge"]).expect(1, &["its plan on plan/b does not say what was approved"]);
+    other.run(&["merge"]).expect(1, &["its plan on plan/b differs from what was approved"]);
 }
 
 // P-13: what a merge took up of a tree is known to it: what is changed there next is named for what it is.
@@ -609,7 +611,7 @@ fn a_tree_that_was_taken_up_is_not_said_to_lack_that() {
     place
         .bash(&format!("git rm -q block && git commit -qm unblock && echo x >'{tree}/extra.txt'"))
         .expect(0, &[]);
-    place.run(&["merge"]).expect(1, &["no contract has seen: extra.txt"]);
+    place.run(&["merge"]).expect(1, &["no contract has checked: extra.txt"]);
     place.bash(&format!("rm '{tree}/extra.txt'")).expect(0, &[]);
     place.run(&["merge"]).expect(0, &["landed  b"]);
     place.run(&["inbox"]).expect(0, &["nothing waits for you"]);

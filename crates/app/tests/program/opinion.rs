@@ -60,7 +60,7 @@ fn a_gate_without_an_answer_stays_shut() {
     let cases = [
         ("echo looks fine", "it gave no valid answer"),
         (r#"echo '{"verdict":"approved"}'"#, "invalid verdict `approved`, expected pass or fail"),
-        ("exit 7", "it ended with 7"),
+        ("exit 7", "it exited with 7"),
     ];
     for (script, because) in cases {
         let place = judged(script);
@@ -72,7 +72,7 @@ fn a_gate_without_an_answer_stays_shut() {
     let place = judged(NO);
     place.write("planwright.toml", "");
     gate(&place);
-    place.approve_and_run().expect(3, &["no command line was approved for the role `judge`"]);
+    place.approve_and_run().expect(3, &["role `judge` has no approved command"]);
 }
 
 // A-48: what an opinion counts for is a part of what was approved; and no opinion makes a contract pass that fails.

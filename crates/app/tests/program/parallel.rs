@@ -178,7 +178,7 @@ fn a_rollback_takes_the_work_back_to_before_a_step() {
         ]);
         place.run(&["run", "it", "--jobs", jobs, "--rev", &place.digest()]).expect(3, &["d needs you"]);
         place.write("b.out", "edited\n");
-        place.run(&["rollback", "it", "d"]).expect(1, &["nothing of `d` is kept"]);
+        place.run(&["rollback", "it", "d"]).expect(1, &["no checkpoint for step `d`"]);
         place.run(&["rollback", "it", "9"]).expect(2, &["no step `9`"]);
         place
             .run(&["rollback", "it", "2"])
@@ -271,7 +271,7 @@ fn a_second_plan_waits_for_the_workspace() {
     assert_eq!(place.read("order"), "first\nsecond\n");
 }
 
-// C-28, A-44: a plan that is under way in its worktree is shown, answered and gone on with from anywhere, and begun nowhere else.
+// C-28, A-44: a plan that is running in its worktree is shown, answered and gone on with from anywhere, and begun nowhere else.
 #[test]
 fn a_plan_has_one_run_at_a_time_wherever_it_is() {
     let place = Place::repository(&[("a", "", "test -e \"$HOME/go\" && touch a.out", "test -e a.out")]);
@@ -285,7 +285,7 @@ fn a_plan_has_one_run_at_a_time_wherever_it_is() {
     place.run(&["answer", "it/a", "--retry"]).expect(0, &[]);
     place
         .run(&["run", "it", "--rev", &digest])
-        .expect(4, &["is under way in ", "planwright run plans/it.md --worktree"]);
+        .expect(4, &["is running in ", "planwright run plans/it.md --worktree"]);
     place.printed("touch $HOME/go");
     place.run(&["run", "it", "--worktree"]).expect(0, &["1 of 1 steps settled"]);
     assert!(!place.has("a.out"), "nothing was done here");
@@ -364,7 +364,7 @@ fn an_edit_that_comes_while_work_lands_leaves_nothing_of_it() {
     place.run(&["run", "it", "--jobs", "2", "--rev", &place.digest()]).expect(3, &["two needs you"]);
     assert!(place.has("../met"), "somebody edited it");
     let said = place.run(&["log", "it", "--json"]).stdout;
-    assert!(said.contains("somebody changed in the workspace what it changes: z.txt"), "{said}");
+    assert!(said.contains("the workspace has conflicting changes: z.txt"), "{said}");
     assert_eq!(place.read("a.txt"), "begin\nline\n", "once");
     assert_eq!(place.read("z.txt"), "begin\nperson\nagent\n");
 }

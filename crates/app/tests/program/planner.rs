@@ -69,7 +69,7 @@ fn a_plan_that_is_clean_is_written_and_proposed() {
     place.run(&words).expect(
         0,
         &[
-            "planner  pen, since it plays the planner: bash pen.sh",
+            "planner  pen, since it has role planner: bash pen.sh",
             "verify   try 1: clean",
             "plans/make-files.md   2 steps",
             "First the one",
@@ -87,7 +87,7 @@ fn a_plan_that_is_clean_is_written_and_proposed() {
     assert_eq!(text.replace("status: verified", "status: draft"), plan());
     place.run(&["show", "make-files"]).expect(0, &["why       First the one, then the other."]);
     place.run(&["history", "make-files"]).expect(0, &["drafted", "by pen (an agent)", "That is all."]);
-    place.run(&["run", "make-files"]).expect(3, &["nobody has approved make-files"]);
+    place.run(&["run", "make-files"]).expect(3, &["make-files is not approved"]);
     assert!(!place.has("one"), "nothing is run that nobody approved");
 }
 
@@ -132,14 +132,16 @@ fn tries_that_are_spent_leave_nothing_but_the_last_answer() {
 #[test]
 fn a_planner_that_is_missing_is_named_and_nothing_else_is_lost() {
     let place = Place::empty();
-    place.run(&["draft", "Anything"]).expect(1, &["no agent is known that could plan", "[roles] planner"]);
+    place
+        .run(&["draft", "Anything"])
+        .expect(1, &["no planner found; install an agent or set roles.planner", "[roles] planner"]);
     for (settings, words) in [
-        ("[roles]\nplanner = \"nobody\"\n", "no command line is known for the planner `nobody`"),
-        ("[agents.planner]\ncommand = [\"no-such-program\"]\n", "there is no program `no-such-program`"),
-        ("[roles]\nplanner = \"shell\"\n", "`shell` can't plan"),
+        ("[roles]\nplanner = \"nobody\"\n", "planner `nobody` has no command; set agents.nobody.command"),
+        ("[agents.planner]\ncommand = [\"no-such-program\"]\n", "`no-such-program` is not on the PATH"),
+        ("[roles]\nplanner = \"shell\"\n", "`shell` cannot plan"),
         (
             "[agents.planner]\ncommand = [\"bash\", \"-c\", \"echo no quota >&2; exit 3\"]\n",
-            "it ended with 3: no quota",
+            "it exited with 3: no quota",
         ),
     ] {
         place.write(USER, settings);
@@ -171,7 +173,7 @@ fn a_planner_that_only_the_project_names_is_not_started() {
 fn contracts_of_a_planner_are_not_run_when_it_proposes() {
     let harmful = plan().replace("test -e one", "touch harm; test -e one");
     let place = project(&[&answer(&harmful)]);
-    place.run(&["draft", "Make files"]).expect(0, &["proposed  make-files", "nobody has run it yet"]);
+    place.run(&["draft", "Make files"]).expect(0, &["proposed  make-files", "not run yet"]);
     assert!(!place.has("harm"));
 }
 
@@ -211,7 +213,7 @@ fn a_planner_has_no_verb_to_approve_or_finish() {
 fn a_plan_never_takes_the_place_of_another() {
     let place = project(&[&answer(&plan())]);
     place.write("plans/make-files.md", "mine\n");
-    place.run(&["draft", "Make two files", "--name", "make-files"]).expect(2, &["is there already"]);
+    place.run(&["draft", "Make two files", "--name", "make-files"]).expect(2, &["already exists"]);
     assert_eq!(asked(&place, 1), None, "nobody is asked for what can't be written");
     place.run(&["draft", "Make two files"]).expect(0, &["plans/make-files-2.md"]);
     assert_eq!(place.read("plans/make-files.md"), "mine\n");
@@ -276,7 +278,7 @@ fn a_failed_plan_is_made_anew() {
         .run(&["history", "files"])
         .expect(0, &["files-v2", "after files, where two failed: exit 1", "two by hand"]);
     place.run(&["events", "--names", "record"]).expect(0, &["PLAN_REPLANNED"]);
-    place.run(&["run", "files-v2"]).expect(3, &["nobody has approved files-v2"]);
+    place.run(&["run", "files-v2"]).expect(3, &["files-v2 is not approved"]);
     place
         .run(&["replan", "files"])
         .expect(4, &["was made anew already", "planwright replan plans/files-v2.md"]);

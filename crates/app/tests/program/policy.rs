@@ -48,7 +48,7 @@ fn a_written_rule_approves_what_it_is_about_and_nothing_else() {
     assert_eq!(place.read("part-1.txt"), "done\n");
     place.write("plans/large.md", sound("A large plan", 2));
     by(&place, "ada", &["propose", "large"]).expect(0, &[]);
-    by(&place, "ada", &["run", "large"]).expect(3, &["nobody has approved"]);
+    by(&place, "ada", &["run", "large"]).expect(3, &["is not approved"]);
 }
 
 // what was approved by one policy is not approved by another.

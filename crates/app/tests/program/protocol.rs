@@ -56,10 +56,10 @@ fn state(place: &Place) -> String {
 #[test]
 fn a_plan_goes_from_proposal_to_done() {
     let place = project();
-    place.run(&["run", "it"]).expect(3, &["nobody has approved it"]);
+    place.run(&["run", "it"]).expect(3, &["it is not approved"]);
     place.run(&["propose", "it"]).expect(0, &["r1", "on main@"]);
     assert_eq!(state(&place), "verified");
-    place.run(&["run", "it"]).expect(3, &["nobody has approved it"]);
+    place.run(&["run", "it"]).expect(3, &["it is not approved"]);
     let digest = digest(&place);
     place.run(&["approve", "it", "--rev", &digest, "-m", "keep it small"]).expect(0, &["r1", "by default"]);
     assert_eq!(state(&place), "approved");
@@ -123,9 +123,9 @@ const MOVES: &[Move] = &[
     Move {
         what: "a contract",
         script: "sed -i 's/grep -q made out/grep -q m out/' plans/it.md",
-        said: "the plan was",
+        said: "the plan changed",
     },
-    Move { what: "a task", script: "sed -i 's/echo made/echo other/' plans/it.md", said: "the plan was" },
+    Move { what: "a task", script: "sed -i 's/echo made/echo other/' plans/it.md", said: "the plan changed" },
     Move { what: "a sealed test", script: "echo true > test.sh", said: "test.sh" },
     Move { what: "a sealed test that is gone", script: "rm test.sh", said: "test.sh" },
     Move { what: "the base", script: "echo 2 > src/other && COMMIT", said: "src/other" },
@@ -212,7 +212,7 @@ fn a_contract_is_not_run_with_a_sealed_file_that_moved() {
     commit(&place);
     let digest = digest(&place);
     let ran = place.run(&["run", "it", "--rev", &digest]);
-    ran.expect(1, &["a sealed file is not what was approved", "test.sh"]);
+    ran.expect(1, &["a sealed file differs from what was approved", "test.sh"]);
     assert_ne!(state(&place), "done");
 }
 
@@ -381,7 +381,7 @@ fn a_proposal_grows_stale_and_it_is_said() {
     grow_older(&place, ("ledger", "plan", "ledger_head"), 2 * DAY_MS);
     place.run(&["status", "--config", "review.stale_days=0"]).expect(0, &["r1 waits for review"]);
     let ran = place.run(&["status"]);
-    ran.expect(0, &["expired: nobody decided about it for 30 days"]);
+    ran.expect(0, &["expired: no decision for 30 days"]);
     assert!(!place.run(&["status"]).said().contains("expired"), "it is said once");
     let digest = digest(&place);
     place.run(&["events"]).expect(0, &["plan.cancelled", "by=age"]);
@@ -401,7 +401,9 @@ fn a_run_that_nobody_drives_is_asked_about() {
     running.kill();
     place.run(&["status"]).expect(0, &["its driver is gone"]);
     grow_older(&place, ("journal", "run", "head"), 3 * 60 * 60 * 1000);
-    place.run(&["status"]).expect(0, &["stalled: Started 3 h ago, 1 of 2 steps done, and nobody drives it."]);
+    place
+        .run(&["status"])
+        .expect(0, &["stalled: Started 3 h ago, 1 of 2 steps done, and no process is running it."]);
     let asked = place.run(&["inbox"]);
     asked.expect(0, &["planwright run it", "planwright cancel it --failed -m", "planwright cancel it -m"]);
     place.run(&["cancel", "it", "--failed", "-m", "the machine died"]).expect(0, &["failed  it"]);

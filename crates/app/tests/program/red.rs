@@ -101,12 +101,12 @@ fn what_cannot_run_is_said_and_is_no_failure_of_the_plan() {
         &[
             "red check: 1 of 3 contracts fail before the work; 1 step is confirmed by a person",
             "step 1 `absent` cannot run (cannot run, exit 127)",
-            "step 2 `unprepared` cannot run (not started: the setup did not work (exit 3))",
+            "step 2 `unprepared` cannot run (not started: the setup failed (exit 3))",
         ],
     );
     let bare = Place::empty();
     bare.write("plans/it.md", runnable(&[("a", "", "x", "test -s made")]));
-    bare.run(&["verify", "it", "--red"]).expect(0, &["cannot run (no base: nothing is committed yet)"]);
+    bare.run(&["verify", "it", "--red"]).expect(0, &["cannot run (no base: no commit yet)"]);
     bare.bash("rm -r .git && touch planwright.toml").expect(0, &[]);
     bare.run(&["verify", "it", "--red"]).expect(0, &["cannot run (no base: not a git repository)"]);
 }

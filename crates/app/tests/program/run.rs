@@ -81,7 +81,7 @@ fn what_nobody_approved_is_not_started() {
     let digest = place.digest();
     place
         .run(&["run", "it"])
-        .expect(3, &["nobody has approved it", &format!("planwright run it --rev {}", &digest[..8])]);
+        .expect(3, &["it is not approved", &format!("planwright run it --rev {}", &digest[..8])]);
     place.run(&["run", "it", "--rev", "0123456789abcdef"]).expect(4, &["not 0123456789abcdef"]);
     place.run(&["run", "it", "--rev", &digest[..7]]).expect(2, &["too short to name a digest"]);
     for variable in ["CLAUDECODE", "PLANWRIGHT_TAG"] {
@@ -159,7 +159,7 @@ fn an_agent_that_rewrites_its_contract_stops_the_run_and_wins_nothing() {
         .expect(4, &["edited", "paused", "    -test -s real\n    +test -s digest\n", "verify it"]);
     assert_eq!(place.facts()[1..], ["lie attempt.started 1", "lie attempt.finished 1"]);
     // The other bytes are not approved, and asking does not end the run of those that are.
-    place.run(&["run", "it"]).expect(3, &["nobody has approved it"]);
+    place.run(&["run", "it"]).expect(3, &["it is not approved"]);
     place.write(FILE, approved);
     place.run(&["run", "it"]).expect(3, &["lie needs you"]);
     assert_eq!(place.facts()[3..], ["lie contract.finished 1 failed", "lie ask.opened"]);
@@ -185,7 +185,7 @@ fn a_plan_that_is_edited_during_a_run_pauses_it() {
     place.write(FILE, approved);
     place.run(&["run", "it", "--dry-run"]).expect(0, &["goes on     with run 1", "would do    2 b"]);
     place.write(FILE, edited);
-    place.run(&["run", "it"]).expect(3, &["nobody has approved it"]);
+    place.run(&["run", "it"]).expect(3, &["it is not approved"]);
     place.rewrite("### 1. Do a", "### 1. Do a ✅");
     place.approve_and_run().expect(0, &["1 a   was done before"]);
     assert!(place.has("c.out"));

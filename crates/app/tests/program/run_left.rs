@@ -68,7 +68,7 @@ fn talk(place: &Place, words: &[&str]) -> Talking {
     Talking { child, stderr, heard: String::new() }
 }
 
-// Ctrl-C and its like end what is under way in order: nothing is alive, nothing counts, the next run goes on.
+// Ctrl-C and its like end what is running in order: nothing is alive, nothing counts, the next run goes on.
 #[test]
 fn a_signal_leaves_a_run_in_order_and_the_next_run_goes_on() {
     for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 143)] {

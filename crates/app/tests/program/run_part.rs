@@ -168,7 +168,7 @@ fn a_budget_that_is_spent_is_asked_about() {
         3,
         &[
             "it needs you",
-            "The budget is spent: 3 steps left",
+            "The budget is used up: 3 steps left",
             "waits      2 b, 3 c, 4 d",
             "planwright answer it  --budget",
             "$0.95",

@@ -72,10 +72,10 @@ fn a_question_that_cannot_be_read_is_a_no() {
     }
     for scope in ["", "{}", "{\"mode\":\"none\"}"] {
         place.write("../home/scope.json", scope);
-        ask(&place, "Read", &json!({})).expect(2, &["the scope of this attempt can't be read"]);
+        ask(&place, "Read", &json!({})).expect(2, &["cannot read the scope of this attempt"]);
     }
     place.bash("rm \"$HOME/scope.json\"");
-    ask(&place, "Read", &json!({})).expect(2, &["the scope of this attempt can't be read"]);
+    ask(&place, "Read", &json!({})).expect(2, &["cannot read the scope of this attempt"]);
     let noting = with_scope(&json!({"mode": "log"}));
     ask_with(&noting, "no JSON").expect(0, &[]);
     assert!(noting.read("../home/scope.log").contains("can't be read"));
@@ -155,7 +155,7 @@ fn a_scope_that_the_agent_has_changed_lets_nothing_through() {
     );
     let (place, _) = attempt_by(&widened, "", "**touches:** src/**, *.txt");
     assert!(place.has("src/a.txt") && !place.has("src/b.txt") && !place.has("docs/a.md"));
-    place.bash("cat answers.txt").expect(0, &["somebody has changed it"]);
+    place.bash("cat answers.txt").expect(0, &["it was changed"]);
 }
 
 // C-16: what is asked for is denied, and what is done unasked is flagged, shown, and told to listeners.
@@ -202,10 +202,10 @@ fn a_step_that_declares_nothing_may_do_anything() {
 #[test]
 fn a_violation_fails_the_attempt_where_the_user_says_so() {
     let (_, ran) = attempt("[scope]\nviolation = \"fail\"\n", "**touches:** src/**, answers.txt");
-    ran.expect(3, &["the attempt changed what it may not touch: docs/unasked.md"]);
+    ran.expect(3, &["the attempt changed files outside its scope: docs/unasked.md"]);
     let loose = Place::empty();
     loose.write("planwright.toml", "[scope]\nmode = \"log\"\n");
-    loose.run(&["list"]).expect(2, &["`scope.mode` can't be set for a project", "would set its own limits"]);
+    loose.run(&["list"]).expect(2, &["cannot set `scope.mode` for a project", "could set its own limits"]);
 }
 
 // C-16: an attempt that strayed can't be made good by one that does nothing; a person can let it pass.

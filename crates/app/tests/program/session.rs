@@ -123,7 +123,7 @@ fn plans_that_are_over_are_never_put_back() {
     ran.expect(
         0,
         &[
-            "waiting for a person, run 1; 1 of 2 steps settled",
+            "waiting for you, run 1; 1 of 2 steps done",
             "1 first: Do first: contract passed, attempt 1",
             "current step: 2 never",
             "next: planwright answer it/never",
@@ -248,7 +248,7 @@ fn the_gate_runs_only_what_a_person_approved() {
     place.write("planwright.toml", "[session]\nstop_holds = 2\n");
     let ran = stop(&place, "a");
     assert_eq!(ran.stdout, "", "{ran:#?}");
-    ran.expect(0, &["can't be used"]);
+    ran.expect(0, &["invalid project settings"]);
 
     let sealed = ("sealed", "**sealed:** test.sh", "true", "sh test.sh");
     let place = Place::empty();
@@ -257,7 +257,7 @@ fn the_gate_runs_only_what_a_person_approved() {
     place.run(&["propose", "it"]).expect(0, &[]);
     place.run(&["approve", "it", "--rev", &digest]).expect(0, &[]);
     place.write(USER, "[session]\nstop_holds = 2\n").write("test.sh", "touch evil.out; exit 0\n");
-    assert!(told(&stop(&place, "a")).contains("the sealed file test.sh was changed"));
+    assert!(told(&stop(&place, "a")).contains("sealed file test.sh was changed"));
     assert!(!place.has("evil.out"));
 }
 
@@ -281,7 +281,7 @@ fn a_hook_that_fails_lets_the_session_go_on() {
     for event in ["session-start", "pre-compact", "stop"] {
         let ran = place.run_with(&["hook", event], question("claude-stop.json"));
         assert_eq!(ran.stdout, "", "{event}: {ran:#?}");
-        ran.expect(0, &["can't be used"]);
+        ran.expect(0, &["invalid project settings"]);
     }
     place.run(&["hook", "session-strat"]).expect(2, &["there is no event `session-strat`"]);
 }

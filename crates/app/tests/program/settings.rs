@@ -30,7 +30,7 @@ fn a_topic_comes_from_its_page_or_from_the_command() {
     place.write("topic.sh", "echo half; echo 'no such topic' >&2; exit 3\n");
     place.approve_and_run().expect(0, &["1 of 1 steps settled"]);
     let prompt = place.read("prompt");
-    assert!(prompt.contains("[missing: `bash` ended with 3: no such topic]"), "{prompt}");
+    assert!(prompt.contains("[missing: `bash` exited with 3: no such topic]"), "{prompt}");
     assert!(!prompt.contains("half"), "{prompt}");
 
     let place = reader("auth");
@@ -116,6 +116,6 @@ fn a_setting_of_the_user_is_refused_as_one_of_the_project_is() {
     place.write("../home/.config/planwright/config.toml", "[run]\n\njbos = 2\n").write("a.md", sound("A", 1));
     for words in [&["list"][..], &["verify", "a.md"], &["config"]] {
         let ran = place.run(words);
-        ran.expect(2, &["config.toml is not a valid configuration", "line 3: unknown setting `run.jbos`"]);
+        ran.expect(2, &["invalid configuration config.toml", "line 3: unknown setting `run.jbos`"]);
     }
 }

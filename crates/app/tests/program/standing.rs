@@ -68,8 +68,8 @@ fn a_plan_that_is_sent_back_is_a_draft_again() {
     let file = place.read(FILE);
     assert!(file.contains("status: draft") && file.contains("✅ Do a"), "{file}");
     assert_eq!(place.standing()["state"], "cancelled");
-    place.run(&["log", "it"]).expect(0, &["cancelled: sent back to be revised: it can't be met"]);
-    place.run(&["run", "it"]).expect(3, &["nobody has approved it"]);
+    place.run(&["log", "it"]).expect(0, &["cancelled: sent back for revision: it can't be met"]);
+    place.run(&["run", "it"]).expect(3, &["it is not approved"]);
     place.run(&["answer", "it/stuck", "--retry"]).expect(1, &["nothing is asked about it/stuck"]);
 }
 

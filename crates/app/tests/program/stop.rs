@@ -81,7 +81,7 @@ fn a_cancelled_run_is_over_and_nothing_of_it_is_alive() {
     place.run(&["cancel", "it", "-m", "again"]).expect(1, &["it is over (cancelled)"]);
     place.run(&["queue"]).expect(0, &["no attempt waits or is under way"]);
     // Going on takes a new approval.
-    place.run(&["run", "it"]).expect(3, &["nobody has approved it"]);
+    place.run(&["run", "it"]).expect(3, &["it is not approved"]);
 }
 
 // A worker leaves when it is told to, and says how it was told.

@@ -24,7 +24,7 @@ fn what_is_no_file_is_named_and_never_waited_for() {
                 .expect(2, &["is not a regular file", "a plan is a file, or a folder"]);
         }
     }
-    place.run(&["verify", "dangling.md"]).expect(2, &["there is no file dangling.md"]);
+    place.run(&["verify", "dangling.md"]).expect(2, &["file dangling.md not found"]);
     place.run(&["verify", "loop.md"]).expect(5, &["cannot read loop.md"]);
     place.run(&["list"]).expect(0, &["auth-timeout"]);
     place.run(&["edit", "auth", "--expand", "1=plans"]).expect(5, &["cannot read the list plans"]);
@@ -37,7 +37,7 @@ fn a_plan_may_lie_anywhere_that_the_user_names() {
     place.run(&["verify", "../outside.md"]).expect(0, &["checked  ../outside.md"]);
     let absolute = place.path("plans/auth-timeout.md");
     place.run(&["show", absolute.to_str().expect("text")]).expect(0, &["auth-timeout"]);
-    place.run(&["verify", "../gone.md"]).expect(2, &["there is no file ../gone.md"]);
+    place.run(&["verify", "../gone.md"]).expect(2, &["file ../gone.md not found"]);
     place.run(&["verify", "../nobody"]).expect(2, &["../nobody"]);
     for name in ["../up", "/up", "a/b", "", ".", "..", "-", "A"] {
         place.run(&["new", "--", name]).expect(2, &["is no name for a plan"]);

@@ -185,10 +185,10 @@ fn plans_are_named_by_path_name_prefix_and_step() {
     place.run(&["verify", "good"]).expect(2, &["could be any of 2 plans", "other/good.md, plans/good.md"]);
     place
         .run(&["verify", "auth-timout"])
-        .expect(2, &["there is no plan `auth-timout`", "did you mean `auth-timeout`?"]);
-    place.run(&["verify", "zebra"]).expect(2, &["there is no plan `zebra`", "planwright list"]);
+        .expect(2, &["plan `auth-timout` not found", "did you mean `auth-timeout`?"]);
+    place.run(&["verify", "zebra"]).expect(2, &["plan `zebra` not found", "planwright list"]);
     place.run(&["verify", "auth-cookie/s9"]).expect(2, &["has no step `s9`", "s1, s2"]);
-    place.run(&["verify", "plans/typo.md"]).expect(2, &["there is no file plans/typo.md"]);
+    place.run(&["verify", "plans/typo.md"]).expect(2, &["file plans/typo.md not found"]);
     place.run(&["verify", "src"]).expect(2, &["src is not a regular file"]);
     let sub = place.bash("cd plans && planwright verify auth-cookie && planwright verify auth-cookie.md");
     sub.expect(0, &["checked  auth-cookie.md"]);
@@ -225,9 +225,9 @@ fn one_plan_that_is_not_there_stops_everything_before_anything_is_written() {
     let old = place.read("plans/auth-timeout.md");
     place
         .run(&["verify", "--fix", "auth-timeout", "plans/gone.md"])
-        .expect(2, &["there is no file plans/gone.md"]);
+        .expect(2, &["file plans/gone.md not found"]);
     assert_eq!(place.read("plans/auth-timeout.md"), old);
     place.write("plans/loose.md", sound("Loose", 1).replace("### 1.", "###   1."));
-    place.run(&["fmt", "loose", "plans/gone.md"]).expect(2, &["there is no file"]);
+    place.run(&["fmt", "loose", "plans/gone.md"]).expect(2, &["not found"]);
     assert!(place.read("plans/loose.md").contains("###   1."));
 }

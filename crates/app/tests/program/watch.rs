@@ -81,7 +81,7 @@ fn a_plan_that_is_gone_for_a_moment_is_waited_for() {
     let mut going = Going::start(&place, &["verify", "plans/good.md", "--watch"]);
     going.hear(&["no errors", "watching"]);
     place.bash("rm plans/good.md").expect(0, &[]);
-    going.hear(&["there is no file plans/good.md", "watching"]);
+    going.hear(&["file plans/good.md not found", "watching"]);
     place.write("plans/good.md", sound("Good", 2));
     going.hear(&["2 steps", "no errors", "watching"]);
 }

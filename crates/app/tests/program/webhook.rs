@@ -162,7 +162,7 @@ fn a_webhook_that_others_could_read_or_forge_is_not_sent() {
     let (url, requests) = serve(&[200]);
     // What is changed in the settings of the user, and why nothing is sent then.
     let cases = [
-        ("home/secret", "project/secret", "lies in the project"),
+        ("home/secret", "project/secret", "is inside the project"),
         ("home/secret", "home/short", "fewer than 16 bytes"),
         ("home/secret", "home/open", "chmod 600"),
         ("home/secret", "home/none", "cannot read"),
@@ -170,7 +170,7 @@ fn a_webhook_that_others_could_read_or_forge_is_not_sent() {
         ("secret_file = '/", "secret_file = '", "is not an absolute path"),
         ("secret_file", "#", "hooks.webhook.secret_file is not set"),
         ("127.0.0.1", "example.org", "use https"),
-        ("http://", "file://", "is not an address"),
+        ("http://", "file://", "invalid hooks.webhook.url"),
     ];
     for (from, to, why) in cases {
         let place = place(&url);

@@ -152,12 +152,12 @@ fn scripts_that_fail_leave_the_tree_and_say_how_to_go_on() {
     };
     user("[worktree]\nsetup = [\"sh\", \"-c\", \"echo went wrong >&2; exit 7\"]\n");
     let failed = place.run(&["worktree", "add", "one"]);
-    failed.expect(1, &["the set-up failed: it ended with 7", "went wrong", "next: planwright worktree add"]);
+    failed.expect(1, &["the set-up failed: it exited with 7", "went wrong", "next: planwright worktree add"]);
     place.run(&["worktree", "add", "one"]).expect(1, &["went wrong"]);
     place.run(&["worktree", "add", "two", "--no-setup"]).expect(0, &["made"]);
     user("[worktree]\nsetup = [\"true\"]\nteardown = [\"sh\", \"-c\", \"echo still up; exit 3\"]\n");
     place.run(&["worktree", "add", "one"]).expect(0, &["set up"]);
-    place.run(&["worktree", "remove", "one"]).expect(1, &["its tear-down failed", "still up"]);
+    place.run(&["worktree", "remove", "one"]).expect(1, &["its teardown failed", "still up"]);
     path(&place, "one");
     user("[worktree]\nteardown = [\"sh\", \"-c\", \"echo gone > $PLANWRIGHT_WORKSPACE/torn\"]\n");
     place.run(&["worktree", "remove", "one"]).expect(0, &["removed"]);
@@ -192,12 +192,12 @@ fn a_tree_with_work_is_not_removed() {
 #[test]
 fn what_can_t_be_done_is_said() {
     let place = repository();
-    place.run(&["worktree", "path", "nothing"]).expect(2, &["there is no tree `nothing`"]);
+    place.run(&["worktree", "path", "nothing"]).expect(2, &["worktree `nothing` not found"]);
     place.run(&["worktree", "add", "one", "--name", "../x"]).expect(2, &["invalid worktree name"]);
     place.run(&["worktree", "add", "one", "--base", "nowhere"]).expect(2, &["no commit `nowhere`"]);
     place.run(&["worktree", "add", "one", "--name", "mine"]).expect(0, &["plan/mine"]);
     place.run(&["worktree", "add", "two", "--name", "mine"]).expect(1, &["belongs to another plan"]);
-    place.run(&["worktree", "add", "one", "--name", "other"]).expect(1, &["has its tree already: `mine`"]);
+    place.run(&["worktree", "add", "one", "--name", "other"]).expect(1, &["already has a worktree: `mine`"]);
     place.run(&["worktree", "path", "min"]).expect(2, &["did you mean `mine`?"]);
     Place::empty()
         .write("plans/one.md", runnable(&[("a", "", "true", "true")]))

@@ -35,7 +35,7 @@ pub(crate) enum Disturbance {
     PowerCut,
 }
 
-/// How many attempts were lost.
+/// How many attempts were interrupted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Cost {
     pub(crate) lost: usize,
@@ -60,7 +60,7 @@ impl Story {
         if let Disturbance::Kills(kills) = disturbance
             && lost > 2 * kills
         {
-            faults.push(format!("{lost} attempts were lost by {kills} kills"));
+            faults.push(format!("{lost} attempts were interrupted by {kills} kills"));
         }
         let status = play.data(&["status", "it", "--json"])?;
         let run = &status["runs"][0];

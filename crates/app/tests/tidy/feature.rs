@@ -108,7 +108,7 @@ fn unfounded<'a>(files: impl IntoIterator<Item = &'a File>) -> Vec<Fault> {
 fn missing_test(files: &[&File], name: &str) -> Option<String> {
     let (path, function) = name.split_once("::").unwrap_or((name, ""));
     let Some(file) = files.iter().find(|file| file.path == path) else {
-        return Some(format!("there is no file {path}"));
+        return Some(format!("file {path} not found"));
     };
     // The last part is the function; what stands before it are modules.
     let function = function.rsplit("::").next().unwrap_or_default();

@@ -1,5 +1,6 @@
-//! The bridge to an agent that speaks the Agent Client Protocol: it hands over the prompt, answers permissions by the scope of the
-//! attempt, tells what happens line by line, and ends when the agent's turn does. It runs inside of an attempt and judges nothing.
+//! The bridge to an agent that speaks the Agent Client Protocol: passes on the prompt, answers permission
+//! requests from the scope of the attempt, reports events line by line, and ends with the agent's turn. It
+//! runs inside an attempt and judges nothing.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -14,64 +15,59 @@ use crate::run::permission::{note, of_process};
 use crate::system::process;
 use crate::system::process::{Dialogue, Said, Stop};
 
-/// How long an agent may take to be ready.
+/// Time limit for an agent to get ready.
 const READY_MAX: Duration = Duration::from_mins(2);
-/// How long it may take to end its turn once it was told to.
+/// Time limit for an agent to end its turn after being told to.
 const CANCEL_MAX: Duration = Duration::from_secs(2);
-/// How long it may take to end once nobody talks to it.
+/// Time limit for an agent to exit once its input is closed.
 const END_MAX: Duration = Duration::from_secs(2);
-/// How often an agent is asked to go on whose turn ended with a refusal.
+/// How often an agent whose turn ended with a refusal is asked to continue.
 const AGAIN_MAX: usize = 3;
-/// How long nothing is heard before it is looked whether to stop.
+/// How long to wait for output before checking whether to stop.
 const POLL: Duration = Duration::from_millis(50);
 
-/// How a turn ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ended {
     pub session: String,
-    /// Why the turn ended, in the agent's word: `end_turn`.
+    /// The agent's own word for why the turn ended, such as `end_turn`.
     pub stop: String,
-    /// How many calls were refused.
     pub refused: usize,
 }
 
-/// Why there is no turn.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The agent can't be started.
-    #[error("the agent can't be started")]
+    #[error("cannot start the agent")]
     Start(#[from] process::Error),
-    /// The scope can't be read: nothing may be done.
-    #[error("the scope of this attempt can't be read")]
+    /// Without a scope nothing may be done.
+    #[error("cannot read the scope of this attempt")]
     Scope(#[source] std::io::Error),
-    /// It ended before its turn did.
-    #[error("the agent ended in the middle of `{method}`")]
+    /// It exited before its turn ended.
+    #[error("the agent exited during `{method}`")]
     Died {
-        /// What it was asked.
+        /// The request.
         method: &'static str,
     },
-    /// It did not answer in time.
-    #[error("the agent did not answer `{method}` within {seconds} s")]
+    #[error("the agent timed out on `{method}` after {seconds} s")]
     Silent {
-        /// What it was asked.
+        /// The request.
         method: &'static str,
         seconds: u64,
     },
-    /// It refused what it was asked.
-    #[error("the agent answers `{method}` with an error: {message}")]
+    /// It refused a request.
+    #[error("the agent returned an error for `{method}`: {message}")]
     Refused {
-        /// What it was asked.
+        /// The request.
         method: &'static str,
-        /// In its own words.
+        /// The agent's own message.
         message: String,
-        /// The number of the error, which says more than its words.
+        /// The error code, which says more than its message.
         code: Option<i64>,
     },
-    #[error("stopped")]
+    #[error("interrupted")]
     Stopped,
 }
 
-/// Hands a prompt to an agent and stays until its turn is over; `tell` gets one event after the other.
+/// Passes a prompt to an agent and returns when its turn ends; `tell` receives every event.
 pub fn bridge(
     argv: &[String],
     (folder, prompt): (&Path, &str),
@@ -104,10 +100,9 @@ struct Bridge<'a> {
     scope: Option<(Scope, std::path::PathBuf)>,
     stop: &'a Stop,
     tell: &'a mut dyn FnMut(&Value),
-    /// The number of the last request.
     last: u64,
     ended: Ended,
-    /// Why the last call was refused, while the agent has done nothing since.
+    /// Why the last call was refused, if the agent has done nothing since.
     rejected: Option<String>,
     folder: &'a Path,
 }
@@ -133,7 +128,7 @@ impl Bridge<'_> {
             }
             result["stopReason"].as_str().unwrap_or_default().clone_into(&mut self.ended.stop);
             match self.rejected.take() {
-                // A turn that ended with a refusal is no work that is done: the agent is told why, and goes on.
+                // A turn that ended with a refusal is not finished work: the agent is told why and continues.
                 Some(why) if round < AGAIN_MAX => text = acp::again(&why),
                 Some(_) | None => break,
             }
@@ -142,7 +137,7 @@ impl Bridge<'_> {
         Ok(())
     }
 
-    /// Asks something and waits for the answer, at most this long where there is a limit.
+    /// Sends a request and waits for the answer, up to the limit if there is one.
     fn ask(
         &mut self,
         method: &'static str,
@@ -171,7 +166,7 @@ impl Bridge<'_> {
                 Said::Nothing => continue,
                 Said::Ended => return Err(Error::Died { method }),
             };
-            // What is no message is the agent talking to itself.
+            // A line that is not a message is the agent talking to itself.
             let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
             if message.get("method").is_some() {
                 self.take(&message, method)?;
@@ -195,7 +190,7 @@ impl Bridge<'_> {
         self.dialogue.say(&message.to_string()).map_err(|_| Error::Died { method })
     }
 
-    /// Takes what the agent says or asks by itself.
+    /// Handles what the agent sends on its own.
     fn take(&mut self, message: &Value, method: &'static str) -> Result<(), Error> {
         let parameters = &message["params"];
         match message["method"].as_str() {
@@ -235,7 +230,7 @@ impl Bridge<'_> {
         if let (false, Some((_, notes))) = (why.is_empty(), &self.scope) {
             let is_blocked = word == "denied";
             let refused = Refused { at_ms: run::now(), tool: call.tool, why: why.to_owned(), is_blocked };
-            // What can't be noted was told above.
+            // A failure to log was reported above.
             note(notes, &refused).ok();
             if is_blocked {
                 self.ended.refused += 1;

@@ -1,5 +1,6 @@
-//! What agents ask while they work: before a tool is called, and when a session begins, is compacted or ends. Reads their JSON and
-//! says what is to be answered, one function an event; never prints, and no answer is a verdict.
+//! Hooks that agents call while they work: before a tool call, and when a session starts, is compacted or
+//! ends. Parses their JSON and returns the answer, one function per event; never prints, and no answer is a
+//! verdict.
 
 mod session;
 mod tool;
@@ -14,25 +15,24 @@ use std::time::{Duration, Instant};
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-/// The most bytes of a question that are read: whoever writes a large file says all of it here.
+/// The most bytes read of a question: a call that writes a large file contains all of it.
 const INPUT_BYTES_MAX: usize = 16 << 20;
 
-/// How long a session waits for what its agent says of it: it begins whatever that is.
+/// How long to wait for the session's input: the session starts whatever it says.
 pub const SESSION_PATIENCE: Duration = Duration::from_secs(1);
-/// How long anything else is waited for.
+/// How long to wait for any other input.
 pub const PATIENCE: Duration = Duration::from_mins(1);
-/// How much is read at once.
 const CHUNK_BYTES: usize = 1 << 16;
 
-/// What an agent is told that takes silence for a no.
+/// The answer for an agent that takes silence for a refusal.
 pub const GRANT: &str = r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","permissionDecisionReason":"in scope"}}"#;
 
-/// Something that an agent asks about.
+/// A hook event of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// A tool is about to be called.
     PreTool,
-    /// A session begins, or goes on after it was compacted.
+    /// A session starts, or continues after compaction.
     SessionStart,
     /// A session is about to be compacted.
     PreCompact,
@@ -40,7 +40,7 @@ pub enum Event {
     Stop,
 }
 
-/// Every event, with the word for the command line and the names that agents give it.
+/// Every event, with its command line word and the agents' names for it.
 pub const EVENTS: &[(Event, &str, &[&str])] = &[
     (
         Event::PreTool,
@@ -57,7 +57,6 @@ pub const EVENTS: &[(Event, &str, &[&str])] = &[
 ];
 
 impl Event {
-    /// The event that a word of the command line means.
     pub fn of_word(word: &str) -> Option<Self> {
         EVENTS.iter().find(|(_, known, _)| *known == word).map(|(event, _, _)| *event)
     }
@@ -71,39 +70,38 @@ impl Event {
     }
 }
 
-/// What the agent is answered. All agents understand exit codes, and no two the same JSON.
+/// The answer to the agent. All agents understand exit codes, and no two the same JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
-    /// Nothing stands in the way: exit 0, not a word.
+    /// No objection: exit 0, no output.
     Pass,
-    /// Nothing stands in the way, and this goes into the session: exit 0, on stdout.
+    /// No objection, and this goes into the session: exit 0, on stdout.
     Say(String),
-    /// It must not happen, for this reason: exit 2, on stderr.
+    /// Refused, for this reason: exit 2, on stderr.
     Refuse(String),
 }
 
-/// What was asked, and the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answered {
-    /// What was asked about.
     pub event: Event,
     pub reply: Reply,
-    /// What the user should know of, and the agent need not.
+    /// Warnings for the user, not for the agent.
     pub complaints: Vec<String>,
 }
 
-/// What an agent says on its standard input, up to the end, to the first whole object, or until patience is spent: some agents never
-/// close it. Nothing is read from a terminal, where nobody knows that something is waited for.
+/// An agent's input from stdin, up to its end, to the first complete object, or until the wait times out:
+/// some agents never close it. Nothing is read from a terminal, where the user would not know that input is
+/// expected.
 pub fn heard(patience: Duration) -> String {
     if io::stdin().is_terminal() {
         return String::new();
     }
     let (sender, receiver) = mpsc::sync_channel::<Vec<u8>>(1);
-    // It is left behind where it waits for what nobody says, and ends with the process.
+    // If its input never comes, the thread is abandoned and ends with the process.
     std::thread::spawn(move || {
         let mut stdin = io::stdin().lock();
         let mut chunk = vec![0; CHUNK_BYTES];
-        // What can't be read is as good as the end.
+        // A read error counts as the end.
         while let Ok(count @ 1..) = stdin.read(&mut chunk) {
             if sender.send(chunk[..count].to_vec()).is_err() {
                 return;
@@ -120,19 +118,21 @@ pub fn heard(patience: Duration) -> String {
     String::from_utf8_lossy(&input).into_owned()
 }
 
-/// Whether an object is said to its end. Most pieces of one do not end like it, and are not looked at further.
+/// Whether an object is complete. Most pieces of one do not end like it, and are not parsed.
 fn is_whole(input: &[u8]) -> bool {
     input.trim_ascii_end().ends_with(b"}") && serde_json::from_slice::<IgnoredAny>(input).is_ok()
 }
 
-/// The folder in which the session of an agent stands, as its question says; `None` where it does not, or where there is none.
+/// The working directory of the agent's session by its own input; `None` if it names none or one that does
+/// not exist.
 pub fn folder_in(input: &str) -> Option<PathBuf> {
     let input: Value = serde_json::from_str(input).ok()?;
     let folder = PathBuf::from(input["cwd"].as_str()?);
     Some(folder).filter(|folder| folder.is_absolute() && folder.is_dir())
 }
 
-/// Answers what an agent asks in `folder`. What can't be read is taken for a call of a tool, the one event where silence does harm.
+/// Answers a hook event in `folder`. Unreadable input counts as a tool call, the one event where silence does
+/// harm.
 pub fn answer(typed: Option<Event>, input: &str, folder: &Path) -> Answered {
     let read: Result<Value, String> = serde_json::from_str(input).map_err(|error| error.to_string());
     let named = read.as_ref().ok().and_then(Event::of_input);

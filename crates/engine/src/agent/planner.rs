@@ -1,5 +1,5 @@
-//! Asks a planner: an agent that reads the project and answers with a plan. Starts the agent and listens to it; what the answer is
-//! worth is for core, and nothing here writes into the workspace.
+//! Asks a planner: an agent that reads the project and answers with a plan. Starts the agent and reads its
+//! answer; core judges the answer, and nothing here writes to the workspace.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -30,84 +30,73 @@ use crate::workspace::project;
 use crate::workspace::project::Project;
 use crate::workspace::{facts, toolchain, topic};
 
-/// The role of the agent that plans.
 pub const ROLE: &str = "planner";
-/// The role whose agent plans where nobody has that one.
+/// The fallback role if no planner is assigned.
 const NEXT_ROLE: &str = "coder";
-/// How much of what a planner says is kept.
+/// Bytes kept of a planner's output.
 const OUTPUT_BYTES_MAX: usize = 4 << 20;
-/// How much of what it complains about is passed on.
+/// Bytes of its error output that are passed on.
 const COMPLAINT_BYTES_MAX: usize = 600;
-/// How many plans of the project a planner is told of.
+/// How many plans of the project a planner is told about.
 const PLANS_TOLD_MAX: usize = 100;
 
-/// The agent that plans.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Planner {
     pub name: String,
-    /// Its command line; the prompt comes on its standard input.
+    /// It reads the prompt from standard input.
     pub command: Vec<String>,
-    /// Why it is this one.
+    /// Why it was chosen.
     pub because: String,
 }
 
-/// What a planner said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said {
     pub text: String,
-    /// What it used, as far as it says.
+    /// Its usage, as far as it reports it.
     pub usage: Usage,
 }
 
-/// Why no planner answered.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Nobody is known who could plan.
-    #[error("no agent is known that could plan")]
+    #[error("no planner found; install an agent or set roles.planner")]
     Nobody,
-    /// Somebody is named who can't.
+    /// The named agent cannot plan.
     #[error("{why}")]
     Unfit { name: String, why: String },
-    /// Its command line is the project's word alone.
-    #[error(
-        "the command line of the planner `{name}` stands in the settings of the project, which agents can write"
-    )]
+    /// Only the project sets its command.
+    #[error("the command of planner `{name}` is set in the project's settings, which agents can write")]
     Unapproved { name: String, command: Vec<String> },
-    /// It is not installed.
-    #[error("the planner `{name}` can't be started: there is no program `{program}` on the PATH")]
+    #[error("cannot start planner `{name}`: `{program}` is not on the PATH")]
     Missing { name: String, program: String },
-    /// It took too long.
-    #[error("the planner `{name}` did not answer within {seconds} s")]
+    #[error("planner `{name}` timed out after {seconds} s")]
     Late { name: String, seconds: u64 },
-    /// It ended without an answer.
-    #[error("the planner `{name}` gave no answer: {how}")]
+    /// It exited without an answer.
+    #[error("no answer from planner `{name}`: {how}")]
     Silent {
         name: String,
-        /// How it ended, and what it complained about.
+        /// How it exited, and its error output.
         how: String,
     },
-    /// Somebody told it to stop.
-    #[error("the planner was stopped")]
+    #[error("the planner was interrupted")]
     Stopped,
-    /// There is no place to keep what it is given.
+    /// There is no place for its input.
     #[error(transparent)]
     State(#[from] state_dir::Error),
-    /// The process could not be run.
-    #[error("the planner could not be run")]
+    #[error("cannot run the planner")]
     Process(#[from] process::Error),
 }
 
 impl Planner {
-    /// The agent that plans: the one that was asked for, else who plays the planner, else who plays the coder, else the first
-    /// agent on this machine whose command line is known.
+    /// The planner: the requested agent, otherwise the one with role planner, then coder, then the first
+    /// installed agent with a known command.
     pub fn find(config: &Config, asked: Option<&str>) -> Result<Self, Error> {
         let played = |role: &str| {
             let agent = config.roles.get(role).cloned();
-            agent.map(|agent| (agent, format!("it plays the {role}")))
+            agent.map(|agent| (agent, format!("it has role {role}")))
         };
         let named = asked.map(|name| (config.agent_of(name).to_owned(), "you asked for it".to_owned()));
         let own =
-            || config.agents.contains_key(ROLE).then(|| (ROLE.to_owned(), "it is called so".to_owned()));
+            || config.agents.contains_key(ROLE).then(|| (ROLE.to_owned(), "it has this name".to_owned()));
         let found = named.or_else(|| played(ROLE)).or_else(own).or_else(|| played(NEXT_ROLE));
         let installed = || {
             let known = PROFILES.iter().find(|profile| facts::has_program(profile.program));
@@ -124,8 +113,8 @@ impl Planner {
         Ok(Self { name, command, because })
     }
 
-    /// Asks once. When it returns, nothing that the planner started is alive, and `changed` names the files of the workspace that
-    /// changed while it was at work, whether it answered or not.
+    /// Asks once. When it returns, nothing that the planner started is alive, and `changed` names the files
+    /// of the workspace that changed meanwhile, whether it answered or not.
     pub fn ask(
         &self,
         project: &Project,
@@ -140,7 +129,7 @@ impl Planner {
         let said = project.config.agents.get(&self.name);
         let like = said.and_then(|said| said.like.as_deref());
         let make = Make::of(&self.command, like);
-        // It only reads: its own rules and hooks say so, as far as its profile has any.
+        // It only reads: its own rules and hooks enforce that, as far as its profile has any.
         let held = permission::planning((&project.config, &project.root), make, folder.path())?;
         let mut env =
             attempt_dir::environment(make, said.map(|said| said.environment.as_slice()).unwrap_or_default());
@@ -172,7 +161,8 @@ impl Planner {
         Ok(Said { text: heard.said, usage })
     }
 
-    /// How it ended tells nothing about what it said: some agents end with 0 whatever happened, others never do.
+    /// The exit code says nothing about the answer: some agents exit with 0 whatever happens, others never
+    /// do.
     fn refuse_silence(&self, ended: &Ended, heard: &Heard, seconds: u64) -> Result<(), Error> {
         let name = || self.name.clone();
         let trouble = heard.trouble.as_ref().filter(|trouble| !matches!(trouble, Trouble::Refused { .. }));
@@ -187,7 +177,7 @@ impl Planner {
             How::Stopped => return Err(Error::Stopped),
             How::NotStarted(why) => why.clone(),
             How::Exited(_) | How::Signalled(_) if !heard.said.trim().is_empty() => return Ok(()),
-            How::Exited(code) => format!("it ended with {code}"),
+            How::Exited(code) => format!("it exited with {code}"),
             How::Signalled(signal) => format!("it was killed by signal {signal}"),
         };
         let refused = heard.trouble.as_ref().map(|trouble| trouble.why().to_owned());
@@ -197,26 +187,25 @@ impl Planner {
     }
 }
 
-/// Tells the processes of this process apart.
+/// Distinguishes the jobs of this process.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// The command line of an agent, by its name.
 fn command_of(config: &Config, name: &str) -> Result<Vec<String>, Error> {
     let unfit = |why: String| Error::Unfit { name: name.to_owned(), why };
     if schema::BUILT_IN.contains(&name) {
-        return Err(unfit(format!("`{name}` can't plan: it is no agent that answers")));
+        return Err(unfit(format!("`{name}` cannot plan: it is not an agent that answers")));
     }
     let command = config.command_of(name);
     match command.is_empty() {
-        true => Err(unfit(format!("no command line is known for the planner `{name}`"))),
+        true => Err(unfit(format!("planner `{name}` has no command; set agents.{name}.command"))),
         false => Ok(command),
     }
 }
 
-/// What a planner is told about the project. `draft` is the plan that is there already, if one is.
+/// What a planner is told about the project. `draft` is the existing plan, if there is one.
 pub fn surroundings(project: &Project, draft: &Draft) -> Surroundings {
     let kind: suggest::Project = toolchain::of(project, draft);
-    // Plans that can't be listed are none that a planner has to know of.
+    // Plans that cannot be listed are left out.
     let plans = project.plans().unwrap_or_default();
     Surroundings {
         kind,
@@ -226,19 +215,19 @@ pub fn surroundings(project: &Project, draft: &Draft) -> Surroundings {
     }
 }
 
-/// A tool that agents can be given, as planners read it: `odoo: read, write`.
+/// A tool as planners read it: `odoo: read, write`.
 fn tool((name, operations): (&String, &Vec<String>)) -> String {
     if operations.is_empty() { name.clone() } else { format!("{name}: {}", operations.join(", ")) }
 }
 
-/// A file that a planner is given to read, by a path as the user typed it.
+/// A file for the planner to read, by a path as typed.
 pub fn code(project: &Project, path: &str) -> Context {
     let at: PathBuf = path.into();
     let text = topic::excerpt(&at, project.config.run.context_bytes);
     Context { reference: format!("file:{path}"), text }
 }
 
-/// Keeps an answer that could not be used, outside of the workspace, so that a person can mend it.
+/// Saves an unusable answer outside the workspace, so that the user can fix it.
 pub fn keep_answer(project: &Project, text: &str) -> Result<PathBuf, state_dir::Error> {
     let folder = state_dir::folder_of(&state_dir::folder(), &project.root)?.join("drafts");
     let name = format!("{}.md", &blake3::hash(text.as_bytes()).to_hex()[..12]);
@@ -246,8 +235,8 @@ pub fn keep_answer(project: &Project, text: &str) -> Result<PathBuf, state_dir::
     Ok(folder.join(name))
 }
 
-/// Writes a plan of one task outside of the workspace, where no agent reaches it by accident. The same text that is yet to be run
-/// is the same file; one that was run gets another.
+/// Writes a one-task plan outside the workspace, where agents do not come across it. The same text maps to
+/// the same file until it is run; after that it gets another.
 pub fn quick_plan(runs: &Runs, task: &str, text: &str) -> Result<PathBuf, run::Error> {
     let folder = runs.store().folder().join(QUICK);
     let digest = &blake3::hash(text.as_bytes()).to_hex()[..8];
@@ -267,7 +256,7 @@ pub fn quick_plan(runs: &Runs, task: &str, text: &str) -> Result<PathBuf, run::E
     }
 }
 
-/// Where plans of one task lie, in the state folder of the project.
+/// The directory of one-task plans, in the state directory of the project.
 const QUICK: &str = "quick";
 /// How much of a task is in the name of its file.
 const SLUG_CHARS_MAX: usize = 40;

@@ -1,5 +1,6 @@
-//! Desks of planners: plan folders outside of every repository, given out, taken back and committed together. What a verb does is
-//! for core; this holds the lock, keeps the record where no planner writes, and finishes what a process that died had begun.
+//! Planner sessions: plan directories outside every repository, handed out, returned and committed together.
+//! Core decides what a verb does; this module holds the lock, keeps the record out of planners' reach, and
+//! finishes what a dead process started.
 
 mod commit;
 mod folder;
@@ -24,44 +25,38 @@ use crate::workspace::project;
 use crate::workspace::project::Project;
 use record::Held;
 
-/// The variable by which whoever starts an agent gives it a session of its own. Without it, a folder with a project has one.
+/// The variable that gives an agent a session of its own. Without it, each project directory has one session.
 pub const VARIABLE: &str = "PLANWRIGHT_SESSION";
 
-/// What can go wrong at a desk.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The verb does not fit.
+    /// The verb does not fit the session.
     #[error("{0}")]
     Refused(Refusal),
-    /// The folders would lie in a repository, and show up in its status.
-    #[error("plan folders can't be made in {}: it lies in the repository {}", folder.display(), repository.display())]
-    Inside {
-        /// Where they would lie.
-        folder: PathBuf,
-        repository: PathBuf,
-    },
+    /// The directories would be inside a repository and show up in its status.
+    #[error("cannot create plan directories in {}: it is inside repository {}", folder.display(), repository.display())]
+    Inside { folder: PathBuf, repository: PathBuf },
     #[error(
-        "there is no place for plan folders: neither HOME nor the setting `session.plans` is an absolute path"
+        "no place for plan directories: neither HOME nor the setting `session.plans` is an absolute path"
     )]
     Homeless,
-    /// Something else lies where a folder was given out.
-    #[error("{} is not the folder that was given out: a link or a file lies there", path.display())]
+    /// Something else is at the place of a session directory.
+    #[error("{} is not the directory of this session: it is now a link or a file", path.display())]
     Astray { path: PathBuf },
-    /// The record of the session.
-    #[error("the record of the session, {}, can't be used", path.display())]
+    #[error("cannot use the session record {}", path.display())]
     Record {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
-    #[error("cannot use the plan folder {}", path.display())]
+    #[error("cannot use the plan directory {}", path.display())]
     Folder {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
-    /// A plan folder that was given back is still there.
-    #[error("cannot remove the plan folder {}", path.display())]
+    /// A returned plan directory still exists.
+    #[error("cannot remove the plan directory {}", path.display())]
     Undiscarded {
         path: PathBuf,
         #[source]
@@ -83,27 +78,27 @@ impl From<Refusal> for Error {
     }
 }
 
-/// Where the plan of a thread stands.
+/// The state of a thread's plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stood {
     pub plan: String,
     pub state: State,
-    /// The newest revision; 0 where there is none.
+    /// 0 if there is none.
     pub revision: u32,
     pub digest: String,
 }
 
-/// A desk, and where the plans of its threads stand, in their order.
+/// A session, and the states of its threads' plans, in their order.
 pub type Seen = (Desk, Vec<Option<Stood>>);
 
-/// The desk, with the folder of every thread in its place. It is made where there is none.
+/// The session, with the directory of every thread. Created if needed.
 pub fn open(project: &Project) -> Result<Desk, Error> {
     let held = Held::take(project)?;
     held.record.desk.threads().try_for_each(|thread| folder::ensure(&thread.folder))?;
     Ok(held.record.desk)
 }
 
-/// The desk, if there is one, and where its plans stand.
+/// The session, if there is one, and the states of its plans.
 pub fn existing(project: &Project) -> Result<Option<Seen>, Error> {
     let Some(held) = Held::take_existing(project)? else { return Ok(None) };
     let desk = held.record.desk;
@@ -126,7 +121,7 @@ pub fn existing(project: &Project) -> Result<Option<Seen>, Error> {
     Ok(Some((desk, stood)))
 }
 
-/// Gives out a folder for one more thread.
+/// Hands out a directory for one more thread.
 pub fn add(project: &Project) -> Result<Thread, Error> {
     let mut held = Held::take(project)?;
     held.record.desk.has_room()?;
@@ -139,7 +134,7 @@ pub fn add(project: &Project) -> Result<Thread, Error> {
     Ok(thread)
 }
 
-/// Takes back the folder of a further thread, with all that lies in it. Says why that is still there, where it can't be removed.
+/// Takes back the directory of an additional thread with its contents. Says why if it cannot be removed.
 pub fn drop_thread(project: &Project, id: &str) -> Result<(Thread, Option<Error>), Error> {
     let mut held = Held::take(project)?;
     let thread = held.record.desk.drop_thread(id)?;
@@ -150,7 +145,7 @@ pub fn drop_thread(project: &Project, id: &str) -> Result<(Thread, Option<Error>
     Ok((thread, left))
 }
 
-/// Removes the plan from the folder of the current thread; the folder stays.
+/// Removes the plan from the directory of the current thread; the directory stays.
 pub fn clear(project: &Project) -> Result<Thread, Error> {
     let mut held = Held::take(project)?;
     folder::ensure(&held.record.desk.current.folder)?;
@@ -164,7 +159,7 @@ pub fn clear(project: &Project) -> Result<Thread, Error> {
     }
 }
 
-/// Says what the session is about.
+/// Sets the topic of the session.
 pub fn set_topic(project: &Project, topic: &str) -> Result<Desk, Error> {
     let mut held = Held::take(project)?;
     held.record.desk.set_topic(topic)?;
@@ -172,27 +167,27 @@ pub fn set_topic(project: &Project, topic: &str) -> Result<Desk, Error> {
     Ok(held.record.desk)
 }
 
-/// Checks the folders of all threads and proposes what lies in them: all of it, or nothing.
+/// Checks the directories of all threads and proposes their plans: all or nothing.
 pub fn commit(project: &Project, by: &Who) -> Result<Commit, Error> {
     commit::commit(&mut Held::take(project)?, project, by)
 }
 
-/// Finishes what processes that died had begun at any desk of this project, so that people find what was committed. Returns what
-/// could not be finished.
+/// Finishes what dead processes started in any session of this project, so that people find what was
+/// committed. Returns what could not be finished.
 pub fn settle(project: &Project) -> Vec<Error> {
     record::settle_all(project)
 }
 
-/// What is to be finished at desks that nobody is at.
+/// Unfinished work of sessions without a process.
 #[derive(Debug, Default)]
 pub struct Unfinished {
-    /// How many desks the next command has something to finish at.
+    /// How many sessions the next command has something to finish in.
     pub desks: usize,
-    /// Plan folders that were given back and are still there.
+    /// Returned plan directories that still exist.
     pub folders: Vec<PathBuf>,
 }
 
-/// What is to be finished at desks of this project that nobody is at. Finishes nothing.
+/// Unfinished work of this project's sessions without a process. Finishes nothing.
 pub fn abandoned(project: &Project) -> Result<Unfinished, Error> {
     record::abandoned(project)
 }

@@ -1,5 +1,5 @@
-//! What the sessions of the user's own agents are told of plans: which are active and where they stand. Reads; plans that are over
-//! are never told of, and nothing that is told here is a verdict.
+//! What sessions of the user's own agents learn about plans: which are active and their state. Only reads;
+//! finished plans are never mentioned, and nothing here is a verdict.
 
 mod stop_gate;
 
@@ -26,40 +26,39 @@ use crate::workspace::active_plan;
 use crate::workspace::project;
 use crate::workspace::project::Project;
 
-/// How many active plans are looked at.
+/// The most active plans that are read.
 const PLANS_MAX: usize = 10;
 
-/// What can go wrong with a session.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
     Project(#[from] project::Error),
     #[error(transparent)]
     Runs(#[from] run::Error),
-    /// What was said about its plans.
     #[error(transparent)]
     Decisions(#[from] approval::Error),
-    #[error("the record can't be read")]
+    #[error("cannot read the record")]
     Journal(#[from] journal::Error),
-    #[error("the files that judge can't be looked at")]
+    #[error("cannot read the sealed files")]
     Seal(#[from] sealed::Error),
-    /// What was said to sessions can't be kept.
-    #[error("cannot note that a session was held back")]
+    /// What sessions were told cannot be recorded.
+    #[error("cannot record that a session was held back")]
     Note(#[source] std::io::Error),
 }
 
-/// Whether this process was started by an agent that planwright started: such an agent knows its task, and no plan.
+/// Whether an agent that planwright started has started this process: such an agent knows its task and needs
+/// no plan.
 pub fn is_attempt() -> bool {
     process::job_above().is_some()
 }
 
-/// The plans that are active, the one that moved last first: those that are being run, else those that may be, else those that a
-/// person is asked about.
+/// The active plans, most recently changed first: those that are running, otherwise those that may run,
+/// otherwise those pending review.
 ///
-/// The plan that this worktree is bound to comes before the others.
+/// The plan that this worktree is bound to comes first.
 pub fn active(project: &Project) -> Result<Vec<Active>, Error> {
     let Some(decisions) = Decisions::open_existing(project)? else { return Ok(Vec::new()) };
-    // A marker that leads nowhere puts no plan first; it is told of by itself.
+    // A dangling marker puts no plan first; it is reported on its own.
     let bound = active_plan::of_marker(project).ok().flatten().map(|bound| bound.plan);
     let is_other = |plan: &Path| bound.as_ref() != Some(&project.root.join(plan));
     let runs = decisions.runs();
@@ -79,7 +78,7 @@ pub fn active(project: &Project) -> Result<Vec<Active>, Error> {
     here.take(PLANS_MAX).filter_map(|row| of_ledger(&decisions, &row, stage).transpose()).collect()
 }
 
-/// What binds the worktree of a session to a plan, in words; `None` where nothing does.
+/// The plan binding of a session's worktree, for the agent; `None` without one.
 pub fn binding_of(project: &Project) -> Option<String> {
     Some(match active_plan::of_marker(project) {
         Ok(None) => return None,
@@ -97,7 +96,7 @@ pub fn binding_of(project: &Project) -> Option<String> {
     })
 }
 
-/// Plans that may be run, the newest first.
+/// Plans that may run, newest first.
 fn approved(decisions: &Decisions) -> Result<Vec<LedgerRow>, Error> {
     let mut rows = decisions.runs().store().ledgers()?;
     rows.retain(|row| row.summary.state == State::Approved.to_string());
@@ -131,9 +130,11 @@ fn of_run(runs: &Runs, glance: &Glance) -> Result<Active, Error> {
     let number = run.row.id.number();
     let stand = match (&run.state.phase, run.state.asks.is_empty(), holder.is_some()) {
         (Phase::Stopped, ..) => "stopped",
-        (Phase::New | Phase::Running | Phase::Finished(_), false, _) => "waiting for a person",
+        (Phase::New | Phase::Running | Phase::Finished(_), false, _) => "waiting for you",
         (Phase::New | Phase::Running | Phase::Finished(_), true, true) => "running",
-        (Phase::New | Phase::Running | Phase::Finished(_), true, false) => "begun, and nobody drives it now",
+        (Phase::New | Phase::Running | Phase::Finished(_), true, false) => {
+            "started, but no process is running it"
+        }
     };
     let asks = run.state.asks.values().map(|ask| {
         let about = ask.step.map_or("the run", |place| run.plan.steps[place].id.as_str());
@@ -143,7 +144,7 @@ fn of_run(runs: &Runs, glance: &Glance) -> Result<Active, Error> {
         name: glance.plan.clone(),
         path: glance.path.to_string_lossy().into_owned(),
         title: run.plan.title.clone(),
-        state: format!("{stand}, run {number}; {} of {} steps settled", settled.len(), flags.len()),
+        state: format!("{stand}, run {number}; {} of {} steps done", settled.len(), flags.len()),
         stage: Stage::Run,
         settled,
         now,
@@ -152,7 +153,7 @@ fn of_run(runs: &Runs, glance: &Glance) -> Result<Active, Error> {
     })
 }
 
-/// The command that a person types next.
+/// The command for a person to type next.
 fn next_of(run: &Run, driver: Option<&Holder>) -> String {
     let plan = word(&run.row.name, &run.row.plan);
     match run.state.asks.values().next() {
@@ -176,9 +177,10 @@ fn of_ledger(decisions: &Decisions, row: &LedgerRow, stage: Stage) -> Result<Opt
         path: row.plan.to_string_lossy().into_owned(),
         title: plan.title.clone(),
         state: format!(
-            "{}, r{}; {count} steps, none carried out by planwright",
+            "{}, r{}; {count} {}, none run by planwright",
             case.state(),
-            revision.number
+            revision.number,
+            if count == 1 { "step" } else { "steps" }
         ),
         stage,
         settled: Vec::new(),
@@ -189,7 +191,7 @@ fn of_ledger(decisions: &Decisions, row: &LedgerRow, stage: Stage) -> Result<Opt
     }))
 }
 
-/// How a plan is typed: its name, or its path where that is no plain word.
+/// How a plan is typed: its name, or its path if that is not a plain word.
 fn word(name: &str, path: &Path) -> String {
     let is_plain = |text: &str| {
         !text.starts_with('-')

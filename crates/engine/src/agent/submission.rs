@@ -1,5 +1,6 @@
-//! Plans as agents hand them in, by name or as text: which files they may point at, where a new plan goes, and what may be
-//! written over. Whoever asks has no shell of ours, so nothing outside of the project is read and no contract is run for them.
+//! Plans handed in by agents, by name or as text: which files they may name, where a new plan goes, and what
+//! may be overwritten. The caller has no shell here, so nothing outside the project is read and no contract
+//! runs.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -18,14 +19,13 @@ use crate::store::plan_file::Text;
 use crate::workspace::project;
 use crate::workspace::project::{Project, Verified};
 
-/// What the name of a plan is where it has no title that could be one.
+/// The name of a plan without a usable title.
 const NAMELESS: &str = "proposal";
-/// What the names of plan files end in.
+/// File extensions of plans.
 const ENDINGS: &[&str] = &["md", "yaml", "yml", "json"];
 /// Why the contracts of such a plan are not run when it is proposed.
-pub const UNRUN: &str = "nobody has run it yet: an agent that may only read proposed it";
+pub const UNRUN: &str = "not run yet: proposed by an agent that may only read";
 
-/// What can go wrong with a plan that is handed in.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
@@ -34,26 +34,22 @@ pub enum Error {
     Store(#[from] plan_file::Error),
     #[error(transparent)]
     Decisions(#[from] approval::Error),
-    /// It is no plan of this project.
-    #[error("`{name}` is no plan of this project")]
-    Elsewhere {
-        /// What was asked for.
-        name: String,
-    },
-    /// No plan can lie there.
-    #[error("`{path}` can't hold a new plan: {why}")]
+    #[error("plan `{name}` not found")]
+    Elsewhere { name: String },
+    /// A plan cannot be there.
+    #[error("cannot create a plan at `{path}`: {why}")]
     Place { path: String, why: &'static str },
-    /// Another plan lies there.
-    #[error("{path} holds a plan already ({why}); it was left as it is")]
+    /// Another plan is there.
+    #[error("{path} already contains a plan ({why}); it was not changed")]
     Taken {
         path: String,
-        /// Why it is not written over.
+        /// Why it is not overwritten.
         why: &'static str,
     },
 }
 
-/// The plan of this project that is meant: its path from the root, its name, or the beginning of one. Unlike a person at a
-/// terminal, who asks here can't point at any other file.
+/// The named plan of this project: its path from the root, its name, or a prefix of one. Unlike a person at a
+/// terminal, the caller cannot name any other file.
 pub fn named(project: &Project, name: &str) -> Result<PathBuf, Error> {
     let plans: BTreeSet<PathBuf> = project.plans()?.into_iter().collect();
     let is_plan = |path: &PathBuf| plans.contains(path);
@@ -70,14 +66,14 @@ pub fn named(project: &Project, name: &str) -> Result<PathBuf, Error> {
     Some(path).filter(is_plan).ok_or_else(elsewhere)
 }
 
-/// A text that is to be a plan, and where it would lie.
+/// A text that should become a plan, and its path.
 pub struct Submission {
     pub path: PathBuf,
     pub text: Text,
 }
 
 impl Submission {
-    /// A text with the place that is wished for it, or the one where its dialect keeps plans.
+    /// A text with the requested path, or the one where its dialect keeps plans.
     pub fn of(project: &Project, text: &str, wished: Option<&str>) -> Result<Self, Error> {
         let place = match wished {
             Some(path) => place(path)?,
@@ -90,7 +86,7 @@ impl Submission {
     }
 }
 
-/// Where a text goes that nobody has a place for.
+/// The default path of a text.
 fn home(project: &Project, text: &str) -> Result<PathBuf, Error> {
     let dialect = project.dialect.or_else(|| dialect::detect("", text).ok().map(|found| found.dialect));
     let dialect = dialect.unwrap_or(NATIVE);
@@ -99,28 +95,28 @@ fn home(project: &Project, text: &str) -> Result<PathBuf, Error> {
     Ok((dialect.home)(&name, &crate::store::random_id::chance()?).path.into())
 }
 
-/// A path that a new plan may have: below the root, with the ending of a plan.
+/// A path that a new plan may have: below the root, with the extension of a plan.
 fn place(path: &str) -> Result<PathBuf, Error> {
     let wrong = |why| Err(Error::Place { path: path.to_owned(), why });
     let wished = Path::new(path);
     if !wished.components().all(|part| matches!(part, Component::Normal(_))) {
-        return wrong("say it from the root of the project, without `..`");
+        return wrong("use a path relative to the project root, without `..`");
     }
     if wished.components().any(|part| part.as_os_str() == ".git") {
-        return wrong("that is git's");
+        return wrong("it is inside `.git`");
     }
     // Programs obey files in many places: an agent may write one only where plans are.
     if !is_where_plans_are(wished) {
-        return wrong("plans lie below `plans`, or where their dialect keeps them");
+        return wrong("plans belong in `plans` or in the directory of their dialect");
     }
     let ending = wished.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     if !ENDINGS.contains(&ending) {
-        return wrong("a plan ends in .md, .yaml, .yml or .json");
+        return wrong("the file name must end in .md, .yaml, .yml or .json");
     }
     Ok(wished.to_owned())
 }
 
-/// Whether a path is one where people look for plans: below `plans`, or in the folder of a dialect.
+/// Whether a path is one where people look for plans: below `plans`, or in the directory of a dialect.
 fn is_where_plans_are(wished: &Path) -> bool {
     let folder = wished.parent().unwrap_or(Path::new(""));
     let is_hidden = |part: Component<'_>| part.as_os_str().to_string_lossy().starts_with('.');
@@ -135,8 +131,9 @@ fn is_where_plans_are(wished: &Path) -> bool {
     })
 }
 
-/// Writes a plan that was handed in and asks for its approval. A plan with errors leaves nothing behind; one whose contracts
-/// were not run yet is proposed without that. Where a plan lies already, only a text that an agent handed in is revised.
+/// Writes a submitted plan and asks for its approval. A plan with errors leaves nothing behind; one whose
+/// contracts were not run yet is proposed without results. An existing plan is only revised if an agent
+/// submitted it.
 pub fn propose(
     decisions: &Decisions,
     path: &Path,
@@ -158,7 +155,7 @@ pub fn propose(
     Ok((verified, proposed))
 }
 
-/// Writes a text in the place of one that an agent handed in before. What anybody else wrote or decided stays.
+/// Replaces a text that an agent submitted before. What anyone else wrote or decided stays.
 fn revise(decisions: &Decisions, path: &Path, verified: &Verified) -> Result<(Verified, Authorship), Error> {
     let project = decisions.runs().project();
     let shown = verified.source.name().to_owned();
@@ -166,7 +163,7 @@ fn revise(decisions: &Decisions, path: &Path, verified: &Verified) -> Result<(Ve
     if plan_file::plan_at(path, project.dialect) != path
         || path.symlink_metadata().is_ok_and(|data| !data.is_file())
     {
-        return Err(taken("it is a part of another one, or leads elsewhere"));
+        return Err(taken("it is part of another plan, or a link"));
     }
     let old = project.verify(path, &shown)?;
     let digest = |verified: &Verified| verified.plan.as_ref().map(|plan| Digest::of(plan).to_string());
@@ -175,23 +172,23 @@ fn revise(decisions: &Decisions, path: &Path, verified: &Verified) -> Result<(Ve
     let is_handed_in = newest.is_some_and(|newest| newest.by.role == Role::Agent && newest.is_handed_in);
     let is_as_proposed = digest(&old).as_ref() == newest.map(|newest| &newest.subject.digest);
     if digest(&old).is_some() && digest(&old) == digest(verified) {
-        // It is not written, so it is whose it was.
+        // It is not written, so its author does not change.
         let text = if is_handed_in && is_as_proposed { Authorship::Own } else { Authorship::Found };
         return Ok((old, text));
     }
     match newest {
-        None => return Err(taken("nobody has proposed it")),
+        None => return Err(taken("it is not proposed")),
         Some(newest) if newest.by.role != Role::Agent => return Err(taken("a person proposed it")),
-        Some(_) if !is_as_proposed => return Err(taken("it was changed since it was proposed")),
+        Some(_) if !is_as_proposed => return Err(taken("it changed after it was proposed")),
         Some(_) if !is_handed_in => return Err(taken("an agent proposed it, but did not write it here")),
         Some(_) => {}
     }
     match case.state() {
         State::Draft | State::Proposed | State::Rejected => {}
         State::Approved | State::Running | State::Waiting(_) => {
-            return Err(taken("somebody has approved it"));
+            return Err(taken("it is approved"));
         }
-        State::Done | State::Failed | State::Cancelled => return Err(taken("it is over")),
+        State::Done | State::Failed | State::Cancelled => return Err(taken("it is finished")),
     }
     let saved = crate::store::plan_write::save(path, &old.source, &verified.source)?;
     Ok((project.check(Text::Plan(saved))?, Authorship::Own))

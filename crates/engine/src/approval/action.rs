@@ -1,4 +1,4 @@
-//! Everything that may be said about a plan besides yes.
+//! Every decision about a plan other than approval.
 
 use std::path::Path;
 
@@ -15,10 +15,9 @@ use crate::store::journal::{LedgerRow, blob_of};
 use crate::store::plan_file;
 use crate::workspace::project::Verified;
 
-/// How often a remark is made again where others remark at the same time.
+/// How often a comment is retried while others comment concurrently.
 const TRIES: usize = 20;
 
-/// The agent that made an attempt, as the journal calls it.
 fn agent_of(run: &Run, step: &str, attempt: u32) -> String {
     let name = run.events.iter().find_map(|recorded| {
         let Event::AttemptStarted { step: of, attempt: number, agent, .. } = &recorded.event else {
@@ -36,18 +35,18 @@ fn one_line(text: &str) -> String {
     visible.chars().take(TITLE_CHARS_MAX).collect()
 }
 
-/// The longest title of discovered work.
+/// The longest title of follow-up work.
 const TITLE_CHARS_MAX: usize = 200;
 
-/// Work that somebody came upon.
+/// Follow-up work that somebody found.
 #[derive(Debug, Clone, Copy)]
 pub struct Find<'a> {
-    /// The id of the step that they were at.
+    /// The id of the step they worked on.
     pub step: Option<&'a str>,
     pub by: &'a Who,
-    /// What is to be done, in a line.
+    /// What to do, in one line.
     pub title: &'a str,
-    /// What else they say of it.
+    /// Further details.
     pub text: &'a str,
     /// The attempt that reported it.
     pub source: Option<&'a str>,
@@ -77,7 +76,7 @@ impl Decisions {
         Ok((case, complaints))
     }
 
-    /// Remarks something about a plan or one of its steps; returns the number of the remark.
+    /// Comments on a plan or one of its steps; returns the number of the comment.
     pub fn comment(&self, path: &Path, step: Option<&str>, by: &Who, text: &str) -> Result<u32, Error> {
         let comment = |case: &Case| Entry::Commented {
             comment: u32::try_from(case.standing.comments.len() + 1).unwrap_or(u32::MAX),
@@ -90,7 +89,7 @@ impl Decisions {
         Ok(case.standing.comments.last().map_or(0, |comment| comment.number))
     }
 
-    /// Records what became of a plan's work, once, by the plan's path relative to the root of the project.
+    /// Records once what became of a plan's work, by the plan's path relative to the root of the project.
     pub fn note(&self, plan: &Path, entry: &Entry) -> Result<(), Error> {
         let path = self.root().join(plan);
         let is_known = |case: &Case| case.ledger.iter().any(|said| said.entry.key() == entry.key());
@@ -100,7 +99,7 @@ impl Decisions {
         self.remark(&path, |_| entry.clone()).map(drop)
     }
 
-    /// Says that a remark was seen to.
+    /// Resolves a comment.
     pub fn answer(&self, path: &Path, comment: u32, by: &Who, text: &str) -> Result<Case, Error> {
         self.remark(path, |_| Entry::Answered { comment, by: by.clone(), text: text.to_owned() })
     }
@@ -114,7 +113,7 @@ impl Decisions {
         })
     }
 
-    /// Records work that somebody came upon; returns its number.
+    /// Records follow-up work; returns its number.
     pub fn discover(&self, path: &Path, found: &Find<'_>) -> Result<u32, Error> {
         let case = self.remark(path, |case| Entry::Discovered {
             number: u32::try_from(case.standing.discoveries.len() + 1).unwrap_or(u32::MAX),
@@ -127,7 +126,7 @@ impl Decisions {
         Ok(case.standing.discoveries.last().map_or(0, |last| last.number))
     }
 
-    /// Everything that was come upon, what agents reported in runs of the plan included: that is recorded now, each once.
+    /// All follow-up work. What agents reported in runs of the plan is recorded now, each item once.
     pub fn discoveries(&self, path: &Path) -> Result<Vec<Discovery>, Error> {
         let case = self.case(path)?;
         let is_known = |source: &str| {
@@ -152,12 +151,13 @@ impl Decisions {
         Ok(self.case(path)?.standing.discoveries)
     }
 
-    /// Records that discovered work became a step.
+    /// Records that follow-up work became a step.
     pub fn added(&self, path: &Path, number: u32, step: &str, by: &Who) -> Result<Case, Error> {
         self.remark(path, |_| Entry::Added { number, step: step.to_owned(), by: by.clone() })
     }
 
-    /// A remark moves nothing, so it need not be made of the newest state: who comes second comes second.
+    /// A comment changes no state, so it need not be based on the newest one: concurrent comments simply
+    /// queue up.
     fn remark(&self, path: &Path, entry: impl Fn(&Case) -> Entry) -> Result<Case, Error> {
         let mut tries = 0;
         loop {
@@ -169,12 +169,12 @@ impl Decisions {
         }
     }
 
-    /// Ends a plan that is not being run.
+    /// Cancels a plan that is not running.
     pub fn cancel(&self, path: &Path, by: &Who, why: &str) -> Result<(Case, Vec<String>), Error> {
         self.move_on(path, Entry::Cancelled { by: by.clone(), why: why.to_owned() })
     }
 
-    /// Gives a plan back to its author.
+    /// Returns a plan to its author.
     pub fn reopen(&self, path: &Path, by: &Who, why: &str) -> Result<(Case, Vec<String>), Error> {
         self.move_on(path, Entry::Reopened { by: by.clone(), why: why.to_owned() })
     }
@@ -186,7 +186,7 @@ impl Decisions {
         Ok((case, complaints))
     }
 
-    /// Takes back somebody's last decision, while nobody acted on it; returns what it was.
+    /// Undoes somebody's last decision if nothing followed from it; returns the decision.
     pub fn undo(&self, path: &Path, by: &Who) -> Result<(Said, Case, Vec<String>), Error> {
         let case = self.case(path)?;
         let said = status::undoable(&case.ledger, by)?.clone();
@@ -201,7 +201,7 @@ impl Decisions {
         Ok((said, case, complaints))
     }
 
-    /// Deletes a plan that is not being run; its text is kept.
+    /// Deletes a plan that is not running; its text is kept.
     pub fn delete(&self, path: &Path, verified: &Verified, by: &Who) -> Result<Case, Error> {
         let case = self.case(path)?;
         if let Some(run) = self.live_run(path)? {
@@ -210,13 +210,13 @@ impl Decisions {
         let text = verified.source.text().as_bytes().to_vec();
         let dialect = verified.dialect().name.to_owned();
         let entry = Entry::Deleted { backup: blob_of(&text), dialect, by: by.clone() };
-        // Kept before it is gone: whoever dies in between has the plan twice, not never.
+        // Saved before it is deleted: a crash in between leaves the plan twice, not never.
         let case = self.say(&case, vec![entry], vec![text])?;
         plan_file::delete_plan(path, &verified.source)?;
         Ok(case)
     }
 
-    /// Puts a plan that is not being run out of the way; everything that is known about it goes along.
+    /// Archives a plan that is not running, together with everything known about it.
     pub fn archive(&self, path: &Path, by: &Who) -> Result<std::path::PathBuf, Error> {
         let case = self.case(path)?;
         if let Some(run) = self.live_run(path)? {
@@ -230,13 +230,13 @@ impl Decisions {
         Ok(to)
     }
 
-    /// The run of a plan that goes on.
+    /// The unfinished run of a plan.
     fn live_run(&self, path: &Path) -> Result<Option<i64>, Error> {
         let run = self.runs.latest(path)?.filter(|run| run.state.outcome().is_none());
         Ok(run.map(|run| run.row.id.number()))
     }
 
-    /// Every plan that waits for a yes or a no, as lists show it; the oldest first.
+    /// Every plan pending review, as lists show it; oldest first.
     pub fn waiting(&self) -> Result<Vec<LedgerRow>, Error> {
         let waits = [State::Proposed, State::Waiting(Reason::Lapsed), State::Waiting(Reason::RevisionsSpent)];
         let waits = waits.map(|state| state.to_string());

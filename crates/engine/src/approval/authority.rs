@@ -1,5 +1,5 @@
-//! Who may say yes to what: by the policy that a person wrote, or by default. Asked when somebody says yes, and asked again when
-//! a run would begin on the strength of it: what lies in the record by then is not taken at its word.
+//! Who may approve what: by the policy that a person wrote, or by default. Checked at approval, and again
+//! when a run would start because of it: the record is not trusted on its own.
 
 use std::path::Path;
 
@@ -20,26 +20,25 @@ use crate::run::now;
 use crate::system::process;
 use crate::workspace::project::Verified;
 
-/// The right to say yes.
+/// The permission to approve.
 pub(super) struct Right {
-    /// The rule that gives it.
+    /// The rule that grants it.
     pub(super) rule: String,
-    /// How many have to say yes.
+    /// How many approvals are required.
     pub(super) needed: u32,
-    /// The hash of the policy.
     pub(super) policy: String,
-    /// Until when the yes holds.
+    /// When the approval expires.
     pub(super) until_ms: Option<u64>,
 }
 
 impl Decisions {
-    /// What the contracts say before the work.
+    /// The contract results before the work.
     pub(super) fn red(&self, plan: &Plan, subject: &Subject) -> Result<Vec<Red>, Error> {
         let limits = baseline::Limits::of(&self.project().config);
         Ok(baseline::check(self.project(), plan, subject.base.as_ref(), &limits, &|_| ())?)
     }
 
-    /// What the contracts are known to say before the work; of the others, why nobody knows.
+    /// The known contract results before the work, and why the others are unknown.
     pub(super) fn known_red(&self, plan: &Plan, subject: &Subject, why: &str) -> Result<Vec<Red>, Error> {
         let known = match &subject.base {
             Some(base) => baseline::known(&self.project().root, plan, base)?,
@@ -48,14 +47,14 @@ impl Decisions {
         Ok(baseline::with_unrun(plan, known, why))
     }
 
-    /// The approval that a written rule gives to what is being proposed.
+    /// The approval of a proposal by a policy rule.
     pub(super) fn automatic(
         &self,
         case: &Case,
         (plan, verified): (&Plan, &Verified),
         proposed: &Entry,
     ) -> Result<Option<Entry>, Error> {
-        // A rule would begin it again and again.
+        // A rule would restart it again and again.
         if board::trip(&self.runs, &case.plan)?.is_some() {
             return Ok(None);
         }
@@ -86,15 +85,16 @@ impl Decisions {
         }))
     }
 
-    /// Whether rules of this policy approve what an agent proposes. The file of the user is found by variables, which an agent
-    /// can set for a command as it likes; what `policy install` put into the state folder is not.
+    /// Whether rules of this policy approve what an agent proposes. The user's file is found through
+    /// variables, which an agent can set for a command; what `policy install` put into the state directory is
+    /// not.
     fn holds_for_agents(&self, loaded: &Loaded) -> bool {
         let is_installed =
             policy::Places::of(self.root()).is_ok_and(|places| places.repository == loaded.path);
         is_installed && process::job_above().is_none()
     }
 
-    /// The right of somebody to say yes to a revision.
+    /// The permission of somebody to approve a revision.
     pub(super) fn right(
         &self,
         case: &Case,
@@ -104,27 +104,27 @@ impl Decisions {
         let loaded = self.policy()?;
         let ask = self.ask(loaded.as_ref(), case, (plan, revision))?;
         let before: Vec<Who> = case.standing.approvals.iter().map(|approval| approval.by.clone()).collect();
-        // Whether the signature holds is seen once there is one; without a key there will be none.
+        // The signature itself is verified once it exists; without a key there will be none.
         let signed = if yes.key.is_some() { Signed::Yes } else { Signed::No };
         let rule = core_policy::may_approve(&ask, &yes.by, signed, &before)
             .map_err(|refusal| Error::Refused(refusal.to_string()))?;
         Ok(Right { rule, needed: ask.needed, policy: digest_of(loaded.as_ref()), until_ms: ask.until_ms })
     }
 
-    /// The hash of the policy that holds now; empty where there is none.
+    /// The hash of the current policy; empty without one.
     pub(super) fn policy_digest(&self) -> Result<String, Error> {
         Ok(digest_of(self.policy()?.as_ref()))
     }
 
-    /// Signs a statement of somebody's, with a key that counts as theirs.
+    /// Signs a statement with a key that counts as the signer's.
     pub(super) fn sign(&self, key: &Path, text: &str, by: &Who) -> Result<String, Error> {
         let armored = signature::sign(key, text)?;
         policy::verify(self.root(), text, &armored, (&by.name, now()))?;
         Ok(armored)
     }
 
-    /// Why approvals that lie in the record do not give the right to begin: whoever can write the record must not be able to
-    /// approve by that alone, where a signature is asked for.
+    /// Why recorded approvals do not permit a start: where a signature is required, being able to write the
+    /// record must not be enough to approve.
     pub(super) fn unfounded(
         &self,
         case: &Case,
@@ -146,7 +146,7 @@ impl Decisions {
                     let refusal = core_policy::may_approve(&ask, &approval.by, signed, &before).err();
                     why.extend(refusal.map(|refusal| refusal.to_string()));
                     if ask.needed as usize > approvals.len() {
-                        why.push(format!("{} have to approve, by the rule: {}", ask.needed, ask.rule));
+                        why.push(format!("{} approvals required by rule: {}", ask.needed, ask.rule));
                     }
                 }
             }
@@ -160,7 +160,7 @@ impl Decisions {
         Ok(policy::load(self.root())?)
     }
 
-    /// Whom the policy asks for a revision.
+    /// Whom the policy asks to approve a revision.
     fn ask(
         &self,
         loaded: Option<&Loaded>,
@@ -172,13 +172,13 @@ impl Decisions {
         Ok(core_policy::ask(policy, plan, &facts(revision, wanted.as_deref())))
     }
 
-    /// Whom the plan itself asks for. In the text that was proposed: the file may say something else by now.
+    /// Whom the plan itself asks. From the proposed text: the file may have changed.
     fn wanted(&self, case: &Case, revision: &Revision) -> Result<Option<Vec<String>>, Error> {
         let source = self.source(case, revision)?;
         Ok(required_from(&source, &source.draft()))
     }
 
-    /// Why a rule does not say yes any more.
+    /// Why a rule no longer approves.
     fn no_rule(
         &self,
         loaded: Option<&Loaded>,
@@ -189,10 +189,10 @@ impl Decisions {
         let (wanted, policy) = (self.wanted(case, of.1)?, loaded.map(|loaded| &loaded.policy));
         let decision = core_policy::decide(policy, of.0, &facts(of.1, wanted.as_deref()));
         let is_said = matches!(decision, Decision::Automatic { rule, .. } if rule == approval.rule);
-        Ok((!is_said).then(|| format!("the policy has no rule `{}` that approves it", approval.rule)))
+        Ok((!is_said).then(|| format!("the policy has no matching rule `{}`", approval.rule)))
     }
 
-    /// Whether an approval in the record is signed by a key of whoever it names. Looked at only where it matters.
+    /// Whether a recorded approval is signed by a key of the person it names. Checked only where it matters.
     fn signed(&self, ask: &Ask, case: &Case, approval: &Approval) -> Result<Signed, Error> {
         let Some(armored) = approval.signature.as_ref().filter(|_| ask.is_signed) else {
             return Ok(Signed::No);
@@ -221,7 +221,7 @@ fn digest_of(loaded: Option<&Loaded>) -> String {
     loaded.map(|loaded| loaded.digest.clone()).unwrap_or_default()
 }
 
-/// The entry that an approval was.
+/// The ledger entry of an approval.
 fn entry_of(approval: &Approval) -> Entry {
     Entry::Approved {
         revision: approval.revision,

@@ -1,4 +1,4 @@
-//! Several plans that are proposed or taken back in one act: all of it is said, or nothing is.
+//! Several plans proposed or withdrawn in one transaction: all of it is recorded or none.
 
 use std::path::{Path, PathBuf};
 
@@ -9,15 +9,15 @@ use crate::run::now;
 use crate::store::journal::Statement;
 use crate::workspace::project::Verified;
 
-/// What is said about one of several plans.
+/// An act on one of several plans.
 pub enum Act<'a> {
-    /// An approval is asked for. No contract is run for it.
+    /// Asks for approval without running a contract.
     Propose { path: &'a Path, verified: &'a Verified },
-    /// Its author takes it back: nobody is asked any more.
+    /// The author withdraws it: it is no longer pending.
     Withdraw { path: &'a Path, why: &'a str },
 }
 
-/// What is yet to be said about one plan.
+/// What must be recorded about one plan.
 struct Word {
     case: Case,
     entries: Vec<Entry>,
@@ -26,8 +26,8 @@ struct Word {
 }
 
 impl Decisions {
-    /// Says all of this, or nothing. Returns what was proposed, in the order of the acts; `None` for what was taken back. `unrun`
-    /// says to whoever decides why no contract was run.
+    /// Records all of this, or nothing. Returns the proposals, in the order of the acts; `None` for a
+    /// withdrawal. `unrun` tells approvers why no contract was run.
     pub fn say_together(
         &self,
         acts: &[Act<'_>],
@@ -84,12 +84,12 @@ impl Decisions {
             Some(plan) => {
                 let newest = self.case_of(plan.clone())?.last();
                 let now = format!("at entry {newest} of its ledger");
-                Err(Error::Moved { plan: shown(&plan), seen: "what it was a moment ago".to_owned(), now })
+                Err(Error::Moved { plan: shown(&plan), seen: "what it was before".to_owned(), now })
             }
         }
     }
 
-    /// What was proposed by words that were said.
+    /// The proposal that recorded entries made.
     fn said(&self, word: &Word) -> Result<Option<Proposed>, Error> {
         if word.blobs.is_empty() {
             return Ok(None);

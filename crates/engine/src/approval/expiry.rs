@@ -1,4 +1,4 @@
-//! What becomes of plans that nobody decides about: they lapse, and it is said.
+//! Proposals without a decision: they expire after a while, and planwright reports it.
 
 use std::path::{Path, PathBuf};
 
@@ -9,30 +9,28 @@ use super::{Decisions, Error};
 use crate::run::now;
 use crate::system::process;
 
-/// How long a day is.
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
-/// Where proposals lie, which have settings of their own.
+/// The directory of proposals, which have their own settings.
 const PROPOSALS: &str = ".pi";
 
-/// Something that happened because time went by.
+/// Something that expired.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expired {
-    /// The plan, relative to the root of the project.
+    /// Relative to the root of the project.
     pub plan: PathBuf,
-    /// What happened, in words.
     pub text: String,
 }
 
 impl Decisions {
-    /// Cancels what was proposed too long ago, asks about runs that nobody drives, and says so.
+    /// Cancels proposals that are too old, asks about runs without a process, and reports both.
     pub fn sweep(&self) -> Result<Vec<Expired>, Error> {
-        // What an attempt looks at, it must not move.
+        // An attempt must not change what it looks at.
         if process::job_above().is_some() {
             return Ok(Vec::new());
         }
         let mut expired = self.stalled()?;
         let now = now();
-        // Proposals have settings of their own; what can't be read is told by doctor, and is as usual.
+        // Proposals have their own settings; `doctor` reports unreadable ones, and the defaults apply.
         let own = self.project().proposal_settings().ok().flatten().map(|(own, _)| own.stale_after_days);
         for row in self.store().ledgers()? {
             let is_proposal = row.plan.starts_with(PROPOSALS);
@@ -47,7 +45,8 @@ impl Decisions {
             if case.state() != State::Proposed || now.saturating_sub(case.standing.since_ms) < days * DAY_MS {
                 continue;
             }
-            let why = format!("nobody decided about it for {days} days");
+            let unit = if days == 1 { "day" } else { "days" };
+            let why = format!("no decision for {days} {unit}");
             let entry = Entry::Cancelled { by: Who::age(), why: why.clone() };
             let case = self.say(&case, vec![entry], Vec::new())?;
             self.show(&self.root().join(&row.plan), &case);
@@ -56,7 +55,7 @@ impl Decisions {
         Ok(expired)
     }
 
-    /// Asks what shall become of runs that nobody has driven for a long time.
+    /// Asks what to do about runs that no process has run for a long time.
     fn stalled(&self) -> Result<Vec<Expired>, Error> {
         let own =
             self.project().proposal_settings().ok().flatten().map(|(own, _)| own.executor_timeout_minutes);

@@ -1,5 +1,5 @@
-//! What a plan file shows of what was decided: its state, and where its dialect keeps them the rejections. A mirror of the
-//! ledger, never the truth; what can't be set is only said.
+//! What a plan file shows of the decisions: its state and, in dialects that keep them, rejections. A mirror
+//! of the ledger, never the truth; what cannot be written is only reported.
 
 use std::path::Path;
 
@@ -17,29 +17,28 @@ use crate::store::plan_file;
 use crate::store::plan_file::{Reading, Text};
 use crate::system::clock;
 
-/// How a plan file differs from what is recorded.
+/// How a plan file differs from the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Drift {
-    /// Where the plan stands.
     pub state: State,
-    /// What is recorded and the file does not say, each as the journal has it.
+    /// What is recorded but missing from the file, in the words of the journal.
     pub behind: Vec<String>,
-    /// The ids of steps that the file says are done, and no receipt shows it.
+    /// Steps that the file marks done without a receipt.
     pub unproven: Vec<String>,
 }
 
-/// What a plan file is a mirror of.
+/// What a plan file mirrors.
 enum Shown<'a> {
     Run(&'a Run),
-    /// Of what was said about it.
+    /// The ledger.
     Ledger,
-    /// Of neither: somebody is at it, or the work is done in another folder.
+    /// Neither: it is running, or the work is done in another directory.
     Elsewhere,
 }
 
 impl Decisions {
-    /// How a plan file differs from what is recorded of it. `None` where it does not, where somebody is about to change that,
-    /// and where it means something else than what is recorded: then it is another plan.
+    /// How a plan file differs from the record. `None` if it does not, if that is about to change, or if its
+    /// meaning differs from the record: then it is another plan.
     pub fn drift(&self, path: &Path) -> Result<Option<Drift>, Error> {
         let case = self.case(path)?;
         let (behind, run) = match self.shown(path, &case)? {
@@ -64,7 +63,7 @@ impl Decisions {
         Ok(Some(drift).filter(|drift| !(drift.behind.is_empty() && drift.unproven.is_empty())))
     }
 
-    /// Has a plan file say again what is recorded; says what went wrong.
+    /// Writes the record into a plan file again; returns problems.
     pub fn show_again(&self, path: &Path) -> Result<Vec<String>, Error> {
         let case = self.case(path)?;
         match self.shown(path, &case)? {
@@ -76,7 +75,7 @@ impl Decisions {
 
     fn shown<'a>(&self, path: &Path, case: &'a Case) -> Result<Shown<'a>, Error> {
         let Some(run) = &case.run else { return Ok(Shown::Ledger) };
-        // A plan that was opened again is shown as what is said about it.
+        // A reopened plan is shown by its ledger.
         if mirror::state_of(&run.state) != case.state() {
             return Ok(Shown::Ledger);
         }
@@ -92,7 +91,7 @@ impl Decisions {
         Some(Mirror::new(path, source, self.store(), self.project().config.limits.plan_bytes))
     }
 
-    /// Sets the state in the plan file to where the plan stands; says what went wrong.
+    /// Writes the state of the plan into its file; returns problems.
     pub(super) fn show(&self, path: &Path, case: &Case) -> Vec<String> {
         let Some(mut mirror) = self.mirror(path, case) else { return Vec::new() };
         mirror.rest(case.state(), case.standing.since_ms);
@@ -114,13 +113,13 @@ impl Decisions {
         };
         written
             .err()
-            .map(|error| format!("the rejection was not written into the plan: {error}"))
+            .map(|error| format!("cannot write the rejection into the plan: {error}"))
             .into_iter()
             .collect()
     }
 }
 
-/// What the journal has, in words, where a change would have to bring it into the file.
+/// What the journal records, for people, where the file needs this change.
 fn recorded(change: &Change, draft: &Draft, ids: &[String]) -> Option<String> {
     match change {
         Change::Mark { step, mark } => {

@@ -1,5 +1,5 @@
-//! Gathers what a review is made of: the revision that was proposed, the one that the reader knows, and what the checker and the
-//! disk say of them. Decides nothing.
+//! Gathers the parts of a review: the proposed revision, the one the reader knows, and what the checker and
+//! the disk say about them. Decides nothing.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,26 +25,24 @@ use crate::store::plan_file::Text;
 use crate::workspace::project;
 use crate::workspace::project::Verified;
 
-/// What somebody wants to see.
+/// What a reader wants to see.
 #[derive(Debug, Clone)]
 pub struct Asked {
     pub reader: Who,
-    /// The revision to compare with; `None`: the one that they read last.
+    /// The revision to compare with; `None`: the one they read last.
     pub since: Option<u32>,
 }
 
-/// A review, and the texts that it is about.
+/// A review, and the texts it is about.
 pub struct Reviewed {
     pub review: Review,
-    /// Where the plan stands.
     pub state: State,
-    /// Exactly what would be approved; `None`: it was never proposed.
+    /// Exactly what would be approved; `None` if it was never proposed.
     pub subject: Option<Subject>,
-    /// The text that is reviewed.
     pub source: Source,
 }
 
-/// What reviewers found in a run, a line each.
+/// What reviewers found in a run, one line each.
 fn found(run: &Run) -> Vec<String> {
     let line = |(place, finding): (usize, &Finding)| {
         format!("{}: {}", run.plan.steps[place].id, finding::line(finding))
@@ -53,8 +51,8 @@ fn found(run: &Run) -> Vec<String> {
 }
 
 impl Decisions {
-    /// The review of a plan. What was proposed is reviewed, whatever its file says now; a plan that was never proposed is
-    /// reviewed as its file has it, if it has no errors.
+    /// The review of a plan. Reviews what was proposed, whatever the file says now; a plan that was never
+    /// proposed is reviewed as in its file, if it has no errors.
     pub fn review(&self, path: &Path, file: &Verified, asked: &Asked) -> Result<Reviewed, Error> {
         let case = self.case(path)?;
         let newest = case.standing.newest();
@@ -82,7 +80,7 @@ impl Decisions {
             since: since.map(|(since, _)| since).zip(old.as_ref()),
             warnings: warnings.unwrap_or_default(),
             reach: self.reach(&plan)?,
-            // Where the history can't be read there is none to tell from.
+            // An unreadable history gives no forecast.
             forecast: stats::forecast(self.project(), &plan).ok().flatten(),
             moved,
             drift: newest.and_then(|newest| drift(newest, file)),
@@ -140,7 +138,6 @@ fn unproposed(case: &Case, file: &Verified) -> Result<Plan, Error> {
     file.plan.clone().ok_or_else(|| Error::Unclean { plan: shown(&case.plan), errors })
 }
 
-/// The revision to compare with.
 fn since<'a>(case: &'a Case, asked: &Asked) -> Result<Option<(Since, &'a Revision)>, Error> {
     let newest = case.standing.newest().map_or(0, |newest| newest.number);
     let since = match asked.since {
@@ -153,14 +150,12 @@ fn since<'a>(case: &'a Case, asked: &Asked) -> Result<Option<(Since, &'a Revisio
     known.map(|known| Some((since, known))).ok_or(Error::Revision { plan, revision, newest })
 }
 
-/// What the file says where that is not what was proposed.
+/// The file's difference from the proposal, if any.
 fn drift(newest: &Revision, file: &Verified) -> Option<String> {
     let now = file.plan.as_ref().map(|plan| Digest::of(plan).to_string());
     match now {
         Some(now) if now == newest.subject.digest => None,
-        Some(now) => {
-            Some(format!("the file says something else now ({}), which nobody proposed", short(&now)))
-        }
-        None => Some("the file has errors now; what was proposed is reviewed".to_owned()),
+        Some(now) => Some(format!("the file changed ({}) and that change is not proposed", short(&now))),
+        None => Some("the file has errors now; this is the proposed revision".to_owned()),
     }
 }

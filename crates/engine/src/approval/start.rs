@@ -1,5 +1,5 @@
-//! From an approval to a run. Everything that was approved is gathered once more, and compared in the act that begins the run:
-//! if any of it moved, nothing starts.
+//! From an approval to a run. Everything that was approved is gathered again and compared in the transaction
+//! that starts the run: if any of it changed, nothing starts.
 
 use std::path::Path;
 
@@ -19,21 +19,20 @@ use crate::store::journal::{Beginning, NewRun, RunId};
 use crate::workspace::project;
 use crate::workspace::project::Verified;
 
-/// A run that began.
 #[derive(Debug, Clone)]
 pub struct Started {
     pub run: RunId,
-    /// The approvals that it began on.
+    /// The approvals that permitted it.
     pub approvals: Vec<Approval>,
 }
 
 impl Decisions {
-    /// Whether exactly this plan is approved and may be begun. Where an approval no longer holds, that is recorded.
+    /// Whether exactly this plan is approved and may start. Records an approval that lapsed.
     pub fn approved(&self, path: &Path, verified: &Verified) -> Result<Vec<Approval>, Error> {
         self.founded(path, verified).map(|(_, approvals)| approvals)
     }
 
-    /// The same, with the case that was looked at: whoever begins a run on it must know of nothing later.
+    /// The same, with the case it is based on: whoever starts a run must not have missed a later entry.
     fn founded(&self, path: &Path, verified: &Verified) -> Result<(Case, Vec<Approval>), Error> {
         let case = self.case(path)?;
         if board::is_staged(path) {
@@ -46,12 +45,12 @@ impl Decisions {
         let mut subject = self.subject(plan)?;
         let has_failed = case.state() == State::Failed;
         if has_failed {
-            // What the run that failed has done moved it.
+            // The work of the failed run moved it.
             subject.base.clone_from(&first.subject.base);
         }
         let mut moved = super::moved(self.root(), (&case.plan, plan), &first.subject, &subject)?;
         if self.policy_digest()? != first.policy {
-            moved.push("the policy is not the one by which it was approved".to_owned());
+            moved.push("the policy changed after approval".to_owned());
         }
         moved.extend(self.unfounded(&case, plan, &approvals)?);
         if moved.is_empty() {
@@ -61,7 +60,7 @@ impl Decisions {
             };
         }
         if has_failed {
-            // There is nothing left that could lapse: it has to be proposed again.
+            // Nothing is left that could lapse: it must be proposed again.
             return Err(unapproved());
         }
         let case = self.say(&case, vec![Entry::Lapsed { moved: moved.clone() }], Vec::new())?;
@@ -82,9 +81,9 @@ impl Decisions {
         Ok(named.collect())
     }
 
-    /// Begins a run of a plan that is approved.
+    /// Starts a run of an approved plan.
     pub fn start(&self, path: &Path, verified: &Verified, by: &Who) -> Result<Started, Error> {
-        // Two runs of one plan would tell two stories in one ledger.
+        // Two runs of one plan would contradict each other in one ledger.
         if let Some((root, run)) = self.runs().elsewhere(path)?
             && self.runs().run(run)?.state.outcome().is_none()
         {
@@ -136,7 +135,7 @@ impl Decisions {
     }
 }
 
-/// Where a run stands that has just begun.
+/// The state of a run that has just started.
 fn first_tally(verified: &Verified, started: &Event) -> Result<Tally, Error> {
     let plan = verified.plan.as_ref().expect("what is approved has no errors");
     let mut state = RunState::new(plan);
@@ -144,7 +143,7 @@ fn first_tally(verified: &Verified, started: &Event) -> Result<Tally, Error> {
     Ok(Tally::of(plan, &state))
 }
 
-/// What those who approved say to whoever carries it out.
+/// The approvers' notes to whoever runs it.
 fn notes(approvals: &[Approval]) -> String {
     let notes: Vec<&str> =
         approvals.iter().map(|approval| approval.note.trim()).filter(|note| !note.is_empty()).collect();

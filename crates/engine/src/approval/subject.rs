@@ -1,4 +1,4 @@
-//! Exactly what somebody says yes to, as it is now, and what of it is not as it was.
+//! Exactly what an approval covers, as it is now, and which parts of it changed.
 
 use std::path::Path;
 
@@ -10,11 +10,11 @@ use planwright_core::syntax::glob::Glob;
 use super::{Decisions, Error};
 use crate::git::{base, sealed};
 
-/// How many files that moved are named; after that many, one more tells nothing new.
+/// How many changed files are named; more would tell nothing new.
 const NAMED_MAX: usize = 5;
 
 impl Decisions {
-    /// What somebody would say yes to now.
+    /// What an approval would cover now.
     pub fn subject(&self, plan: &Plan) -> Result<Subject, Error> {
         self.subject_with(plan, &Digest::of(plan).to_string())
     }
@@ -30,7 +30,7 @@ impl Decisions {
     }
 }
 
-/// What of a subject is not as it was, in words.
+/// What changed in a subject, for people.
 pub fn moved(
     root: &Path,
     (path, plan): (&Path, &Plan),
@@ -40,7 +40,7 @@ pub fn moved(
     let mut moved = Vec::new();
     if then.digest != now.digest {
         moved.push(format!(
-            "the plan was {}, and is {}",
+            "the plan changed from {} to {}",
             super::short(&then.digest),
             super::short(&now.digest)
         ));
@@ -53,13 +53,14 @@ pub fn moved(
             command.map_or_else(|| "nothing".to_owned(), |command| command.join(" "))
         };
         if then.agents.get(target) != now.agents.get(target) {
-            moved.push(format!("`{target}` was done by: {}, and is now done by: {}", line(then), line(now)));
+            moved.push(format!("the command of `{target}` changed from {} to {}", line(then), line(now)));
         }
     }
     Ok(moved)
 }
 
-/// What moved between two commits, apart from the plan itself: to commit a plan that was approved must not void the approval.
+/// What changed between two commits, apart from the plan itself: committing an approved plan must not void
+/// the approval.
 fn base_moved(
     root: &Path,
     (path, plan): (&Path, &Plan),
@@ -70,8 +71,8 @@ fn base_moved(
         (Some(from), Some(to)) if from.tree == to.tree => return Ok(None),
         (Some(from), Some(to)) => (from, to),
         (None, None) => return Ok(None),
-        (None, Some(to)) => return Ok(Some(format!("there was no commit, and now there is {to}"))),
-        (Some(from), None) => return Ok(Some(format!("{from} is gone: there is no commit any more"))),
+        (None, Some(to)) => return Ok(Some(format!("there was no commit; now there is {to}"))),
+        (Some(from), None) => return Ok(Some(format!("{from} is gone: the repository has no commit"))),
     };
     let is_own = |file: &String| Path::new(file).starts_with(path);
     let mut files: Vec<String> =
@@ -81,14 +82,17 @@ fn base_moved(
     }
     let matters = |file: &str| used(plan, file);
     files.sort_by_key(|file| (!matters(file), file.clone()));
-    let how = files.first().filter(|file| matters(file)).map_or("", |_| ", which this plan uses,");
+    let how = files.first().filter(|file| matters(file)).map_or("", |_| " (used by this plan)");
     let more = files.len().saturating_sub(NAMED_MAX);
     let named = files.iter().take(NAMED_MAX).cloned().collect::<Vec<_>>().join(", ");
     let named = if more > 0 { format!("{named} and {more} more") } else { named };
-    Ok(Some(format!("{} moved to {} and {named}{how} changed", from, &to.commit[..to.commit.len().min(7)])))
+    Ok(Some(format!(
+        "the base moved from {} to {}; changed: {named}{how}",
+        from,
+        &to.commit[..to.commit.len().min(7)]
+    )))
 }
 
-/// Whether a plan reads or touches a file.
 fn used(plan: &Plan, file: &str) -> bool {
     plan.steps.iter().any(|step| {
         let read = step.reads.iter().any(|read| matches!(read, Reference::File(path) if path == file));

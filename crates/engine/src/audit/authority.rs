@@ -1,5 +1,5 @@
-//! Whether those who approved had the right to, as far as it can be told here: by the policy that holds now, where it is the one by
-//! which they did. What can't be told is noted and is no finding: a stranger need not have the policy.
+//! Whether the approvers were allowed to approve, judged by today's policy where it is the one they approved
+//! under. What cannot be determined is a note, not a finding: a stranger need not have the policy.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ use crate::config::policy::{Loaded, Unverified};
 use crate::config::signature;
 use crate::workspace::project::Project;
 
-/// What rights are judged by.
+/// What approvals are checked against.
 pub(super) struct Right<'a> {
     project: &'a Project,
     loaded: Option<Loaded>,
@@ -25,13 +25,12 @@ pub(super) struct Right<'a> {
 }
 
 impl<'a> Right<'a> {
-    /// Reads the policy of the project.
     pub(super) fn of(project: &'a Project) -> Self {
         let right = Self { project, loaded: None, is_known: true, notes: RefCell::default() };
         match policy::load(&project.root) {
             Ok(loaded) => Self { loaded, ..right },
             Err(error) => {
-                right.note(format!("who may approve was not checked: {error}"));
+                right.note(format!("approvers were not checked: {error}"));
                 Self { is_known: false, ..right }
             }
         }
@@ -41,19 +40,19 @@ impl<'a> Right<'a> {
         self.notes.borrow_mut().insert(text);
     }
 
-    /// What could not be told.
+    /// What could not be determined.
     pub(super) fn notes(&self) -> Vec<String> {
         self.notes.borrow().iter().cloned().collect()
     }
 
-    /// Whether an approval was somebody's to make.
+    /// Whether the approver was allowed to approve.
     pub(super) fn may(&self, claimed: &Claimed<'_>) -> Result<(), String> {
         let Entry::Approved { by, rule, needed, policy, signature, .. } = claimed.approved else {
             return Ok(());
         };
         let digest = self.loaded.as_ref().map(|loaded| loaded.digest.as_str()).unwrap_or_default();
         if !self.is_known || policy != digest {
-            self.note("some approvals were made by another policy than the one that holds here".to_owned());
+            self.note("some approvals were made under another policy".to_owned());
             return Ok(());
         }
         let Some(Entry::Proposed { by: proposer, red, dialect: written_in, subject, .. }) = claimed.proposed
@@ -84,7 +83,7 @@ impl<'a> Right<'a> {
             return match decision {
                 Decision::Automatic { rule: ref says, .. } if says == rule => Ok(()),
                 Decision::Automatic { .. } | Decision::Ask(_) => {
-                    Err(format!("the policy has no rule `{rule}` that approves it"))
+                    Err(format!("the policy has no matching rule `{rule}`"))
                 }
             };
         }
@@ -92,17 +91,17 @@ impl<'a> Right<'a> {
         let signed = if signature.is_some() { Signed::Yes } else { Signed::No };
         core_policy::may_approve(&ask, by, signed, claimed.before).map_err(|refusal| refusal.to_string())?;
         match ask.needed > *needed {
-            true => Err(format!("{} have to approve, by the rule: {}", ask.needed, ask.rule)),
+            true => Err(format!("{} approvals required by rule: {}", ask.needed, ask.rule)),
             false => Ok(()),
         }
     }
 
-    /// Whether a signature is somebody's.
+    /// Whether a signature belongs to its signer.
     pub(super) fn signed(&self, (text, armored): (&str, &str), by: &Who, at_ms: u64) -> Result<(), String> {
         match policy::verify(&self.project.root, text, armored, (&by.name, at_ms)) {
             Ok(_) => Ok(()),
             Err(Unverified::Signature(signature::Error::NoList) | Unverified::Policy(_)) => {
-                self.note("signatures were not checked: no list of signers is here".to_owned());
+                self.note("signatures were not checked: no list of signers found".to_owned());
                 Ok(())
             }
             Err(Unverified::Signature(error)) => Err(error.to_string()),

@@ -1,5 +1,5 @@
-//! Looks at everything that planwright stands on: programs, settings, agents, records, and what a crash may leave behind.
-//! Mends only what can't lose anything, and only when it is told to.
+//! Checks everything planwright relies on: programs, settings, agents, records, and what a crash may leave
+//! behind. Fixes only what cannot lose anything, and only on request.
 
 mod plan;
 mod program;
@@ -19,23 +19,20 @@ use crate::store::journal::{RunId, Store};
 use crate::system::process;
 use crate::workspace::project::Project;
 
-/// A file that a write left behind is no write that is still under way when it is this old.
+/// A leftover file of this age cannot belong to a write in progress.
 const LEFTOVER_AGE: Duration = Duration::from_hours(1);
 /// How many letters and digits the name of such a file ends with.
 const LEFTOVER_SUFFIX: usize = 6;
 
-/// How good or bad something is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// As it should be.
     Ok,
-    /// Works, but somebody should look.
+    /// It works, but needs attention.
     Warn,
     Error,
 }
 
 impl Level {
-    /// The word for it.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -45,10 +42,9 @@ impl Level {
     }
 }
 
-/// One thing that was looked at.
+/// One result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// How good or bad it is.
     pub level: Level,
     pub what: String,
     /// A command that helps.
@@ -57,24 +53,24 @@ pub struct Finding {
     pub repair: Option<Repair>,
 }
 
-/// Something that can be done without losing anything.
+/// A fix that loses nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Repair {
-    /// Close a folder to everybody but its owner.
+    /// Make a directory private.
     Close(PathBuf),
-    /// End the processes of a run that nobody drives.
+    /// End leftover processes of a run that is not running.
     Reclaim(RunId),
-    /// Remove a file that nobody uses.
+    /// Remove an unused file.
     Remove(PathBuf),
-    /// Build the queue and the asks anew from the journal.
+    /// Rebuild the queue and the questions from the journal.
     Rebuild,
-    /// Let go of the outputs of runs that were over before a time, in milliseconds since 1970.
+    /// Delete the outputs of runs that finished before a time, in milliseconds since 1970.
     DropOutputs(u64),
-    /// Write into a plan file what is recorded of the plan.
+    /// Write the record into a plan file.
     Reflect(PathBuf),
-    /// Remove the trees with which nothing is lost, and finish what was begun with others.
+    /// Remove the worktrees that lose nothing, and finish interrupted operations on others.
     Prune,
-    /// Forget the trees of attempts whose folders are gone.
+    /// Forget the worktrees of attempts whose directories are gone.
     ForgetTrees,
 }
 
@@ -101,28 +97,26 @@ impl Finding {
         Self::error(text)
     }
 
-    /// Something to look at, with a command that helps.
     fn warn(what: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { fix: Some(fix.into()), ..Self::new(Level::Warn, what) }
     }
 
-    /// Something that could not be looked at, and stops nothing else.
+    /// Something that could not be checked and blocks nothing else.
     fn doubt(what: &str, error: &dyn std::error::Error, fix: &str) -> Self {
         Self { level: Level::Warn, ..Self::failed(what, error).fixed_by(fix) }
     }
 
-    /// The same with a command that helps.
     fn fixed_by(self, fix: &str) -> Self {
         Self { fix: Some(fix.to_owned()), ..self }
     }
 
-    /// Something that [`mend`] can mend.
+    /// Something that [`mend`] can fix.
     fn mendable(what: impl Into<String>, repair: Repair) -> Self {
         Self { repair: Some(repair), ..Self::warn(what, "planwright doctor --fix") }
     }
 }
 
-/// Looks at the project at `root`, with settings that were typed with the command.
+/// Checks the project at `root`, with settings from the command line.
 pub fn examine(root: &Path, flags: &[String]) -> Vec<Finding> {
     let mut findings = program::programs();
     findings.extend(program::repository(root));
@@ -137,7 +131,7 @@ pub fn examine(root: &Path, flags: &[String]) -> Vec<Finding> {
         }
     };
     let project = Project { root: root.to_owned(), config, dialect: None };
-    // What settings name that can't be read is not known.
+    // Settings that cannot be read name nothing to check.
     if is_valid {
         findings.extend(setting::agents(root, &project.config));
         findings.extend(setting::hooks(root, &project.config));
@@ -157,7 +151,7 @@ pub fn examine(root: &Path, flags: &[String]) -> Vec<Finding> {
     findings
 }
 
-/// Does what a finding asks for, with settings that were typed with the command; says why where that can't be done.
+/// Applies the fix of a finding, with settings from the command line; says why if it cannot.
 pub fn mend(root: &Path, flags: &[String], repair: &Repair) -> Result<(), String> {
     let project = || Project::find_with(root, flags).map_err(|error| error.to_string());
     let open = || Store::open(root).map_err(|error| error.to_string());
@@ -187,12 +181,13 @@ pub fn mend(root: &Path, flags: &[String], repair: &Repair) -> Result<(), String
     }
 }
 
-/// Ends the processes of a run. It is held meanwhile: a driver that begins now must not lose what it starts.
+/// Ends the processes of a run, holding its lock: a process that starts the run now must not lose what it
+/// starts.
 fn reclaim(store: &Store, run: RunId) -> Result<(), String> {
     let _lock = store
         .lock(run)
         .map_err(|error| error.to_string())?
-        .ok_or_else(|| format!("{run} is driven now; it was left alone"))?;
+        .ok_or_else(|| format!("{run} is running now; it was skipped"))?;
     let prefix = format!("{}/{}/", store.key(), run.number());
     process::reclaim(&prefix).map(drop).map_err(|error| error.to_string())
 }
@@ -201,4 +196,10 @@ fn is_old(path: &Path) -> bool {
     let changed = path.symlink_metadata().and_then(|data| data.modified());
     changed
         .is_ok_and(|changed| SystemTime::now().duration_since(changed).is_ok_and(|age| age >= LEFTOVER_AGE))
+}
+
+/// A number with its noun: "1 run", "2 runs".
+fn counted<N: std::fmt::Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
+    let ending = if number == N::from(1) { "" } else { "s" };
+    format!("{number} {noun}{ending}")
 }

@@ -1,4 +1,4 @@
-//! Records beside the code: written on request, and read where a clone never saw the store.
+//! Records exported next to the code: written on request, and read where a clone has no store.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,25 +12,24 @@ use crate::store::plan_file;
 use crate::store::plan_file::folder_within;
 use crate::workspace::project::Project;
 
-/// Where exported records lie, below the root of the project.
+/// The directory of exported records, below the root of the project.
 pub(super) const FOLDER: &str = ".planwright/receipts";
-/// The most bytes of a file that are read.
+/// The most bytes read of a file.
 const BYTES_MAX: u64 = 256 << 20;
-/// The most files that are looked at.
+/// The most files read.
 const FILES_MAX: usize = 10_000;
 
-/// A record beside the code.
 #[derive(Debug)]
 pub(crate) struct Exported {
     pub(crate) path: PathBuf,
-    /// Its path, from the root of the project.
+    /// Relative to the root of the project.
     pub(super) shown: String,
     pub(crate) bundle: Bundle,
     pub(super) faults: Vec<Fault>,
 }
 
 impl Exported {
-    /// Every record beside the code, by its plan.
+    /// Every record next to the code, by plan.
     pub(crate) fn all(root: &Path) -> Result<BTreeMap<PathBuf, Self>, Error> {
         let folder = root.join(FOLDER);
         let entries = folder.read_dir().into_iter().flatten().flatten().take(FILES_MAX);
@@ -43,7 +42,7 @@ impl Exported {
             let bytes = plan_file::read_bytes(&path, BYTES_MAX).map_err(read)?;
             let (bundle, faults) = Bundle::read(&bytes);
             let shown = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
-            // A file whose first line can't be read is about the plan that it is named for.
+            // A file whose first line is unreadable belongs to the plan in its name.
             let plan = match bundle.plan.as_str() {
                 "" => plan_named(&path),
                 plan => PathBuf::from(plan),
@@ -59,7 +58,7 @@ impl Exported {
     }
 }
 
-/// The name of the file for a plan: its path, each `/` written as `--`.
+/// The file name for a plan: its path with `--` for each `/`.
 fn file_name(plan: &str) -> String {
     format!("{}.jsonl", plan.replace('/', "--"))
 }
@@ -69,30 +68,27 @@ fn plan_named(path: &Path) -> PathBuf {
     PathBuf::from(stem.replace("--", "/"))
 }
 
-/// What is to be exported.
 #[derive(Debug, Clone)]
 pub struct Export<'a> {
-    /// The plan; `None`: every plan of which anything is recorded.
+    /// `None` exports every recorded plan.
     pub plan: Option<&'a Path>,
-    /// Where to; `None`: beside the code.
+    /// `None` exports next to the code.
     pub folder: Option<&'a Path>,
-    /// Whether also what agents and contracts printed.
+    /// Whether to include what agents and contracts printed.
     pub outputs: Outputs,
 }
 
-/// A record that was exported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// The plan, relative to the root of the project.
+    /// Relative to the root of the project.
     pub plan: String,
     pub path: PathBuf,
-    /// How many records it has.
     pub records: usize,
-    /// The head of their heads.
+    /// The hash over all heads.
     pub head: String,
 }
 
-/// Writes records beside the code, or elsewhere. A file that is there is replaced.
+/// Writes records next to the code, or elsewhere. Replaces existing files.
 pub fn export(project: &Project, export: &Export<'_>) -> Result<Vec<Written>, Error> {
     let plans = |store: &Store| match export.plan {
         Some(plan) => Ok(vec![super::relative(project, plan)]),

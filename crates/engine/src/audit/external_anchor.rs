@@ -1,5 +1,5 @@
-//! Heads that are kept beyond the database: in the file beside it, and, where somebody asked for it, in the repository. Whoever
-//! rewrites the database has to rewrite these, too; what others have fetched they can't.
+//! Heads kept outside the database: in the file next to it and, on request, in the repository. Rewriting the
+//! database means rewriting these as well, and copies that others fetched stay out of reach.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,39 +13,36 @@ use crate::store::journal::{Anchored, Store};
 use crate::system::process::{Answer, Repository};
 use crate::workspace::project::Project;
 
-/// The first line of what is kept in a repository.
+/// The first line of an anchor in a repository.
 const FIRST: &str = "planwright anchor 1";
-/// What the file beside the database is called in words.
+/// The name of the file next to the database, for people.
 pub(super) const FILE: &str = "the anchor file";
 const REF: &str = "refs/planwright/anchor";
 const NOTES: &str = "refs/notes/planwright";
-/// The most notes that are read.
+/// The most git notes that are read.
 const NOTES_MAX: usize = 64;
 
 /// Where in a repository heads are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// In a ref of its own.
     Ref,
-    /// In a note on the commit of HEAD.
     Note,
 }
 
-/// Everything that is kept beyond the database.
+/// All heads kept outside the database.
 #[derive(Debug, Default)]
 pub(super) struct Beyond {
-    /// What the file beside the database says.
+    /// The contents of the file next to the database.
     pub(super) anchored: Anchored,
-    /// All heads, by book, each with where it is kept.
+    /// All heads, by book, each with its place.
     pub(super) kept: BTreeMap<(&'static str, i64), Vec<KeptHead>>,
-    /// What can't be used, and why.
+    /// Unusable anchors, and why.
     pub(super) faults: Vec<(Kind, String, String)>,
-    /// Where there was something.
+    /// The places that had something.
     places: Vec<String>,
 }
 
 impl Beyond {
-    /// Reads all of it.
     pub(super) fn read(store: Option<&Store>, root: &Path) -> Result<Self, Error> {
         let mut beyond = Self::default();
         let mut identity = None;
@@ -54,7 +51,7 @@ impl Beyond {
             beyond.take(FILE, beyond.anchored.anchors.clone());
             identity = Some(store.identity()?);
         }
-        // Where git can't be asked nothing is kept by it: a project need not be a repository.
+        // If git cannot be run, it keeps nothing: a project need not be a repository.
         if let Ok(Some(repository)) = base::repository(root) {
             for (place, text) in texts(&repository) {
                 beyond.take_text(place, &text, identity.as_deref());
@@ -76,19 +73,19 @@ impl Beyond {
     fn take_text(&mut self, place: String, text: &str, identity: Option<&str>) {
         match read(text) {
             None => {
-                let why = "it is not what planwright keeps there".to_owned();
+                let why = "not an anchor of planwright".to_owned();
                 self.faults.push((Kind::AnchorUnreadable, place, why));
             }
-            // A clone that never saw the store has nothing to compare but the files beside the code.
+            // A clone that never saw the store can only compare the files next to the code.
             Some((store, _)) if identity.is_some_and(|identity| identity != store) => {
-                let why = "it keeps the heads of another store than the one that is here".to_owned();
+                let why = "the anchor belongs to another store".to_owned();
                 self.faults.push((Kind::OtherStore, place, why));
             }
             Some((_, anchors)) => self.take(&place, anchors),
         }
     }
 
-    /// Where heads were kept, in words.
+    /// The places of anchors, for people.
     pub(super) fn words(&self) -> Vec<String> {
         self.places.clone()
     }
@@ -100,8 +97,8 @@ impl Beyond {
     }
 }
 
-/// Keeps the heads of all books in the repository, and returns the head of heads and where it is kept.
-/// Where an audit found something, nothing is kept: it would be taken for the truth from then on.
+/// Keeps the heads of all books in the repository, and returns the combined hash and its place. After an
+/// audit with findings nothing is kept: it would count as the truth from then on.
 pub fn keep(project: &Project, place: Keep, findings: usize) -> Result<(String, String), Error> {
     if findings > 0 {
         return Err(Error::Found(findings));
@@ -114,7 +111,7 @@ pub fn keep(project: &Project, place: Keep, findings: usize) -> Result<(String, 
     ends.sort_by_key(Anchor::line);
     let head = head_of_heads(&ends).to_hex().to_string();
     let text = written(&store.identity()?, &ends);
-    // Git reads it from a file of ours: nothing of the workspace is involved, and no filter is asked.
+    // Git reads it from a file of ours, so neither the workspace nor a filter is involved.
     let file = store.folder().join("anchor.txt");
     crate::store::plan_file::fill_or_create(&file, &text)?;
     let path = file.to_string_lossy().into_owned();
@@ -152,7 +149,7 @@ fn asked(repository: &Repository, act: &'static str, words: &[&str]) -> Result<A
     match answer.code {
         Some(0) => Ok(answer),
         Some(_) | None => {
-            let said = answer.stderr.lines().next().unwrap_or("it did not say why").to_owned();
+            let said = answer.stderr.lines().next().unwrap_or("git gave no reason").to_owned();
             Err(base::Error::Git { act, tree: repository.tree.clone(), said }.into())
         }
     }
@@ -163,7 +160,7 @@ fn written(identity: &str, ends: &[Anchor]) -> String {
     format!("{FIRST}\nstore {identity}\n{lines}head {}\n", head_of_heads(ends).to_hex())
 }
 
-/// The store and the heads that a text keeps; `None` where it is none of ours, or was changed.
+/// The store and the heads in a text; `None` if it is not ours or was changed.
 fn read(text: &str) -> Option<(String, Vec<Anchor>)> {
     let mut lines = text.lines();
     (lines.next()? == FIRST).then_some(())?;
@@ -174,7 +171,7 @@ fn read(text: &str) -> Option<(String, Vec<Anchor>)> {
     (head_of_heads(&anchors).to_hex().as_str() == head).then_some((store, anchors))
 }
 
-/// What is kept in a repository, each with where.
+/// The anchors in a repository, each with its place.
 fn texts(repository: &Repository) -> Vec<(String, String)> {
     let text = |object: &str| {
         let answer = repository.ask(&["cat-file", "blob", object]).ok()?;

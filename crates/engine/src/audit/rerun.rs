@@ -1,5 +1,6 @@
-//! Runs the contracts of a plan again, with no agent, on a fresh checkout, and settles by them what the plan claims and what its
-//! receipts say. Writes no mark, no receipt and nothing into the workspace; keeps what passed, to save the next audit the run.
+//! Runs the contracts of a plan again, without an agent, on a fresh checkout, and compares the results with
+//! what the plan claims and its receipts record. Never writes a mark, a receipt or anything in the workspace;
+//! caches passing results for the next audit.
 
 mod blame;
 mod cache;
@@ -33,35 +34,30 @@ use crate::workspace::project;
 use crate::workspace::project::Project;
 use cache::Keys;
 
-/// What stands in the names of the processes of every audit.
+/// Part of the process tags of every audit.
 const NAME: &str = "/audit-";
 
-/// What can go wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No checkout can be made.
-    #[error("no checkout can be made to run contracts on")]
+    #[error("cannot create a checkout to run contracts in")]
     Base(#[from] base::Error),
-    /// It can't be given the ports of a tree.
-    #[error("the checkout that contracts are run on can't have ports")]
+    /// The ports of a worktree are unavailable.
+    #[error("cannot reserve ports for the checkout")]
     Ports(#[from] Box<worktree::Error>),
-    /// The state folder can't be used.
-    #[error("cannot find the state folder of the project")]
+    #[error("cannot find the state directory of the project")]
     State(#[from] state_dir::Error),
-    /// The journal can't be read.
-    #[error("the journal failed")]
+    #[error("cannot access the journal")]
     Journal(#[from] journal::Error),
-    /// A plan can't be read.
     #[error(transparent)]
     Store(#[from] plan_file::Error),
-    /// What was exported beside the code can't be read.
+    /// An export next to the code cannot be read.
     #[error(transparent)]
     Exported(#[from] Box<audit::Error>),
-    /// A contract that is being run again asks for this.
-    #[error("a contract that is run again can't have contracts run again")]
+    /// A rerun contract asks for this.
+    #[error("`audit --rerun` cannot run inside a rerun contract")]
     Nested,
-    /// Somebody wrote into the workspace meanwhile.
-    #[error("the workspace changed while its contracts were run again")]
+    /// The workspace changed meanwhile.
+    #[error("the workspace changed during the rerun")]
     Moved,
 }
 
@@ -77,26 +73,24 @@ impl From<audit::Error> for Error {
     }
 }
 
-/// What is to be run again.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The commit to look at, by any name; `None`: what lies in the workspace.
+    /// The commit, by any name; `None`: the workspace.
     pub at: Option<String>,
     pub scope: Scope,
-    /// Whether what passed before counts.
+    /// Whether earlier passing results count.
     pub earlier: Earlier,
 }
 
-/// Which steps are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scope {
     #[default]
     All,
-    /// Those that the file or the record says are done.
+    /// Those that the file or the record claims are done.
     Claims,
 }
 
-/// Whether a contract that passed on the same content before is run once more.
+/// Whether a contract that passed on the same content before runs again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Earlier {
     #[default]
@@ -104,7 +98,6 @@ pub enum Earlier {
     Ignored,
 }
 
-/// What became of one step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepAudit {
     /// The number in the heading.
@@ -114,54 +107,52 @@ pub struct StepAudit {
     /// What the file claims.
     pub claim: Claim,
     pub recorded: Recorded,
-    /// The hash of the contract; empty where there is none.
+    /// The hash of the contract; empty without one.
     pub contract: String,
-    /// What the contract says now.
+    /// The contract's result now.
     pub now: Now,
     pub settled: Settled,
-    /// When it was run, in milliseconds since 1970, where that was before this audit.
+    /// When it ran, in milliseconds since 1970, if that was before this audit.
     pub earlier_ms: Option<u64>,
-    /// Why an earlier answer can't stand for this one, where it can't.
+    /// Why an earlier result cannot be used, if it cannot.
     pub uncached: Option<String>,
-    /// How long the contract took.
     pub milliseconds: u64,
-    /// What it printed; empty where it was not run now.
+    /// Its output; empty if it did not run now.
     pub output: String,
-    /// Since when it fails, where it passed once.
+    /// Since when it fails, if it once passed.
     pub broke: Option<Broke>,
 }
 
-/// What became of one plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanAudit {
     pub path: PathBuf,
     pub name: String,
-    /// The dialect that it is written in; empty where it can't be read.
+    /// Empty if it cannot be read.
     pub dialect: &'static str,
-    /// Names the content that was looked at.
+    /// Identifies the audited content.
     pub tree: String,
     /// Where the receipts come from.
     pub basis: Basis,
-    /// The steps that were looked at, in file order.
+    /// In file order.
     pub steps: Vec<StepAudit>,
-    /// Why the plan can't be read, where it can't.
+    /// Why the plan cannot be read, if it cannot.
     pub fault: Option<String>,
-    /// Whether somebody said stop before all steps were looked at.
+    /// Whether it was interrupted before all steps were checked.
     pub is_stopped: bool,
 }
 
 impl PlanAudit {
-    /// How many steps came to this.
+    /// How many steps have this result.
     pub fn count(&self, settled: Settled) -> usize {
         self.steps.iter().filter(|step| step.settled == settled).count()
     }
 
-    /// How many contracts were run now.
+    /// How many contracts ran now.
     pub fn ran(&self) -> usize {
         self.steps.iter().filter(|step| step.earlier_ms.is_none() && step.now != Now::Manual).count()
     }
 
-    /// What was found, under the name that the plan has in records.
+    /// The findings, under the plan's name in records.
     pub fn findings(&self, plan: &str) -> Vec<Finding> {
         let found = self.steps.iter().filter_map(|step| {
             let broke = step.broke.as_ref().map(|broke| broke.sentence(|id| self.number(id)));
@@ -171,7 +162,6 @@ impl PlanAudit {
         found.collect()
     }
 
-    /// The number of a step.
     pub fn number(&self, id: &str) -> Option<String> {
         self.steps.iter().find(|step| step.id == id).map(|step| step.number.clone())
     }
@@ -186,13 +176,13 @@ pub struct Audit<'a> {
     cache: Option<Cache>,
     keys: Keys,
     supervisors: Supervisors,
-    /// Names the processes of this audit.
+    /// The tag of this audit's processes.
     tag: String,
-    /// Whether keys of the cache know the content.
+    /// Whether cache keys ignore the content.
     is_blind: bool,
 }
 
-/// What came of one contract.
+/// The result of one contract.
 struct Looked {
     now: Now,
     earlier_ms: Option<u64>,
@@ -202,9 +192,9 @@ struct Looked {
 }
 
 impl<'a> Audit<'a> {
-    /// Begins an audit. Nothing is run yet.
+    /// Starts an audit. Nothing runs yet.
     pub fn open(project: &'a Project, options: &Options) -> Result<Self, Error> {
-        // It would run itself again, and again.
+        // It would run itself again and again.
         if process::job_above().is_some_and(|sign| sign.tag().is_some_and(|tag| tag.contains(NAME))) {
             return Err(Error::Nested);
         }
@@ -213,7 +203,7 @@ impl<'a> Audit<'a> {
             None => At::Workspace,
         };
         let cache = match options.earlier {
-            // What passes for an agent, by programs of its own, must not pass for others later.
+            // A result that an agent obtained, with programs of its own, must not count for others later.
             Earlier::Counts if process::job_above().is_none() => Some(Cache::of(&project.root)?),
             Earlier::Counts | Earlier::Ignored => None,
         };
@@ -232,25 +222,24 @@ impl<'a> Audit<'a> {
         })
     }
 
-    /// The same audit with keys that do not know the content: what a cache without that part would do. For the test that must
-    /// see it go wrong.
+    /// The same audit with keys that ignore the content, as a faulty cache would. For the test that must see
+    /// it fail.
     #[doc(hidden)]
     #[must_use]
     pub fn blind(self) -> Self {
         Self { is_blind: true, ..self }
     }
 
-    /// Names the content that is looked at.
+    /// Identifies the audited content.
     pub fn tree(&self) -> &str {
         &self.ground.tree
     }
 
-    /// What is looked at.
     pub fn at(&self) -> &At {
         &self.at
     }
 
-    /// Looks at one plan. `watch` sees every step once it is settled.
+    /// Audits one plan. `watch` receives every step once it is done.
     pub fn plan(
         &mut self,
         path: &Path,
@@ -295,13 +284,13 @@ impl<'a> Audit<'a> {
             audit.steps.push(step);
         }
         if let Some(cache) = &mut self.cache {
-            // What can't be kept is run again next time.
+            // What cannot be cached runs again next time.
             cache.keep().ok();
         }
         Ok(audit)
     }
 
-    /// The plan as it is in what is looked at; as it lies in the workspace, where it is not in there.
+    /// The plan from the audited content, or from the workspace if it is not in there.
     fn read(&mut self, path: &Path) -> Result<Text, Error> {
         let shown = path.to_string_lossy().into_owned();
         let relative = path.canonicalize().ok();
@@ -355,7 +344,7 @@ impl<'a> Audit<'a> {
         }))
     }
 
-    /// Runs the contract of a step, unless it passed before on the same content. `None` when somebody said stop.
+    /// Runs the contract of a step, unless it passed before on the same content. `None` if interrupted.
     fn look(&mut self, step: &Step, stop: &Stop) -> Result<Option<Looked>, Error> {
         let uncached = beyond(step);
         let key = self.key(step).filter(|_| uncached.is_none());
@@ -388,7 +377,8 @@ impl<'a> Audit<'a> {
         }))
     }
 
-    /// The key of a step's contract on what is looked at. It does not hang on where the checkout lies, which is new each time.
+    /// The cache key of a step's contract on this content. Independent of the location of the checkout, which
+    /// is new each time.
     fn key(&mut self, step: &Step) -> Option<Hash> {
         self.cache.as_ref()?;
         let site = Site { folder: &self.project.root, closed: &[], limits: &self.project.config.run };

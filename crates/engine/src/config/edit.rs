@@ -1,4 +1,5 @@
-//! Changes one setting in a file and leaves every other byte as it is. Never writes a value that would be refused when read.
+//! Changes one setting in a file and leaves every other byte unchanged. Never writes a value that reading
+//! would refuse.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -10,41 +11,38 @@ use super::schema::{Value, key, meant, path, unknown};
 use super::{Error, Setting, read_text};
 use crate::store::plan_file;
 
-/// What became of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edited {
     pub path: PathBuf,
-    /// The key, as it is written.
     pub key: String,
     pub is_changed: bool,
 }
 
-/// Why a setting was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
-    /// The key or the value is none that there is.
+    /// An unknown key or an invalid value.
     #[error("{message}")]
     Setting {
-        /// What is wrong, with what was probably meant.
+        /// What is wrong, with a suggestion.
         message: String,
-        /// The key, or the one that was probably meant.
+        /// The key, or the suggested one.
         meant: Option<String>,
     },
-    /// It is the user's alone to say, and the file is a project's.
-    #[error("`{key}` can't be set for a project: whoever can write its file, an agent too, {}", harm(key))]
+    /// Reserved for the user, but the file is a project's.
+    #[error(
+        "cannot set `{key}` for a project: anyone who can write its file, including an agent, {}",
+        harm(key)
+    )]
     Personal { key: String },
-    /// The file does not hold it.
     #[error("{} does not set `{key}`", path.display())]
     NotThere { path: PathBuf, key: String },
-    /// The file can't be read as it is.
     #[error(transparent)]
     Config(#[from] Error),
-    /// The file can't be written.
     #[error(transparent)]
     Store(#[from] plan_file::Error),
 }
 
-/// Sets a setting in a file, which is made where there is none.
+/// Sets a setting in a file; creates the file if needed.
 pub fn set(file: &Path, name: &str, text: &str) -> Result<Edited, Refused> {
     let meant = || {
         let path = path(name)?;
@@ -62,12 +60,10 @@ pub fn set(file: &Path, name: &str, text: &str) -> Result<Edited, Refused> {
     write(file, old.as_deref(), &new, &names)
 }
 
-/// Takes a setting out of a file, even one that is not known: that is how such a file is mended.
+/// Removes a setting from a file, even an unknown one: that is how such a file is fixed.
 pub fn unset(file: &Path, name: &str) -> Result<Edited, Refused> {
-    let names = path(name).ok_or_else(|| Refused::Setting {
-        message: format!("`{name}` is not the name of a setting"),
-        meant: None,
-    })?;
+    let names = path(name)
+        .ok_or_else(|| Refused::Setting { message: format!("unknown setting `{name}`"), meant: None })?;
     let old = read_text(file)?;
     let new = without(old.as_deref().unwrap_or_default(), &names).map_err(|fault| invalid(file, fault))?;
     match new {
@@ -93,7 +89,6 @@ fn write(file: &Path, old: Option<&str>, new: &str, names: &[String]) -> Result<
     Ok(edited)
 }
 
-/// The text in which the setting has this value.
 fn with(text: &str, names: &[String], value: &Value) -> Result<String, Fault> {
     let document = parsed(text)?;
     let (last, sections) = names.split_last().expect("a setting has a name");
@@ -121,13 +116,13 @@ fn with(text: &str, names: &[String], value: &Value) -> Result<String, Fault> {
         };
         return Ok(format!("{text}{gap}[{}]{end}{line}{end}", key(sections)));
     }
-    // Sections in one line or with dots: the library knows where a new name goes.
+    // Inline sections and dotted keys: the library knows where a new name goes.
     let mut document: DocumentMut = text.parse().map_err(|error| fault(&error))?;
     put(document.as_table_mut(), names, value)?;
     Ok(document.to_string())
 }
 
-/// The text without the setting; `None` where it does not have it.
+/// The text without the setting; `None` if it does not contain it.
 fn without(text: &str, names: &[String]) -> Result<Option<String>, Fault> {
     let document = parsed(text)?;
     let Some(item) = at(document.as_table(), names) else { return Ok(None) };
@@ -140,7 +135,7 @@ fn without(text: &str, names: &[String]) -> Result<Option<String>, Fault> {
     };
     let spans = owner.and_then(|owner| owner.key(last)?.span()).zip(item.span());
     if let Some((key, value)) = spans.filter(|_| is_line) {
-        // The whole line goes, its remark too; the comments above it stay.
+        // The whole line goes with its comment; the comments above it stay.
         let start = text[..key.start].rfind('\n').map_or(0, |at| at + 1);
         let stop = text[value.end..].find('\n').map_or(text.len(), |at| value.end + at + 1);
         let shorter = spliced(text, start..stop, "");
@@ -161,14 +156,14 @@ fn fault(error: &toml_edit::TomlError) -> Fault {
     Fault::of(error.to_string().trim_end().to_owned())
 }
 
-/// What stands at a path.
+/// The item at a path.
 fn at<'d>(table: &'d dyn TableLike, names: &[String]) -> Option<&'d Item> {
     let (first, rest) = names.split_first()?;
     let item = table.get(first)?;
     if rest.is_empty() { Some(item) } else { at(item.as_table_like()?, rest) }
 }
 
-/// The end of the last line that a section has for itself: that of its last value, or its header.
+/// The end of the last line of a section: of its last value, or its header.
 fn end_of(text: &str, table: &Table) -> Option<usize> {
     let values = table.iter().filter(|(_, item)| item.is_value()).filter_map(|(_, item)| item.span());
     let last = values.map(|span| span.end).max().or_else(|| table.span().map(|span| span.start))?;
@@ -185,7 +180,7 @@ fn spliced(text: &str, span: Range<usize>, new: &str) -> String {
     format!("{}{new}{}", &text[..span.start], &text[span.end..])
 }
 
-/// Puts a value at a path that has none.
+/// Inserts a value at a new path.
 fn put(root: &mut Table, names: &[String], value: &Value) -> Result<(), Fault> {
     let (last, sections) = names.split_last().expect("a setting has a name");
     let mut table: &mut dyn TableLike = root;

@@ -1,5 +1,5 @@
-//! One layer of settings: what a file, the environment or the command line says. Finds every fault of a layer at once;
-//! never decides which layer wins.
+//! One layer of settings: a file, the environment or the command line. Reports every fault of a layer in one
+//! pass; never decides which layer wins.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,21 +9,19 @@ use toml_edit::{Document, Item, TableLike};
 
 use super::schema::{SETTINGS, Setting, Value, is_section, key, path, unknown};
 
-/// What a layer says, by path.
 pub(super) type Layer = BTreeMap<Vec<String>, Value>;
 
-/// One thing that is wrong with a layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// The line, in a file.
+    /// In a file.
     pub line: Option<usize>,
     pub message: String,
-    /// The key that it is about, in a file.
+    /// In a file.
     pub key: Option<String>,
 }
 
 impl Fault {
-    /// A fault of no one place.
+    /// A fault without a location.
     pub(super) fn of(message: String) -> Self {
         Self { line: None, message, key: None }
     }
@@ -40,36 +38,34 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// Reads the text of a file.
 pub(super) fn of_file(text: &str) -> Result<Layer, Vec<Fault>> {
     read(text, Owner::User)
 }
 
-/// Reads the text of the project's file. What is the user's alone to say is a fault that names the file of the user.
+/// Reads the project's file. A setting reserved for the user is a fault that names the user's file.
 pub(super) fn of_project(text: &str, user: Option<&Path>) -> Result<Layer, Vec<Fault>> {
     read(text, Owner::Project { user })
 }
 
-/// What is wrong with a setting in the file of the project that is the user's alone to make.
+/// The fault for a user setting in the project's file.
 fn misplaced(path: &[String], user: Option<&Path>) -> String {
     let file = user.map_or_else(|| "your own settings".to_owned(), |user| user.display().to_string());
     let key = key(path);
     format!(
-        "`{key}` can't be set for a project: whoever can write this file, an agent too, {}; put it into {file}",
+        "cannot set `{key}` for a project: anyone who can write this file, including an agent, {}; set it in {file}",
         harm(&key)
     )
 }
 
-/// What a project could do with a setting that is the user's alone to make.
+/// What a project could do with a setting reserved for the user.
 pub(super) fn harm(key: &str) -> &'static str {
     match key.split('.').next() {
-        Some("scope" | "safety") => "would set its own limits",
-        Some("worktree") => "would say where you keep your trees",
-        Some(_) | None => "would have it run",
+        Some("scope" | "safety") => "could set its own limits",
+        Some("worktree") => "could choose where your worktrees are",
+        Some(_) | None => "could run a command with it",
     }
 }
 
-/// Whose file is read.
 #[derive(Clone, Copy)]
 enum Owner<'a> {
     User,
@@ -77,7 +73,7 @@ enum Owner<'a> {
 }
 
 impl Owner<'_> {
-    /// What is the user's alone to say is a fault in the file of the project, and names the file of the user.
+    /// A setting reserved for the user is a fault in the project's file; the message names the user's file.
     fn may_say(self, setting: &Setting, path: &[String]) -> Result<(), String> {
         match self {
             Self::Project { user } if setting.is_personal() => Err(misplaced(path, user)),
@@ -94,18 +90,18 @@ fn read(text: &str, owner: Owner<'_>) -> Result<Layer, Vec<Fault>> {
     finished(reader.layer, reader.faults)
 }
 
-/// Reads variables of the environment. Only those that begin like a section of the settings are ours.
+/// Reads environment variables. Only those that start like a section of the settings are ours.
 pub(super) fn of_environment(variables: &[(String, String)]) -> Result<Layer, Vec<Fault>> {
     let (mut layer, mut faults) = (Layer::new(), Vec::new());
     let known: Vec<(String, &Setting)> =
         SETTINGS.iter().filter_map(|setting| Some((setting.variable()?, setting))).collect();
-    // A variable that is set to nothing is the usual way to unset it for one command.
+    // Setting a variable to nothing is the usual way to unset it for one command.
     for (name, text) in variables.iter().filter(|(name, text)| is_ours(name) && !text.is_empty()) {
         let Some((_, setting)) = known.iter().find(|(variable, _)| variable == name) else {
             let near =
                 planwright_core::syntax::nearest::nearest(name, known.iter().map(|(name, _)| name.as_str()));
             let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-            let message = format!("`{name}` sets nothing that the environment can set{near}");
+            let message = format!("unknown setting variable `{name}`{near}");
             faults.push(Fault::of(message));
             continue;
         };
@@ -118,11 +114,14 @@ pub(super) fn of_environment(variables: &[(String, String)]) -> Result<Layer, Ve
     finished(layer, faults)
 }
 
-/// Reads `KEY=VALUE` from the command line; the last one of a key counts.
+/// Reads `KEY=VALUE` from the command line; the last one of a key wins.
 pub(super) fn of_flags(flags: &[String]) -> Result<Layer, Vec<Fault>> {
     let (mut layer, mut faults) = (Layer::new(), Vec::new());
     for flag in flags {
-        let read = flag.split_once('=').ok_or_else(|| format!("`{flag}` is not KEY=VALUE")).and_then(typed);
+        let read = flag
+            .split_once('=')
+            .ok_or_else(|| format!("invalid setting `{flag}`; use KEY=VALUE"))
+            .and_then(typed);
         match read {
             Ok((path, value)) => drop(layer.insert(path, value)),
             Err(message) => faults.push(Fault::of(message)),
@@ -131,15 +130,14 @@ pub(super) fn of_flags(flags: &[String]) -> Result<Layer, Vec<Fault>> {
     finished(layer, faults)
 }
 
-/// A key and a value as they are typed.
+/// A key and a value as typed.
 pub(super) fn typed((name, text): (&str, &str)) -> Result<(Vec<String>, Value), String> {
-    let path = path(name.trim()).ok_or_else(|| format!("`{name}` is not the name of a setting"))?;
+    let path = path(name.trim()).ok_or_else(|| format!("unknown setting `{name}`"))?;
     let setting = Setting::find(&path).ok_or_else(|| unknown(&path))?;
     let value = setting.parse(&path, text)?;
     Ok((path, value))
 }
 
-/// Whether a variable begins like those of a section.
 fn is_ours(name: &str) -> bool {
     SETTINGS.iter().any(|setting| {
         let section = setting.name.split('.').next().unwrap_or_default();
@@ -163,7 +161,7 @@ impl Reader<'_> {
         self.faults.push(Fault { line, message, key: Some(key(path)) });
     }
 
-    /// Reads a table at `path`. The depth of the recursion is that of the settings: what is deeper is unknown.
+    /// Reads a table at `path`. Recursion is as deep as the settings: anything deeper is unknown.
     fn table(&mut self, path: &mut Vec<String>, table: &dyn TableLike) {
         for (name, item) in table.iter() {
             path.push(name.to_owned());
@@ -188,7 +186,7 @@ impl Reader<'_> {
     }
 }
 
-/// The value of an item, if it is one that the setting takes.
+/// The value of an item, if the setting accepts it.
 fn taken(setting: &Setting, path: &[String], item: &Item) -> Result<Value, String> {
     let words = |list: &toml_edit::Array| {
         list.iter().map(|word| word.as_str().map(str::to_owned)).collect::<Option<Vec<String>>>()
@@ -205,6 +203,6 @@ fn taken(setting: &Setting, path: &[String], item: &Item) -> Result<Value, Strin
         )
         | None => None,
     };
-    // Any other value is none of ours; its own spelling says what it is.
+    // Any other value is invalid; its own spelling shows what it is.
     setting.check(path, value.unwrap_or_else(|| Value::Text(item.to_string().trim().to_owned())))
 }

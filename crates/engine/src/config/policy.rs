@@ -1,5 +1,5 @@
-//! The policy file: where it lies, that it can be trusted to be the person's, and how a new one takes its place. It is never taken
-//! from the workspace, which agents write to. What it means is decided in `planwright_core::policy`.
+//! The policy file: where it is, whether it can be trusted to be the user's, and how a new one replaces it.
+//! Never read from the workspace, which agents write to. `planwright_core::policy` decides what it means.
 
 mod read;
 
@@ -14,21 +14,19 @@ use crate::config::signature::{Signer, Signers};
 use crate::config::{self, Fault};
 use crate::store::{plan_file, state_dir};
 
-/// The name of the file.
 pub const FILE: &str = "policy.toml";
-/// The name of the list of signers beside it, where the policy names no other.
+/// The default list of signers next to it.
 pub const SIGNERS: &str = "allowed_signers";
-/// What the file that was replaced is called.
+/// The name of the replaced file.
 pub const BACKUP: &str = "policy.toml.backup";
-/// How much of a file is read.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 const LOOSE: u32 = 0o022;
 
-/// A policy as it holds.
+/// The effective policy.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     pub policy: Policy,
-    /// Names the exact text of the policy and of its list of signers: if either changes, it is another policy.
+    /// The hash of the policy and its list of signers: if either changes, it is another policy.
     pub digest: String,
     pub path: PathBuf,
     pub text: String,
@@ -36,77 +34,61 @@ pub struct Loaded {
     pub signers: Option<Signers>,
 }
 
-/// Where a policy is looked for: the first of these that is there holds.
+/// Where a policy is searched: the first existing one wins.
 #[derive(Debug, Clone)]
 pub struct Places {
-    /// The root of the project, from which none is taken.
+    /// The root of the project, from which none is read.
     pub root: PathBuf,
-    /// The one of the repository.
+    /// The repository's.
     pub repository: PathBuf,
-    /// The one of the user, where there is a home.
+    /// The user's, if there is a home directory.
     pub user: Option<PathBuf>,
 }
 
-/// What became of a policy that was put in its place.
 #[derive(Debug, Clone)]
 pub struct Installed {
     pub path: PathBuf,
-    /// The text that held before, in the same place.
+    /// The text it replaced.
     pub old: Option<String>,
     /// Where that is kept.
     pub backup: Option<PathBuf>,
     pub loaded: Loaded,
 }
 
-/// Why there is no policy to decide by. Whoever meets one of these approves nothing.
+/// Why there is no usable policy. With any of these, nothing is approved.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The state folder can't be told or used.
-    #[error("cannot tell where the policy of {} lies", root.display())]
+    #[error("cannot find the policy of {}", root.display())]
     State {
-        /// The root of the project.
         root: PathBuf,
         #[source]
         source: state_dir::Error,
     },
-    /// A file is there, or should be, and can't be read.
     #[error("cannot read {}", path.display())]
     Read {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
-    /// A file can't be written.
     #[error("cannot write {}", path.display())]
     Write {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
-    /// The policy says something that we don't know.
-    #[error("{} is not a valid policy, so nothing can be approved by it", path.display())]
-    Invalid {
-        path: PathBuf,
-        /// Everything that is wrong with it.
-        faults: Vec<Fault>,
-    },
-    /// The list of signers can't be used.
-    #[error("{} is not a valid list of signers, so nothing can be approved by it", path.display())]
-    Signers {
-        path: PathBuf,
-        /// Everything that is wrong with it.
-        faults: Vec<Fault>,
-    },
-    /// The file lies where agents write.
-    #[error("{} lies in the workspace, where agents write: a policy is not taken from there", path.display())]
+    #[error("invalid policy {}", path.display())]
+    Invalid { path: PathBuf, faults: Vec<Fault> },
+    #[error("invalid list of signers {}", path.display())]
+    Signers { path: PathBuf, faults: Vec<Fault> },
+    /// The file is where agents can write.
+    #[error("policy {} is inside the workspace, where agents can write; move it out", path.display())]
     Workspace { path: PathBuf },
     /// Others may write the file.
-    #[error("others may write {}: it says nothing certain about who may approve", path.display())]
+    #[error("policy {} is writable by others; run chmod go-w", path.display())]
     Loose { path: PathBuf },
 }
 
 impl Error {
-    /// Everything that is wrong with what was read.
     pub fn faults(&self) -> &[Fault] {
         match self {
             Self::Invalid { faults, .. } | Self::Signers { faults, .. } => faults,
@@ -120,7 +102,7 @@ impl Error {
 }
 
 impl Places {
-    /// Where the policy of the project at `root` is looked for.
+    /// Where the policy of the project at `root` is searched.
     pub fn of(root: &Path) -> Result<Self, Error> {
         let error = |source| Error::State { root: root.to_owned(), source };
         let repository = state_dir::folder_of(&state_dir::folder(), root).map_err(error)?.join(FILE);
@@ -128,7 +110,7 @@ impl Places {
         Ok(Self { root: root.to_owned(), repository, user })
     }
 
-    /// The policy that holds; `None` if there is no file in either place.
+    /// The effective policy; `None` if neither file exists.
     pub fn load(&self) -> Result<Option<Loaded>, Error> {
         for path in std::iter::once(&self.repository).chain(&self.user) {
             if is_there(path)? {
@@ -138,8 +120,8 @@ impl Places {
         Ok(None)
     }
 
-    /// Puts a policy in the place of the repository's, with its list of signers if that lies beside it. One that can't be read is
-    /// refused, and the one before is kept.
+    /// Installs a policy for the repository, with its list of signers if that is next to it. An invalid one
+    /// is refused, and the old one is kept.
     pub fn install(&self, file: &Path) -> Result<Installed, Error> {
         let new = check(file)?;
         let folder = self.repository.parent().unwrap_or(Path::new("/"));
@@ -157,7 +139,7 @@ impl Places {
             }
             Some(_) | None => None,
         };
-        // The signers first: a policy without those that it names would refuse everything.
+        // The signers first: a policy without its signers would refuse everything.
         if let Some(signers) =
             new.signers.as_ref().filter(|signers| signers.path.parent() == new.path.parent())
         {
@@ -168,7 +150,7 @@ impl Places {
         Ok(Installed { path: self.repository.clone(), old, backup, loaded })
     }
 
-    /// The list of signers that holds, also where there is no policy.
+    /// The effective list of signers, even without a policy.
     pub fn signers(&self) -> Result<Option<Signers>, Error> {
         if let Some(loaded) = self.load()? {
             return Ok(loaded.signers);
@@ -177,7 +159,7 @@ impl Places {
         signers.map(|signers| self.guard(&signers.path).map(|()| signers)).transpose()
     }
 
-    /// Reads a policy that must not be anybody else's.
+    /// Reads a policy that nobody else may write.
     fn trusted(&self, path: &Path) -> Result<Loaded, Error> {
         self.guard(path)?;
         let usual = [self.repository.with_file_name(SIGNERS), path.with_file_name(SIGNERS)];
@@ -203,29 +185,28 @@ impl Places {
     }
 }
 
-/// The policy that holds for the project at `root`; `None` if there is none. One that can't be read is an error, never none.
+/// The effective policy of the project at `root`; `None` if there is none. An unreadable one is an error,
+/// never `None`.
 pub fn load(root: &Path) -> Result<Option<Loaded>, Error> {
     Places::of(root)?.load()
 }
 
-/// Puts a policy in its place for the project at `root`, where it holds from then on.
+/// Installs a policy for the project at `root`; it takes effect immediately.
 pub fn install(root: &Path, file: &Path) -> Result<Installed, Error> {
     Places::of(root)?.install(file)
 }
 
-/// Why a signature does not count, or can't be told to.
+/// Why a signature does not count, or cannot be verified.
 #[derive(Debug, thiserror::Error)]
 pub enum Unverified {
-    /// The policy or its list of signers can't be used.
     #[error(transparent)]
     Policy(#[from] Error),
-    /// The signature does not count.
     #[error(transparent)]
     Signature(#[from] signature::Error),
 }
 
-/// Checks that a signature over a text counts as somebody's, as it stood at a time in milliseconds since 1970: by the policy of the
-/// project at `root`, or by its list of signers where there is no policy.
+/// Verifies a signature over a text for a signer at a time in milliseconds since 1970: by the policy of the
+/// project at `root`, or by its list of signers without a policy.
 pub fn verify(
     root: &Path,
     text: &str,
@@ -260,12 +241,12 @@ fn verify_by(
     }
 }
 
-/// Reads a policy wherever it lies, without asking whether it holds.
+/// Reads a policy at any path, effective or not.
 pub fn check(path: &Path) -> Result<Loaded, Error> {
     check_with(path, &[path.with_file_name(SIGNERS)])
 }
 
-/// Reads a policy; its list of signers is the one that it names, or the first of `usual` that is there.
+/// Reads a policy; its list of signers is the one it names, or the first existing one of `usual`.
 fn check_with(path: &Path, usual: &[PathBuf]) -> Result<Loaded, Error> {
     let text = text_of(path)?;
     let read = read::read(&text).map_err(|faults| Error::Invalid { path: path.to_owned(), faults })?;
@@ -274,7 +255,7 @@ fn check_with(path: &Path, usual: &[PathBuf]) -> Result<Loaded, Error> {
         None => first_signers(usual)?,
     };
     let mut hasher = blake3::Hasher::new();
-    // The length divides one text from the other.
+    // The length separates one text from the other.
     hasher.update(&(text.len() as u64).to_be_bytes()).update(text.as_bytes());
     if let Some(signers) = &signers {
         hasher.update(signers.text.as_bytes());
@@ -284,7 +265,7 @@ fn check_with(path: &Path, usual: &[PathBuf]) -> Result<Loaded, Error> {
 }
 
 impl Loaded {
-    /// Checks that a signature over a text counts as somebody's, as it stood at a time in milliseconds since 1970: the list of
+    /// Verifies a signature over a text for a signer at a time in milliseconds since 1970: the list of
     /// signers has the key for them, and the policy names no other.
     pub fn verify(
         &self,
@@ -297,7 +278,7 @@ impl Loaded {
     }
 }
 
-/// The first list of signers that is there.
+/// The first existing list of signers.
 fn first_signers(usual: &[PathBuf]) -> Result<Option<Signers>, Error> {
     for path in usual {
         if is_there(path)? {
@@ -307,13 +288,12 @@ fn first_signers(usual: &[PathBuf]) -> Result<Option<Signers>, Error> {
     Ok(None)
 }
 
-/// The list of signers in a file.
 fn signers_at(path: &Path) -> Result<Signers, Error> {
     let text = text_of(path)?;
     Signers::read(path, text).map_err(|faults| Error::Signers { path: path.to_owned(), faults })
 }
 
-/// Whether there is something in a place. A link that leads nowhere is something: it must not pass for nothing.
+/// Whether something is at a path. A dangling link counts: it must not pass for nothing.
 fn is_there(path: &Path) -> Result<bool, Error> {
     match path.symlink_metadata() {
         Ok(_) => Ok(true),
@@ -325,10 +305,10 @@ fn is_there(path: &Path) -> Result<bool, Error> {
 }
 
 fn text_of(path: &Path) -> Result<String, Error> {
-    // One byte more than may be: half a policy must not be taken for the whole.
+    // One byte more than allowed: half a policy must not be taken for the whole.
     let read = plan_file::read_text(path, FILE_BYTES_MAX + 1).and_then(|text| {
         match text.len() as u64 > FILE_BYTES_MAX {
-            true => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is too large")),
+            true => Err(io::Error::new(io::ErrorKind::InvalidInput, "too large")),
             false => Ok(text),
         }
     });

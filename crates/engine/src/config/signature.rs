@@ -1,5 +1,6 @@
-//! Signatures of approvals: the format of `ssh-keygen -Y sign` and `-Y verify`, in the namespace `planwright`. Signing is the
-//! business of `ssh-keygen`, which knows where keys are kept; checking needs no program and no network, so that a stranger can.
+//! Signatures of approvals: the format of `ssh-keygen -Y sign` and `-Y verify`, in the namespace
+//! `planwright`. `ssh-keygen` signs, since it knows where keys are; verifying needs no program and no
+//! network, so that a stranger can do it.
 
 mod key;
 mod signers;
@@ -16,88 +17,69 @@ use ssh_wire::{Reader, armored, dearmored, put};
 use crate::config;
 use crate::system::process;
 
-/// What signatures are for. One that was made for something else, a commit for instance, is none here.
+/// The namespace of our signatures. One made for something else, such as a commit, does not count.
 pub const NAMESPACE: &str = "planwright";
-/// What every signature, and everything that is signed, begins with.
+/// The prefix of every signature, and of everything that is signed.
 const MAGIC: &[u8] = b"SSHSIG";
-/// The version of the format.
 const VERSION: u32 = 1;
 
-/// Why a signature does not count.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// It is no signature.
-    #[error("this is no SSH signature: {0}")]
+    #[error("not an SSH signature: {0}")]
     Malformed(String),
-    /// It was made for something else.
-    #[error("the signature is for `{found}`, not for `{NAMESPACE}`")]
+    #[error("the signature is for namespace `{found}`, not `{NAMESPACE}`")]
     Namespace {
-        /// What it is for.
+        /// The actual namespace.
         found: String,
     },
-    /// It is of a kind that is not taken.
-    #[error("signatures by `{kind}` are not taken")]
+    #[error("unsupported signature type `{kind}`")]
     Kind {
-        /// The kind of key or signature.
+        /// The type of key or signature.
         kind: String,
     },
-    /// The text is not the one that was signed, or the signature was changed.
-    #[error("the signature does not fit the text: one of them was changed")]
+    /// The text is not what was signed, or the signature was changed.
+    #[error("the signature does not match the text")]
     Tampered,
-    /// The key has a button that nobody pressed.
-    #[error("the key {fingerprint} signed without being touched")]
+    /// The key has a button that was not pressed.
+    #[error("key {fingerprint} signed without being touched")]
     Untouched { fingerprint: String },
-    /// The key is nobody's.
-    #[error("the key {fingerprint} is not in {}", list.display())]
-    Foreign {
-        fingerprint: String,
-        /// The list of signers.
-        list: PathBuf,
-    },
-    /// The key is listed, but for something else.
-    #[error("{} has the key {fingerprint} for other namespaces than `{NAMESPACE}`", list.display())]
-    Barred {
-        fingerprint: String,
-        /// The list of signers.
-        list: PathBuf,
-    },
-    /// The key counted earlier, or will later.
-    #[error("{} has the key {fingerprint} for another time: {why}", list.display())]
+    /// The key is not listed.
+    #[error("key {fingerprint} is not in {}", list.display())]
+    Foreign { fingerprint: String, list: PathBuf },
+    /// The key is listed for something else.
+    #[error("{} lists key {fingerprint} for other namespaces than `{NAMESPACE}`", list.display())]
+    Barred { fingerprint: String, list: PathBuf },
+    /// The key was valid earlier, or will be later.
+    #[error("{} lists key {fingerprint} for another time: {why}", list.display())]
     Expired {
         fingerprint: String,
-        /// The list of signers.
         list: PathBuf,
-        /// Since when, or until when.
+        /// From or until when it is valid.
         why: String,
     },
-    /// The key is somebody else's.
-    #[error("the key {fingerprint} is not one of {name}: it belongs to {principals}")]
+    /// The key is someone else's.
+    #[error("key {fingerprint} does not belong to {name}: it belongs to {principals}")]
     Another {
-        /// Who should have signed.
+        /// The expected signer.
         name: String,
         fingerprint: String,
         principals: String,
     },
-    /// There is no list of signers.
-    #[error("there is no list of signers, so no signature can count")]
+    #[error("no list of signers found, so signatures cannot be verified")]
     NoList,
 }
 
-/// Why a text was not signed.
 #[derive(Debug, thiserror::Error)]
 pub enum Unsigned {
-    /// `ssh-keygen` can't be run.
     #[error("cannot sign with {}", key.display())]
     Process {
         key: PathBuf,
         #[source]
         source: process::Error,
     },
-    /// `ssh-keygen` would not.
-    #[error("ssh-keygen did not sign with {}; it has said why", key.display())]
+    #[error("ssh-keygen could not sign with {}", key.display())]
     Refused { key: PathBuf },
-    /// What `ssh-keygen` printed is no signature.
-    #[error("what ssh-keygen made with {} can't be used", key.display())]
+    #[error("unusable output of ssh-keygen with {}", key.display())]
     Unusable {
         key: PathBuf,
         #[source]
@@ -105,7 +87,7 @@ pub enum Unsigned {
     },
 }
 
-/// Signs a text with the key in a file, or with one that an agent holds if the file has its public half.
+/// Signs a text with the key in a file, or with one in an SSH agent if the file has its public half.
 pub fn sign(key: &Path, text: &str) -> Result<String, Unsigned> {
     let refused = || Unsigned::Refused { key: key.to_owned() };
     let said = process::sign_with_ssh(&config::from_home(key), NAMESPACE, text)
@@ -117,14 +99,13 @@ pub fn sign(key: &Path, text: &str) -> Result<String, Unsigned> {
     }
 }
 
-/// Checks the signature of a text as it stood at a time, in milliseconds since 1970; says whose it is.
+/// Verifies the signature of a text at a time in milliseconds since 1970; returns the signer.
 pub fn verify(text: &str, armored: &str, signers: &Signers, at_ms: u64) -> Result<Signer, Error> {
     let parsed = parse(armored)?;
     let key = parsed.check(text)?;
     signers.find(&key, at_ms)
 }
 
-/// A signature, taken apart.
 #[derive(Debug)]
 struct Parsed {
     key: Vec<u8>,
@@ -136,16 +117,16 @@ struct Parsed {
 fn parse(text: &str) -> Result<Parsed, Error> {
     let malformed = |why: &str| Error::Malformed(why.to_owned());
     let bytes = dearmored(text).map_err(&malformed)?;
-    let rest = bytes.strip_prefix(MAGIC).ok_or_else(|| malformed("it does not begin like one"))?;
+    let rest = bytes.strip_prefix(MAGIC).ok_or_else(|| malformed("invalid header"))?;
     let mut reader = Reader::new(rest);
-    let version = reader.number().ok_or_else(|| malformed("it ends early"))?;
+    let version = reader.number().ok_or_else(|| malformed("truncated"))?;
     if version != VERSION {
-        return Err(Error::Malformed(format!("it is of version {version}")));
+        return Err(Error::Malformed(format!("unsupported version {version}")));
     }
-    let mut next = || reader.string().map(<[u8]>::to_vec).ok_or_else(|| malformed("it ends early"));
+    let mut next = || reader.string().map(<[u8]>::to_vec).ok_or_else(|| malformed("truncated"));
     let (key, namespace, reserved, hash_name, signature) = (next()?, next()?, next()?, next()?, next()?);
     if !reader.is_empty() || !reserved.is_empty() {
-        return Err(malformed("something stands where nothing may"));
+        return Err(malformed("unexpected data"));
     }
     if namespace != NAMESPACE.as_bytes() {
         return Err(Error::Namespace { found: String::from_utf8_lossy(&namespace).into_owned() });
@@ -153,13 +134,13 @@ fn parse(text: &str) -> Result<Parsed, Error> {
     let hash = match hash_name.as_slice() {
         b"sha512" => &digest::SHA512,
         b"sha256" => &digest::SHA256,
-        _ => return Err(malformed("its hash is not known")),
+        _ => return Err(malformed("unknown hash algorithm")),
     };
     Ok(Parsed { key, hash, hash_name: String::from_utf8_lossy(&hash_name).into_owned(), signature })
 }
 
 impl Parsed {
-    /// Whether the text is what was signed; says by which key.
+    /// Whether the text is what was signed; returns the key.
     fn check(&self, text: &str) -> Result<PublicKey, Error> {
         let key = PublicKey::parse(&self.key).map_err(of_key)?;
         let mut signed = MAGIC.to_vec();
@@ -177,13 +158,13 @@ impl Parsed {
 
 fn of_key(doubt: Doubt) -> Error {
     match doubt {
-        Doubt::Malformed => Error::Malformed("its key or its signature can't be read".to_owned()),
+        Doubt::Malformed => Error::Malformed("unreadable key or signature".to_owned()),
         Doubt::Kind(kind) => Error::Kind { kind },
         Doubt::Wrong | Doubt::Untouched => Error::Tampered,
     }
 }
 
-/// Puts a signature into the form that `ssh-keygen` prints; for tests, which make signatures of their own.
+/// Formats a signature as `ssh-keygen` prints it, for tests that make their own.
 #[doc(hidden)]
 pub fn armor(key: &[u8], namespace: &str, hash: &str, signature: &[u8]) -> String {
     let mut bytes = MAGIC.to_vec();

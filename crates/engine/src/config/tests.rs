@@ -1,4 +1,4 @@
-//! Settings from all sources: who wins, what is refused, and what an approval of command lines is about.
+//! Settings from all sources: precedence, refusals, and what an approval of commands covers.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ fn strings(words: &[&str]) -> Vec<String> {
     words.iter().map(|&word| word.to_owned()).collect()
 }
 
-/// A folder of its own, with a file of the project and one of the user.
+/// A directory of its own, with a file of the project and one of the user.
 struct Desk {
     folder: PathBuf,
     sources: Sources,
@@ -48,7 +48,7 @@ impl Desk {
 
 impl Drop for Desk {
     fn drop(&mut self) {
-        // What stays is a scratch folder.
+        // What stays is a scratch directory.
         std::fs::remove_dir_all(&self.folder).ok();
     }
 }
@@ -120,17 +120,14 @@ fn a_value_of_another_type_or_out_of_its_bounds_is_refused() {
         ("[run]\njobs = 1.5\n", "not `1.5`"),
         ("[run]\njobs = '2'\n", "not `2`"),
         ("[run]\nwarn_percent = 101\n", "from 1 to 100, not 101"),
-        ("[roles]\ncoder = 1\n", "`roles.coder` must be a text on one line, not 1"),
+        ("[roles]\ncoder = 1\n", "`roles.coder` must be a single-line string, not 1"),
         ("[roles]\ncoder = ''\n", "not nothing"),
         ("[agents.a]\ncommand = 'x'\n", "must be a list of words"),
         ("[agents.a]\ncommand = []\n", "must be a list of words"),
         ("[agents.a]\ncommand = ['x', 1]\n", "must be a list of words"),
         ("[agents.a]\ncommand = ['shell']\n", "must be a list of words"),
-        (
-            "[agents.shell]\ncommand = ['x']\n",
-            "`agents.shell.command` can't be set: `shell` is planwright's own",
-        ),
-        ("[roles]\nhuman = 'x'\n", "`roles.human` can't be set"),
+        ("[agents.shell]\ncommand = ['x']\n", "cannot set `agents.shell.command`: `shell` is built in"),
+        ("[roles]\nhuman = 'x'\n", "cannot set `roles.human`"),
         ("[agents.a]\nlike = 'claud'\n", "`agents.a.like` must be a known agent (claude, codex, "),
         ("[agents.a]\nlike = 'claud'\n", "not `claud`; did you mean `claude`?"),
         ("[agents.a]\nlike = ['claude']\n", "must be a known agent"),
@@ -142,16 +139,16 @@ fn a_value_of_another_type_or_out_of_its_bounds_is_refused() {
     }
 }
 
-// Agents can write the file of the project: a hook in it would have their command run outside of their attempt.
+// Agents can write the file of the project: a hook in it would have their command run outside their attempt.
 #[test]
 fn hooks_are_taken_from_the_user_and_never_from_the_project() {
     let mut desk = Desk::new("hooks");
     let cases = [
-        ("[hooks]\ndone = ['x']\n", "line 2: `hooks.done` can't be set for a project"),
-        ("hooks.needs_you = ['x']\n", "line 1: `hooks.needs_you` can't be set"),
-        ("[hooks.webhook]\nurl = 'https://x'\n", "line 2: `hooks.webhook.url` can't be set"),
-        ("[hooks]\nwebhook = { secret_file = '/x' }\n", "`hooks.webhook.secret_file` can't be set"),
-        ("[hooks]\nseconds = 2\n", "line 2: `hooks.seconds` can't be set"),
+        ("[hooks]\ndone = ['x']\n", "line 2: cannot set `hooks.done` for a project"),
+        ("hooks.needs_you = ['x']\n", "line 1: cannot set `hooks.needs_you`"),
+        ("[hooks.webhook]\nurl = 'https://x'\n", "line 2: cannot set `hooks.webhook.url`"),
+        ("[hooks]\nwebhook = { secret_file = '/x' }\n", "cannot set `hooks.webhook.secret_file`"),
+        ("[hooks]\nseconds = 2\n", "line 2: cannot set `hooks.seconds`"),
     ];
     let file = desk.folder.join("config.toml").display().to_string();
     for (text, expected) in cases {
@@ -258,11 +255,11 @@ fn the_page_holds_every_setting_and_no_other() {
         .map(|setting| {
             let (kind, default) = match setting.kind {
                 Kind::Number { default, min, max } => (format!("{min} to {max}"), default.to_string()),
-                Kind::Text => ("a text".to_owned(), String::new()),
+                Kind::Text => ("a string".to_owned(), String::new()),
                 Kind::Agent => ("a known agent".to_owned(), String::new()),
                 Kind::Words => ("a list of words".to_owned(), String::new()),
                 Kind::Choice { default, of } => (of.join(" or "), default.to_owned()),
-                Kind::List => ("a list of texts".to_owned(), String::new()),
+                Kind::List => ("a list of strings".to_owned(), String::new()),
             };
             let variable = setting.variable().map(|name| format!("`{name}`")).unwrap_or_default();
             let row = [format!("`{}`", setting.name), kind, default, variable, setting.meaning.to_owned()];

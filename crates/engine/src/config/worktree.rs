@@ -1,39 +1,38 @@
-//! The settings of the trees of plans, and whose word they are.
+//! The settings of plan worktrees, and who set them.
 
 use std::path::PathBuf;
 
 use super::{Origin, Settings, Value};
 
-/// How the trees of plans are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Worktree {
-    /// The folder for all of them; `None`: the usual one.
+    /// Their directory; `None` for the default.
     pub folder: Option<PathBuf>,
-    /// Patterns of ignored files that a new tree gets copies of.
+    /// Patterns of ignored files to copy into a new worktree.
     pub include: Vec<String>,
-    /// What is run in a new tree.
+    /// Runs in a new worktree.
     pub setup: Script,
-    /// What is run in a tree before it is removed.
+    /// Runs in a worktree before its removal.
     pub teardown: Script,
-    /// How long either may take.
+    /// Time limit of either.
     pub seconds: u64,
-    /// How many ports each has for itself.
+    /// Ports reserved per worktree.
     pub ports: usize,
-    /// The first and the last port that trees are given.
+    /// The first and last port for worktrees.
     pub port_range: (u16, u16),
 }
 
-/// A command line that is run in trees.
+/// A command that runs in worktrees.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Script {
-    /// Its words; none: nothing is run.
+    /// Empty: nothing runs.
     pub command: Vec<String>,
-    /// Whether the file of the project says so, which agents can write: then a person has to allow it.
+    /// Whether the project's file sets it, which agents can write: then the user must allow it.
     pub is_projects: bool,
 }
 
 impl Worktree {
-    /// What has a default.
+    /// Settings that have a default.
     pub(super) fn usual(settings: &Settings) -> Self {
         let port = |name| u16::try_from(settings.number(name)).unwrap_or(u16::MAX);
         Self {
@@ -47,7 +46,7 @@ impl Worktree {
         }
     }
 
-    /// Takes what somebody says, if it is something that has no default.
+    /// Stores a value of a setting without a default.
     pub(super) fn take(&mut self, (key, origin): (&str, Origin), value: &Value) {
         let script =
             |words: &[String]| Script { command: words.to_vec(), is_projects: origin == Origin::Project };

@@ -1,5 +1,5 @@
-//! Where the work begins: the commit that a project stands at, throw-away trees of it, and the hash of what lies in the
-//! workspace. Never writes to the repository and never obeys it: git is asked by [`Repository`] alone.
+//! Where work starts: the commit of a project, temporary checkouts of it, and the hash of the workspace.
+//! Never writes to the repository and never trusts it: only [`Repository`] runs git.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,38 +15,27 @@ use crate::store::state_dir;
 use crate::system::process;
 use crate::system::process::{Answer, Repository};
 
-/// What can go wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It can't be told which repository the project is in, or the state folder can't be used.
-    #[error("cannot find the repository of the project, or its state folder")]
+    /// The repository of the project cannot be determined, or the state directory cannot be used.
+    #[error("cannot find the repository of the project or its state directory")]
     State(#[from] state_dir::Error),
-    /// Git can't be asked.
-    #[error("git cannot be asked")]
+    #[error("cannot run git")]
     Process(#[from] process::Error),
     #[error("git cannot {act} in {}: {said}", tree.display())]
     Git {
-        /// What it was asked to do.
+        /// What git was asked to do.
         act: &'static str,
         tree: PathBuf,
         said: String,
     },
-    /// The project is in no repository.
     #[error("{} is not in a git repository", root.display())]
-    NoRepository {
-        /// The root of the project.
-        root: PathBuf,
-    },
-    /// That is no commit's name.
-    #[error("`{commit}` is not the name of a commit")]
-    NoCommit {
-        /// What was said instead.
-        commit: String,
-    },
-    /// A file of the workspace or of a throw-away tree can't be read or written.
+    NoRepository { root: PathBuf },
+    #[error("invalid commit `{commit}`")]
+    NoCommit { commit: String },
+    /// A file of the workspace or of a temporary checkout.
     #[error("cannot copy or read {}", path.display())]
     File {
-        /// The file or folder.
         path: PathBuf,
         #[source]
         source: io::Error,
@@ -56,22 +45,22 @@ pub enum Error {
 /// The project's place in its repository.
 pub(super) struct Home {
     pub(super) repository: Repository,
-    /// Where the project lies in it; empty where it is all of it.
+    /// The project's path in the repository; empty at its root.
     pub(super) part: PathBuf,
 }
 
 impl Home {
-    /// `None` where the project is in no repository.
+    /// `None` if the project is not in a repository.
     pub(super) fn of(root: &Path) -> Result<Option<Self>, Error> {
         let root = root.canonicalize().map_err(|source| Error::File { path: root.to_owned(), source })?;
         let Some(tree) = state_dir::tree_of(&root)? else { return Ok(None) };
-        // An empty `.git` marks the root of a project, and is no repository to git either.
+        // An empty `.git` marks the root of a project; git does not see a repository there either.
         let git = tree.join(".git");
         if git.is_dir() && !git.join("HEAD").exists() && !git.join("HEAD").is_symlink() {
             return Ok(None);
         }
         let part = root.strip_prefix(tree).unwrap_or(Path::new("")).to_owned();
-        // The nearest `.git` is the repository, whatever its configuration says about where its files are.
+        // The nearest `.git` is the repository, wherever its configuration claims its files are.
         let repository = Repository { tree: tree.to_owned(), git };
         Ok(Some(Self { repository, part }))
     }
@@ -80,8 +69,7 @@ impl Home {
         Self::of(root)?.ok_or_else(|| Error::NoRepository { root: root.to_owned() })
     }
 
-    /// The folder with the objects of the repository and the commits at which its history was cut, which is no file where
-    /// it was not.
+    /// The object directory of the repository, and its shallow file, which need not exist.
     pub(super) fn objects(&self) -> Result<(PathBuf, PathBuf), Error> {
         let words = ["rev-parse", "--path-format=absolute", "--git-path", "objects", "--git-path", "shallow"];
         let text = asked(&self.repository, "find its objects", &words)?.text();
@@ -90,35 +78,32 @@ impl Home {
     }
 }
 
-/// Whether the project is in a repository.
 pub fn is_repository(root: &Path) -> Result<bool, Error> {
     Ok(Home::of(root)?.is_some())
 }
 
-/// Where the project lies in its repository; empty where it is all of it, or in none.
+/// The project's path in its repository; empty at its root or without one.
 pub(crate) fn part_of(root: &Path) -> Result<PathBuf, Error> {
     Ok(Home::of(root)?.map(|home| home.part).unwrap_or_default())
 }
 
-/// The repository that the project is in.
 pub fn repository(root: &Path) -> Result<Option<Repository>, Error> {
     Ok(Home::of(root)?.map(|home| home.repository))
 }
 
-/// Asks something that must have an answer.
+/// Runs git for something that must succeed.
 pub(super) fn asked(repository: &Repository, act: &'static str, words: &[&str]) -> Result<Answer, Error> {
     let answer = repository.ask(words)?;
     match answer.code {
         Some(0) => Ok(answer),
         Some(_) | None => {
-            let said = answer.stderr.lines().next().unwrap_or("it did not say why").to_owned();
+            let said = answer.stderr.lines().next().unwrap_or("git gave no reason").to_owned();
             Err(Error::Git { act, tree: repository.tree.clone(), said })
         }
     }
 }
 
-/// Where the project stands: the commit of HEAD, its tree and its branch. `None` where there is no repository, or nothing in
-/// it yet.
+/// The commit of HEAD, its tree and its branch. `None` without a repository or a commit.
 pub fn of(root: &Path) -> Result<Option<Base>, Error> {
     let Some(Home { repository, .. }) = Home::of(root)? else { return Ok(None) };
     let named = |name: &str| -> Result<Option<String>, Error> {
@@ -128,7 +113,7 @@ pub fn of(root: &Path) -> Result<Option<Base>, Error> {
             Some(1) => Ok(None),
             Some(_) | None => {
                 let said = answer.stderr.lines().next().unwrap_or_default().to_owned();
-                Err(Error::Git { act: "tell where HEAD is", tree: repository.tree.clone(), said })
+                Err(Error::Git { act: "resolve HEAD", tree: repository.tree.clone(), said })
             }
         }
     };
@@ -140,15 +125,15 @@ pub fn of(root: &Path) -> Result<Option<Base>, Error> {
     Ok(Some(Base { commit, tree, branch }))
 }
 
-/// The paths that differ between two commits, as seen from the root of the project: what lies elsewhere in the repository
-/// begins with `../`.
+/// The paths that differ between two commits, relative to the root of the project: paths elsewhere in the
+/// repository start with `../`.
 pub fn moved(root: &Path, from: &Base, to: &Base) -> Result<Vec<String>, Error> {
     if from.tree == to.tree {
         return Ok(Vec::new());
     }
     let home = Home::must(root)?;
     let (from, to) = (name_of(&from.commit)?, name_of(&to.commit)?);
-    // By our own git folder: it has no configuration that could name a program for differences.
+    // Through our own git directory: it has no configuration that could name a diff program.
     let place = Place::new(root)?;
     let own = crate::git::checkout::bare(&place, &home, from)?;
     let words = ["diff-tree", "-r", "-z", "--no-renames", "--name-only", "--no-ext-diff", from, to];
@@ -157,7 +142,7 @@ pub fn moved(root: &Path, from: &Base, to: &Base) -> Result<Vec<String>, Error> 
     Ok(paths.map(|path| seen_from(&home.part, &String::from_utf8_lossy(path))).collect())
 }
 
-/// A path in the repository as it is called in a project that is this part of it.
+/// A path in the repository, relative to a project at this part of it.
 pub(super) fn seen_from(part: &Path, path: &str) -> String {
     let mut up = String::new();
     for above in part.ancestors() {
@@ -169,7 +154,7 @@ pub(super) fn seen_from(part: &Path, path: &str) -> String {
     path.to_owned()
 }
 
-/// A name of a commit that can be nothing else: a branch of that name, an option, a range.
+/// Accepts only a full commit id: nothing that could be a branch, an option or a range.
 pub(super) fn name_of(commit: &str) -> Result<&str, Error> {
     let is_name = matches!(commit.len(), 40 | 64) && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_name.then_some(commit).ok_or_else(|| Error::NoCommit { commit: commit.to_owned() })

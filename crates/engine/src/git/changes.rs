@@ -1,5 +1,5 @@
-//! The place where the work is done. Tells what an attempt changed, by looking at the files themselves: git is not asked,
-//! because in a folder that an agent can write to, git runs what the agent configured.
+//! The directory where work is done. Finds what an attempt changed by reading the files themselves: git is
+//! not used, because where an agent can write, git runs what the agent configured.
 
 mod git;
 
@@ -13,31 +13,29 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::store::{plan_file, state_dir};
 
-/// The most files that are looked at.
+/// The most files examined.
 const FILES_MAX: usize = 200_000;
 /// The most changed files that are named.
 const NAMED_MAX: usize = 200;
-/// How much of a `.gitignore` is read.
 const RULES_BYTES_MAX: u64 = 1 << 20;
-/// Folders that tools fill. These alone may be hidden by rules that are new, or that lie outside of the project: a project that
-/// was begun a moment ago has just got the rule about its dependencies.
+/// Directories that tools fill. Only these may be hidden by rules that are new or outside the project: a new
+/// project has just got the rule about its dependencies.
 const FILLED: &[&str] = &["target", "node_modules", "__pycache__", ".venv"];
 
-/// The rules about what is ignored, by the folder that they lie in.
+/// The ignore rules, by their directory.
 type Rules = BTreeMap<PathBuf, Gitignore>;
 
-/// What the files of a workspace looked like at one moment.
+/// The state of the files of a workspace at one moment.
 pub struct Snapshot {
     files: BTreeMap<String, Look>,
     rules: Rules,
 }
 
-/// What is seen of a file.
 #[derive(PartialEq, Eq)]
 enum Look {
-    /// Its outside. The time of the last change of an inode can't be set back by whoever may write to it.
+    /// Its metadata. The change time of an inode cannot be set back by someone who may only write to it.
     Outside { size: u64, modified: (i64, i64), changed: (i64, i64), inode: u64 },
-    /// What it says that counts, line by line.
+    /// Its relevant lines.
     Lines(Vec<String>),
 }
 
@@ -53,19 +51,20 @@ impl Look {
 }
 
 impl Snapshot {
-    /// Looks at every file that the project's own `.gitignore` files do not ignore, and at what steers its git.
+    /// Reads every file that the project's own `.gitignore` files do not ignore, and what steers its git.
     pub fn of(root: &Path) -> Self {
         Self::look(root, None)
     }
 
-    /// Looks again, by the rules that held then: who writes a `.gitignore` hides nothing by it.
+    /// Reads again by the earlier rules: writing a `.gitignore` hides nothing.
     #[must_use]
     pub fn again(&self, root: &Path) -> Self {
         Self::look(root, Some(&self.rules))
     }
 
     fn look(root: &Path, earlier: Option<&Rules>) -> Self {
-        // Without a repository the files mean nothing. One that can't be told ignores nothing either.
+        // Without a repository the ignore files mean nothing. If it cannot be determined, nothing is ignored
+        // either.
         let tree = state_dir::tree_of(root).ok().flatten();
         let above =
             root.ancestors().skip(1).filter(|folder| tree.is_some_and(|tree| folder.starts_with(tree)));
@@ -75,7 +74,7 @@ impl Snapshot {
         let mut folders = vec![root.to_owned()];
         while let Some(folder) = folders.pop() {
             rules.extend(tree.and_then(|_| rules_in(&folder)));
-            // What vanishes while we look is not there.
+            // A file that vanishes meanwhile is not there.
             for entry in folder.read_dir().into_iter().flatten().flatten() {
                 let path = entry.path();
                 let Ok(data) = path.symlink_metadata() else { continue };
@@ -97,7 +96,7 @@ impl Snapshot {
         Self { files, rules }
     }
 
-    /// The files and links that were made, changed or removed since `earlier`: all of them, in order.
+    /// The files and links created, changed or removed since `earlier`, all of them in order.
     pub fn changed_since(&self, earlier: &Self) -> Vec<String> {
         let is_changed = |(path, look): &(&String, &Look)| earlier.files.get(*path) != Some(*look);
         let changed = self.files.iter().filter(is_changed).map(|(path, _)| path);
@@ -108,7 +107,7 @@ impl Snapshot {
     }
 }
 
-/// As many of the changed files as are named. Where that is not all of them, those outside of the scope come first.
+/// The changed files that are named, up to a limit. Those outside the scope come first if there are more.
 pub fn named(mut changed: Vec<String>, outside: &[String]) -> Vec<String> {
     if changed.len() > NAMED_MAX {
         changed.sort_by_cached_key(|path| (outside.binary_search(path).is_err(), path.clone()));
@@ -118,7 +117,7 @@ pub fn named(mut changed: Vec<String>, outside: &[String]) -> Vec<String> {
     changed
 }
 
-/// The rules in a folder; `None` where there are none.
+/// The rules in a directory; `None` if there are none.
 fn rules_in(folder: &Path) -> Option<(PathBuf, Gitignore)> {
     let file = folder.join(".gitignore");
     // Git follows no link here either.
@@ -126,13 +125,13 @@ fn rules_in(folder: &Path) -> Option<(PathBuf, Gitignore)> {
     let text = plan_file::read_text(&file, RULES_BYTES_MAX).ok()?;
     let mut builder = GitignoreBuilder::new(folder);
     for line in text.lines() {
-        // A line that is no pattern ignores nothing.
+        // A line that is not a pattern ignores nothing.
         builder.add_line(None, line).ok();
     }
     Some((folder.to_owned(), builder.build().ok()?))
 }
 
-/// Whether the rules from `top` downwards ignore what is at a path; the nearest that says anything decides.
+/// Whether the rules from `top` down ignore a path; the nearest matching rule decides.
 fn is_ignored((path, is_folder): (&Path, bool), rules: &Rules, top: &Path) -> bool {
     let folders = path.ancestors().skip(1).take_while(|folder| folder.starts_with(top));
     for rules in folders.filter_map(|folder| rules.get(folder)) {

@@ -1,5 +1,5 @@
-//! Throw-away trees. Each has a git folder of its own, without configuration and hooks, which borrows the objects of the
-//! user's repository and writes nothing into it.
+//! Temporary checkouts. Each has its own git directory without configuration or hooks; it borrows the objects
+//! of the user's repository and never writes to it.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -11,10 +11,9 @@ use super::tree_hash::{Files, Kind};
 use crate::store::temp_dir::Place;
 use crate::system::process::Repository;
 
-/// The folder with the tree.
 const TREE: &str = "tree";
 
-/// A throw-away tree of a project, outside the workspace. It is gone when this is dropped.
+/// A temporary checkout of a project, outside the workspace. Dropping it removes it.
 #[derive(Debug)]
 pub struct Checkout {
     place: Place,
@@ -22,23 +21,25 @@ pub struct Checkout {
 }
 
 impl Checkout {
-    /// The tree of a commit, with the rest of the repository around it where the project is a part of one. Links stay links.
+    /// Checks out a commit, including the rest of the repository if the project is part of one. Links stay
+    /// links.
     ///
-    /// No hook, monitor or filter of the repository runs: what git-lfs would fetch is a pointer here, and a submodule is an
-    /// empty folder. What `.gitattributes` says about line ends and encodings is done, as git does it itself.
+    /// No hook, monitor or filter of the repository runs: git-lfs files are pointers here, and a submodule is
+    /// an empty directory. Line endings and encodings of `.gitattributes` are applied, since git does that
+    /// itself.
     pub fn of_commit(root: &Path, commit: &str) -> Result<Self, Error> {
         let home = Home::must(root)?;
         let checkout = Self { place: Place::new(root)?, part: home.part.clone() };
         let own = repository(&checkout.tree(), &home, name_of(commit)?)?;
         asked(&own, "read the commit", &["read-tree", commit])?;
-        asked(&own, "lay out the commit", &["checkout-index", "--all", "--force", "--index", "--quiet"])?;
+        asked(&own, "check out the commit", &["checkout-index", "--all", "--force", "--index", "--quiet"])?;
         let path = checkout.path();
-        // A project may have been made in the workspace and not be in the commit yet.
+        // The project may exist only in the workspace and not in the commit yet.
         std::fs::create_dir_all(&path).map_err(|source| Error::File { path, source })?;
         Ok(checkout)
     }
 
-    /// The files as they lie in the workspace: what is tracked, and what is not and not ignored either.
+    /// Copies the files of the workspace: tracked ones, and untracked ones that are not ignored.
     pub fn of_workspace(root: &Path) -> Result<Self, Error> {
         let files = Files::of(root)?;
         let home = Home::of(root)?;
@@ -57,8 +58,8 @@ impl Checkout {
         Ok(checkout)
     }
 
-    /// Lays out a commit of another repository beside the tree, in a folder of this name. What is in there finds the project's
-    /// own tree under the name `own`.
+    /// Checks out a commit of another repository next to the checkout, in a directory of this name. From
+    /// there the project's own checkout has the name `own`.
     pub fn beside(&self, root: &Path, commit: &str, (folder, own): (&str, &str)) -> Result<(), Error> {
         let home = Home::must(root)?;
         let tree = self.place.path.join(folder);
@@ -68,7 +69,7 @@ impl Checkout {
         }
         let git = repository(&tree, &home, name_of(commit)?)?;
         asked(&git, "read the commit", &["read-tree", commit])?;
-        asked(&git, "lay out the commit", &["checkout-index", "--all", "--force", "--index", "--quiet"])?;
+        asked(&git, "check out the commit", &["checkout-index", "--all", "--force", "--index", "--quiet"])?;
         let own = self.place.path.join(own);
         match own.symlink_metadata() {
             Ok(_) => Ok(()),
@@ -76,7 +77,7 @@ impl Checkout {
         }
     }
 
-    /// The folder around the tree and what lies beside it.
+    /// The directory that contains the checkout and its neighbors.
     pub(crate) fn around(&self) -> &Path {
         &self.place.path
     }
@@ -86,22 +87,22 @@ impl Checkout {
         self.tree().join(&self.part)
     }
 
-    /// The whole tree: the repository that the project is a part of.
+    /// The whole checkout: the repository that the project is part of.
     pub fn tree(&self) -> PathBuf {
         self.place.path.join(TREE)
     }
 }
 
-/// A git folder of our own without a tree, to ask about commits.
+/// A git directory of our own without files, to query commits.
 pub(super) fn bare(place: &Place, home: &Home, commit: &str) -> Result<Repository, Error> {
     repository(&place.path.join(TREE), home, commit)
 }
 
-/// Makes a git folder of our own in a tree: it stands at the commit, and finds the objects where they are.
+/// Creates a git directory of our own in a checkout, at the commit and with the objects of the repository.
 fn repository(tree: &Path, home: &Home, commit: &str) -> Result<Repository, Error> {
     let git = tree.join(".git");
     let (objects, shallow) = home.objects()?;
-    // A name of 64 digits is one of a repository that hashes with SHA-256.
+    // A name of 64 digits belongs to a SHA-256 repository.
     let format = match commit.len() {
         64 => "[extensions]\n\tobjectFormat = sha256\n",
         _ => "",
@@ -135,8 +136,8 @@ fn lay_bytes(path: &Path, bytes: &[u8]) -> io::Result<()> {
     OpenOptions::new().write(true).create_new(true).open(path)?.write_all(bytes)
 }
 
-/// Copies one file into a throw-away tree, new and with its right to be run.
-#[expect(clippy::disallowed_methods, reason = "writes into a throw-away tree, never where plans are")]
+/// Copies one file into a temporary checkout, keeping its executable bit.
+#[expect(clippy::disallowed_methods, reason = "writes into a temporary checkout, never where plans are")]
 fn copy(from: &Path, to: &Path, kind: Kind) -> io::Result<()> {
     if let Some(folder) = to.parent() {
         std::fs::create_dir_all(folder)?;
@@ -144,7 +145,7 @@ fn copy(from: &Path, to: &Path, kind: Kind) -> io::Result<()> {
     match kind {
         Kind::Link => symlink(std::fs::read_link(from)?, to),
         Kind::File | Kind::Program => std::fs::copy(from, to).map(|_| ()),
-        // A pipe or a socket is no content, and opening it could take for ever.
+        // A pipe or a socket has no content, and opening it could block forever.
         Kind::Other => Ok(()),
     }
 }

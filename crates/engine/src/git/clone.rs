@@ -1,5 +1,5 @@
-//! Trees: working copies with a git folder of their own. Nothing in them leads to the user's repository: the objects are
-//! copies, and no hook, configuration or reference is shared. What somebody does with git there stays there.
+//! Working copies with a git directory of their own. Nothing in them leads to the user's repository: objects
+//! are copies, and no hook, configuration or reference is shared. Whatever git does there stays there.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -9,16 +9,16 @@ use super::repository::{Error, Keep};
 use super::snapshot::ANOTHER;
 use crate::system::process::Repository;
 
-/// How much of the past a tree knows.
+/// How much history a worktree has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum History {
-    /// All commits that lead to the one that it begins with.
+    /// All ancestors of its first commit.
     Whole,
     None,
 }
 
 impl Keep {
-    /// Lays out a commit in a new folder, on a branch of this name in a git folder of its own.
+    /// Checks out a commit in a new directory, on a branch of this name in a git directory of its own.
     pub fn plant(&self, commit: &str, folder: &Path, branch: &str, history: History) -> Result<(), Error> {
         let git = folder.join(".git");
         let failed = |source| Error::File { path: folder.to_owned(), source };
@@ -49,15 +49,15 @@ impl Keep {
         prepared().map_err(failed)?;
         let own = Repository { tree: folder.to_owned(), git: git.clone() };
         let told = |act, words: &[&str]| self.must(act, own.tell(words, &[], &[])?);
-        told("begin a branch", &["update-ref", &format!("refs/heads/{branch}"), commit])?;
+        told("create a branch", &["update-ref", &format!("refs/heads/{branch}"), commit])?;
         told("read a commit", &["read-tree", commit])?;
-        told("lay out a commit", &["checkout-index", "--all", "--force", "--index", "--quiet"])?;
-        // From here on the objects are its own: nothing that is done to them reaches the user's.
+        told("check out a commit", &["checkout-index", "--all", "--force", "--index", "--quiet"])?;
+        // From here on the objects are its own: nothing done to them reaches the user's.
         told("copy the objects", &["repack", "-a", "-d", "-q"])?;
         std::fs::remove_file(git.join("objects/info/alternates")).map_err(failed)
     }
 
-    /// The paths of a commit at which other repositories are: trees have nothing there.
+    /// The paths of submodules in a commit: worktrees have nothing there.
     pub fn others(&self, commit: &str) -> Result<Vec<PathBuf>, Error> {
         let files = self.files(commit)?.into_iter();
         Ok(files.filter(|(_, entry)| entry.starts_with(ANOTHER)).map(|(path, _)| path).collect())

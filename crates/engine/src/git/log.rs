@@ -1,5 +1,5 @@
-//! Commits by their names and in their order. Asked of a git folder of our own, which has no configuration that could start
-//! anything.
+//! Commits, their order and their changes. Read through a git directory of ours, which has no configuration
+//! that could start anything.
 
 use std::path::Path;
 
@@ -9,14 +9,14 @@ use crate::store::temp_dir;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
-    /// Its name, in full.
+    /// The full hash.
     pub id: String,
-    /// When it was made, in milliseconds since 1970, as it says itself.
+    /// The commit's own time, in milliseconds since 1970.
     pub at_ms: u64,
     pub subject: String,
 }
 
-/// The commit that a name means here: `HEAD~2`, a branch, a tag, the beginning of a hash.
+/// The commit that a name means here: `HEAD~2`, a branch, a tag, the start of a hash.
 pub fn named(root: &Path, name: &str) -> Result<Base, Error> {
     let home = Home::must(root)?;
     let resolved = |what: &str| -> Result<String, Error> {
@@ -31,14 +31,14 @@ pub fn named(root: &Path, name: &str) -> Result<Base, Error> {
     Ok(Base { commit: resolved("commit")?, tree: resolved("tree")?, branch: None })
 }
 
-/// The commits from `tip` back along the first parents that were made at `since_ms` or later, the oldest first, and at most
-/// so many of them.
+/// The commits from `tip` along the first parents that are not older than `since_ms`, oldest first, up to a
+/// limit.
 pub fn commits_since(root: &Path, tip: &str, since_ms: u64, count_max: usize) -> Result<Vec<Commit>, Error> {
     let home = Home::must(root)?;
     let tip = name_of(tip)?;
     let place = temp_dir::Place::new(root)?;
     let own = checkout::bare(&place, &home, tip)?;
-    // The times of commits need not be in order, so git must not stop at the first that is too old.
+    // Commit times need not be in order, so git must not stop at the first old one.
     let count = format!("--max-count={count_max}");
     let words = ["rev-list", "--first-parent", &count, "--no-commit-header", "--format=%H %ct %s", tip];
     let answer = asked(&own, "list commits", &words)?;
@@ -49,7 +49,7 @@ pub fn commits_since(root: &Path, tip: &str, since_ms: u64, count_max: usize) ->
     Ok(commits)
 }
 
-/// The paths that a commit changed against its first parent, from the top of the repository.
+/// The paths that a commit changed against its first parent, relative to the top of the repository.
 pub fn changed_by(root: &Path, commit: &str) -> Result<Vec<String>, Error> {
     let home = Home::must(root)?;
     let commit = name_of(commit)?;
@@ -66,7 +66,7 @@ pub fn changed_by(root: &Path, commit: &str) -> Result<Vec<String>, Error> {
         "--no-ext-diff",
         commit,
     ];
-    let answer = asked(&own, "list what a commit changed", &words)?;
+    let answer = asked(&own, "list the changes of a commit", &words)?;
     let paths = answer.stdout.split(|&byte| byte == 0).filter(|path| !path.is_empty());
     Ok(paths.map(|path| super::base::seen_from(&home.part, &String::from_utf8_lossy(path))).collect())
 }

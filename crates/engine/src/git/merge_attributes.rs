@@ -1,19 +1,19 @@
-//! How our own git folder joins plans and progress files: by what they say, with this very program, as `merge-driver` does it for
-//! those who set it up.
+//! How our own git directory merges plans and progress files: by meaning, through this same program, as
+//! `merge-driver` does for those who set it up.
 
 use std::path::Path;
 
 use crate::git::merge_driver::PATTERNS;
 
-/// The setting that names the driver; `None` where this program does not know where it lies.
+/// The setting that names the merge driver; `None` if this program does not know its own path.
 pub(super) fn setting() -> Option<String> {
     let program = std::env::current_exe().ok()?;
-    // Git hands the line to a shell, and fills in what stands behind a percent sign.
+    // Git passes the line to a shell, and expands percent placeholders.
     let quoted = program.to_str()?.replace('\'', "'\\''").replace('%', "%%");
     Some(format!("merge.planwright.driver='{quoted}' merge-driver %O %A %B %L %P"))
 }
 
-/// Which files it is for, in a project that is this part of its repository.
+/// The files it applies to, in a project at this part of its repository.
 pub(super) fn attributes(part: &Path) -> String {
     let lines = PATTERNS.iter().map(|pattern| {
         let is_anywhere = !pattern.contains('/') || part.as_os_str().is_empty();

@@ -1,5 +1,5 @@
-//! What Git asks of planwright when it merges: the three files are read, the result is written over ours. And how a repository
-//! is told to ask. What the result is is decided in `planwright_core::merge`.
+//! The git merge driver: reads three files and writes the result over ours; also registers it in a
+//! repository. `planwright_core::merge` decides the result.
 
 use std::ffi::OsStr;
 use std::io;
@@ -12,7 +12,7 @@ use planwright_core::syntax::source::Source;
 use crate::store::plan_file;
 use crate::system::process;
 
-/// The files that are merged by what they say, as `.gitattributes` names them.
+/// The files that are merged by meaning, as `.gitattributes` patterns.
 pub const PATTERNS: &[&str] = &[
     "plans/**/*.md",
     "PLAN*.md",
@@ -23,56 +23,46 @@ pub const PATTERNS: &[&str] = &[
     ".rawko/plans/*.json",
 ];
 
-/// The attribute that names the driver.
 const ATTRIBUTE: &str = "merge=planwright";
-/// What Git is told of the driver: keys of its configuration.
+/// Git's configuration of the driver.
 const CONFIGURATION: &[(&str, &str)] = &[
     ("merge.planwright.name", "plans and progress files, by what they say"),
     ("merge.planwright.driver", "planwright merge-driver %O %A %B %L %P"),
 ];
 
-/// What can go wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// One of the files can't be read.
     #[error("cannot read {}", path.display())]
     Read { path: PathBuf, source: io::Error },
-    /// The result, or an attribute, can't be written.
     #[error(transparent)]
     Store(#[from] plan_file::Error),
-    /// Git can't be asked.
     #[error(transparent)]
     Git(#[from] process::Error),
-    /// The project is in no repository.
-    #[error("{} is in no git repository", root.display())]
-    NoRepository {
-        /// The root of the project.
-        root: PathBuf,
-    },
-    /// Git refused a setting.
-    #[error("git would not set {key}")]
+    #[error("{} is not in a git repository", root.display())]
+    NoRepository { root: PathBuf },
+    #[error("cannot set {key} in the git configuration")]
     Refused { key: &'static str },
 }
 
-/// The files of one merge, as Git hands them over.
+/// The files of one merge, as git passes them.
 #[derive(Debug, Clone, Copy)]
 pub struct Files<'a> {
-    /// What both sides began with.
+    /// The common ancestor.
     pub base: &'a Path,
     /// Our version; the result is written over it.
     pub ours: &'a Path,
     pub theirs: &'a Path,
-    /// Where the file lies in the repository.
+    /// The path in the repository.
     pub place: &'a str,
 }
 
-/// Merges three files and writes the result over ours. Returns how many conflicts are in it.
+/// Merges three files and writes the result over ours. Returns the number of conflicts.
 pub fn drive(files: &Files<'_>, marker_size: usize) -> Result<usize, Error> {
     let read =
         |path: &Path| std::fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source });
     let texts = [read(files.base)?, read(files.ours)?, read(files.theirs)?].map(String::from_utf8);
     let [Ok(base), Ok(ours), Ok(theirs)] = texts else {
-        // Git can merge what we can't read, and leaves what is no text alone.
+        // Git can merge what we cannot read, and leaves binary files alone.
         return by_git(files, marker_size);
     };
     let markers = Markers { size: marker_size, ..Markers::default() };
@@ -81,7 +71,7 @@ pub fn drive(files: &Files<'_>, marker_size: usize) -> Result<usize, Error> {
     Ok(merged.conflicts)
 }
 
-/// Joins three versions of a file by what they say: base, ours, theirs. `place` is where it lies in the repository.
+/// Merges three versions of a file by meaning: base, ours, theirs. `place` is its path in the repository.
 pub fn texts(versions: [&str; 3], place: &str) -> Merged {
     marked(versions, place, &Markers::default())
 }
@@ -91,13 +81,13 @@ fn marked([base, ours, theirs]: [&str; 3], place: &str, markers: &Markers<'_>) -
         return Merged { text: merge::merge_appended(base, ours, theirs), conflicts: 0 };
     }
     let source = |text: &str| Source::new(place, text).recognised(None);
-    // Their dialect is the one of ours: a plan that both sides began has no base that could tell it.
+    // Ours decides the dialect: a plan that both sides created has no base.
     let ours = source(ours);
     let [base, theirs] = [base, theirs].map(|text| ours.with(text));
     merge::merge_marked([&base, &ours, &theirs], markers)
 }
 
-/// Whether a file is one to which lines are only ever appended.
+/// Whether a file is append-only.
 fn only_grows(place: &str) -> bool {
     let name = place.rsplit('/').next().unwrap_or(place);
     let is_progress = name.starts_with("progress") && Path::new(name).extension() == Some(OsStr::new("md"));
@@ -110,20 +100,19 @@ fn by_git(files: &Files<'_>, marker_size: usize) -> Result<usize, Error> {
         ["merge-file", "-q", size.as_str(), "-L", "ours", "-L", "base", "-L", "theirs", "--"].map(OsStr::new);
     let paths = [files.ours, files.base, files.theirs].map(Path::as_os_str);
     let (_, code) = process::git(Path::new("."), &[&words[..], &paths[..]].concat())?;
-    // More than 127 means that it gave up; then ours is as it was, and that is a conflict, too.
+    // More than 127 means that it gave up; ours is unchanged then, which is a conflict, too.
     Ok(code.and_then(|code| usize::try_from(code).ok()).unwrap_or(1))
 }
 
-/// What became of a repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Installed {
     pub wrote: Vec<String>,
-    /// What was there already.
+    /// What was already there.
     pub kept: Vec<String>,
 }
 
-/// Tells Git to ask planwright when it merges plans: attributes that everybody shares, and a setting of this clone. What is there
-/// is left as it is.
+/// Registers the merge driver: attributes that everyone shares, and a setting of this clone. Leaves existing
+/// entries alone.
 pub fn install(root: &Path) -> Result<Installed, Error> {
     let words = |words: &[&'static str]| words.iter().map(|word| OsStr::new(*word)).collect::<Vec<_>>();
     let (_, code) = process::git(root, &words(&["rev-parse", "--git-dir"]))?;
@@ -152,10 +141,9 @@ pub fn install(root: &Path) -> Result<Installed, Error> {
     Ok(installed)
 }
 
-/// The file that says how Git treats files.
 const ATTRIBUTES: &str = ".gitattributes";
 
-/// Adds the lines that are missing; says whether any was.
+/// Adds missing lines; returns whether there were any.
 fn attribute(root: &Path) -> Result<bool, Error> {
     let path = root.join(ATTRIBUTES);
     let present = match std::fs::read_to_string(&path) {
@@ -170,7 +158,7 @@ fn attribute(root: &Path) -> Result<bool, Error> {
             words.next() == Some(pattern) && words.any(|word| word.starts_with("merge"))
         })
     };
-    // A line of somebody's own for the same files stands: it is what they want.
+    // A line of the user's own for the same files wins.
     let missing: String = PATTERNS
         .iter()
         .filter(|pattern| !has(pattern))

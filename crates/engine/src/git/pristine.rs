@@ -1,5 +1,6 @@
-//! The checkout that contracts run on: every contract meets it as it was taken. What one leaves behind is taken away before
-//! the next, or the checkout is taken anew: else an answer would hang on the order of the questions.
+//! The checkout that contracts run on: every contract gets it in its original state. Leftovers of one
+//! contract are removed before the next, or the checkout is recreated: otherwise a result would depend on the
+//! order.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
@@ -17,18 +18,18 @@ use crate::workspace::project::Project;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum At {
-    /// What lies in the workspace now: tracked, or not and not ignored either.
+    /// The files of the workspace: tracked ones, and untracked ones that are not ignored.
     Workspace,
-    /// A commit, by its full name and the name of its tree.
+    /// A commit, by its full id and that of its tree.
     Commit { commit: String, tree: String },
 }
 
-/// A checkout and how it looked when it was taken.
+/// A checkout and its original metadata.
 pub(crate) struct Ground {
     project: Project,
     at: At,
     pub(crate) tree: String,
-    /// Commits of other repositories that lie beside it.
+    /// Commits of other repositories next to it.
     beside: Vec<Other>,
     laid: Option<Laid>,
 }
@@ -40,35 +41,34 @@ struct Laid {
     look: Look,
 }
 
-/// A commit of another repository.
 pub(crate) struct Other {
-    /// The top of its working copy.
     pub(crate) root: PathBuf,
     pub(crate) commit: String,
-    /// The name of the folder that it is laid out in.
+    /// The name of its checkout directory.
     pub(crate) folder: String,
-    /// What it calls the folder of the project.
+    /// Its name for the directory of the project.
     pub(crate) own: String,
 }
 
 impl Ground {
-    /// The ground of an audit. Nothing is copied before it is needed.
+    /// Nothing is copied before it is needed.
     pub(crate) fn of(project: &Project, at: &At) -> Result<Self, Error> {
         let tree = match at {
             At::Workspace => tree_of_workspace(&project.root, &[])?,
-            // By another hash than that of a workspace; the same content may have two names, never the other way round.
+            // Another kind of hash than that of a workspace; the same content may have two names, but never
+            // the other way round.
             At::Commit { tree, .. } => format!("git {tree}"),
         };
         Ok(Self { project: project.clone(), at: at.clone(), tree, beside: Vec::new(), laid: None })
     }
 
-    /// A commit that may be in no branch yet, with commits of other repositories beside it.
+    /// A commit that may be in no branch yet, with commits of other repositories next to it.
     pub(crate) fn of_commit(project: &Project, (commit, tree): (&str, &str), beside: Vec<Other>) -> Self {
         let at = At::Commit { commit: commit.to_owned(), tree: tree.to_owned() };
         Self { project: project.clone(), at, tree: format!("git {tree}"), beside, laid: None }
     }
 
-    /// The project's root in a checkout that is as it was taken.
+    /// The project's root in a checkout in its original state.
     pub(crate) fn lay(&mut self) -> Result<PathBuf, Error> {
         if self.laid.is_none() {
             let root = &self.project.root;
@@ -76,7 +76,7 @@ impl Ground {
                 At::Workspace => Checkout::of_workspace(root)?,
                 At::Commit { commit, .. } => Checkout::of_commit(root, commit)?,
             };
-            // What is written while it is copied would be judged under the name of something else.
+            // A change during the copy would be judged under another content's name.
             if self.at == At::Workspace && tree_of_workspace(root, &[])? != self.tree {
                 return Err(Error::Moved);
             }
@@ -90,7 +90,7 @@ impl Ground {
         self.laid.as_ref().map(|laid| laid.checkout.path()).ok_or(Error::Moved)
     }
 
-    /// Takes away what a contract left. Where it changed or removed something, the next one gets another checkout.
+    /// Removes what a contract left. If it changed or removed something, the next one gets a new checkout.
     pub(crate) fn tidy(&mut self) {
         let Some(laid) = self.laid.take() else { return };
         let around = laid.checkout.around();
@@ -104,13 +104,12 @@ impl Ground {
     }
 }
 
-/// The commit that the name means.
 pub(crate) fn at(root: &Path, name: &str) -> Result<At, Error> {
     let base = base::named(root, name)?;
     Ok(At::Commit { commit: base.commit, tree: base.tree })
 }
 
-/// Removes a file, a link, or a folder in which nothing is left.
+/// Removes a file, a link, or an empty directory.
 fn remove(path: &Path) -> bool {
     match path.symlink_metadata() {
         Ok(data) if data.is_dir() => std::fs::remove_dir(path).is_ok(),
@@ -119,15 +118,15 @@ fn remove(path: &Path) -> bool {
     }
 }
 
-/// What a checkout looks like from outside, ignored files and the git folder included.
+/// The metadata of a checkout, including ignored files and the git directory.
 struct Look(BTreeMap<PathBuf, Seen>);
 
-/// One file or folder. The time of the last change of an inode can't be set back.
+/// One file or directory. The change time of an inode cannot be set back.
 #[derive(PartialEq, Eq)]
 struct Seen {
     mode: u32,
     inode: u64,
-    /// Size and times; a folder has none that count, since what is in it is looked at by itself.
+    /// Size and times; `None` for a directory, since its files are checked on their own.
     content: Option<[i64; 5]>,
 }
 
@@ -145,7 +144,7 @@ impl Look {
         let walk = WalkBuilder::new(tree).standard_filters(false).build();
         let seen = walk.flatten().filter_map(|entry| {
             let path = entry.path().strip_prefix(tree).ok()?.to_owned();
-            // Git writes it anew when it only looks.
+            // Git rewrites it even when it only reads.
             let is_index = path.ends_with(".git/index");
             (!is_index).then_some(())?;
             Some((path, Seen::of(&entry.path().symlink_metadata().ok()?)))
@@ -153,7 +152,7 @@ impl Look {
         Self(seen.collect())
     }
 
-    /// What is there and was not before, folders in front of what is in them; `None` where anything else is different.
+    /// What was added, directories before their contents; `None` if anything else differs.
     fn added_to(&self, before: &Self) -> Option<Vec<PathBuf>> {
         let is_kept = before.0.iter().all(|(path, seen)| self.0.get(path) == Some(seen));
         is_kept.then(|| self.0.keys().filter(|path| !before.0.contains_key(*path)).cloned().collect())

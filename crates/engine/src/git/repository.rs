@@ -1,8 +1,9 @@
-//! What is kept of work in the user's repository: commits of what lies in a tree, merges, and the references to them. The only
-//! place that writes to a repository of the user.
+//! Work saved in the user's repository: commits of working copies, merges, and the references to them. The
+//! only place that writes to a repository of the user.
 //!
-//! Git works with a folder of our own, in the state folder: it has no configuration, hooks or attributes of anybody, and puts
-//! its objects among the user's. No branch is ever forced or deleted: a reference moves only if it still is what was seen.
+//! Git runs on a git directory of ours inside the state directory: without foreign configuration, hooks or
+//! attributes, and with the user's object store. No branch is ever forced or deleted: a reference moves only
+//! if it is still what was read.
 
 use std::ffi::OsStr;
 use std::io;
@@ -16,81 +17,63 @@ use crate::store::{state_dir, worktree_registry};
 use crate::system::process;
 use crate::system::process::{Answer, Repository, identity};
 
-/// The folder with our own git folder, in the state folder.
 const FOLDER: &str = "keep";
-/// Where references of ours are, which no branch list shows.
+/// The prefix of our references, which no branch list shows.
 pub const HIDDEN: &str = "refs/planwright/";
-/// How names of branches begin that hold the work of a plan.
+/// The prefix of branches with the work of a plan.
 pub const BRANCHES: &str = "plan/";
 
-/// What can go wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It can't be told which repository the project is in, or the state folder can't be used.
-    #[error("cannot find the repository of the project, or its state folder")]
+    /// The repository of the project cannot be determined, or the state directory cannot be used.
+    #[error("cannot find the repository of the project or its state directory")]
     State(#[from] state_dir::Error),
-    /// Git can't be asked.
-    #[error("git cannot be asked")]
+    #[error("cannot run git")]
     Process(#[from] process::Error),
     #[error("git cannot {act} in {}: {said}", repository.display())]
-    Git {
-        /// What it was to do.
-        act: &'static str,
-        repository: PathBuf,
-        said: String,
-    },
-    /// The project is in no repository.
+    Git { act: &'static str, repository: PathBuf, said: String },
     #[error("{} is not in a git repository", root.display())]
-    NoRepository {
-        /// The root of the project.
-        root: PathBuf,
-    },
-    /// A file can't be read or written.
+    NoRepository { root: PathBuf },
     #[error("cannot read or write {}", path.display())]
     File {
-        /// The file or folder.
         path: PathBuf,
         #[source]
         source: io::Error,
     },
 }
 
-/// What became of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Merged {
-    /// This tree is both.
+    /// The merged tree.
     Clean { tree: String },
-    /// They can't be joined without somebody who decides.
     Conflict {
-        /// The paths in question.
         paths: Vec<String>,
-        /// What git says about them.
+        /// Git's messages about them.
         said: String,
     },
 }
 
-/// The user's repository, to keep work in.
+/// The user's repository, to save work in.
 #[derive(Debug, Clone)]
 pub struct Keep {
-    /// The git folder that all worktrees of the user's repository have in common.
+    /// The git directory that all worktrees of the user's repository share.
     pub(super) common: PathBuf,
-    /// Where the user's objects are.
     pub(super) objects: PathBuf,
-    /// Our own git folder.
+    /// Our own git directory.
     pub(super) own: PathBuf,
-    /// The top of the working copy that the project lies in.
+    /// The top of the project's working copy.
     pub(super) top: PathBuf,
-    /// Where the project lies in it; empty where it is all of it.
+    /// The project's path in it; empty at its root.
     part: PathBuf,
 }
 
 impl Keep {
-    /// The repository that the project at `root` is in: where that is a tree of ours, the one that it was made of.
+    /// The repository of the project at `root`; for one of our worktrees, the repository it was created from.
     pub fn of(root: &Path) -> Result<Self, Error> {
         Self::find(root)?.ok_or_else(|| Error::NoRepository { root: root.to_owned() })
     }
 
-    /// The same, `None` where the project is in none, or nothing is in it yet.
+    /// The same; `None` without a repository or a commit.
     pub fn find(root: &Path) -> Result<Option<Self>, Error> {
         let root = root.canonicalize().map_err(|source| Error::File { path: root.to_owned(), source })?;
         let Some(top) = state_dir::tree_of(&root)?.map(Path::to_owned) else { return Ok(None) };
@@ -105,30 +88,28 @@ impl Keep {
         Ok(Some(keep))
     }
 
-    /// The top of the working copy that the project lies in.
     pub fn top(&self) -> &Path {
         &self.top
     }
 
-    /// Where the project lies in its working copy; empty where it is all of it.
+    /// The project's path in its working copy; empty at its root.
     pub fn part(&self) -> &Path {
         &self.part
     }
 
-    /// The git folder that all worktrees of the user's repository have in common.
     pub fn common(&self) -> &Path {
         &self.common
     }
 
-    /// The file that is locked by whoever must be alone with something of this name.
+    /// The lock file for exclusive access to something of this name.
     pub(crate) fn door(&self, name: &str) -> PathBuf {
         let name = blake3::hash(name.as_bytes()).to_hex();
         self.own.join("doors").join(&name[..32])
     }
 
-    /// Makes our own git folder, unless it is there.
+    /// Creates our own git directory if needed.
     fn prepare(&self) -> Result<(), Error> {
-        let format = self.theirs("tell how it hashes", &["rev-parse", "--show-object-format"])?.text();
+        let format = self.theirs("read its object format", &["rev-parse", "--show-object-format"])?.text();
         let format = match format.as_str() {
             "sha256" => "[extensions]\n\tobjectFormat = sha256\n",
             _ => "",
@@ -152,7 +133,7 @@ impl Keep {
         Ok(state_dir::keep(&self.own, "HEAD", head.as_bytes())?)
     }
 
-    /// Has git do something with our own git folder and the user's objects, in a working copy.
+    /// Runs git with our own git directory and the user's objects, in a working copy.
     pub(super) fn ours(
         &self,
         act: &'static str,
@@ -176,7 +157,7 @@ impl Keep {
         Ok(own.tell(words, &all, input)?)
     }
 
-    /// Asks the user's repository about its references, or moves one.
+    /// Reads or moves references of the user's repository.
     fn theirs(&self, act: &'static str, words: &[&str]) -> Result<Answer, Error> {
         let answer = self.repository().ask(words)?;
         self.must(act, answer)
@@ -190,13 +171,14 @@ impl Keep {
         match answer.code {
             Some(0) => Ok(answer),
             Some(_) | None => {
-                let said = answer.stderr.lines().next().unwrap_or("it did not say why").to_owned();
+                let said = answer.stderr.lines().next().unwrap_or("git gave no reason").to_owned();
                 Err(Error::Git { act, repository: self.common.clone(), said })
             }
         }
     }
 
-    /// The commit that a reference, a branch or HEAD of the user's repository is at. `HEAD` is that of the main working copy.
+    /// The commit of a reference, a branch or HEAD of the user's repository. `HEAD` is that of the main
+    /// working copy.
     pub fn get(&self, reference: &str) -> Result<Option<String>, Error> {
         let name = format!("{reference}^{{commit}}");
         let answer =
@@ -204,7 +186,8 @@ impl Keep {
         Ok((answer.code == Some(0)).then(|| answer.text()))
     }
 
-    /// Moves a reference, if it still is at `old`; `None`: if there is none yet. Returns whether it was.
+    /// Moves a reference if it is still at `old`; with `None`, if it does not exist yet. Returns whether it
+    /// was.
     pub fn set(&self, reference: &str, new: &str, old: Option<&str>) -> Result<bool, Error> {
         let nothing = "0".repeat(new.len());
         let words = ["update-ref", "-m", "planwright", reference, new, old.unwrap_or(&nothing)];
@@ -212,7 +195,7 @@ impl Keep {
         if answer.code == Some(0) {
             return Ok(true);
         }
-        // Only a reference that moved is no error.
+        // Only a reference that moved is not an error.
         if self.get(reference)?.as_deref() != old {
             return Ok(false);
         }
@@ -225,7 +208,7 @@ impl Keep {
         self.theirs("remove a reference", &["update-ref", "-d", reference]).map(drop)
     }
 
-    /// All references that begin so, with their commits.
+    /// All references with this prefix, with their commits.
     pub fn list(&self, prefix: &str) -> Result<Vec<(String, String)>, Error> {
         let words = ["for-each-ref", "--format=%(refname) %(objectname)", prefix];
         let text = self.theirs("list references", &words)?.text();
@@ -233,36 +216,33 @@ impl Keep {
         Ok(pairs.map(|(name, commit)| (name.to_owned(), commit.to_owned())).collect())
     }
 
-    /// How many bytes the repository holds for these references alone: what no branch and no tag leads to.
+    /// How many bytes the repository holds for these references alone: what no branch or tag reaches.
     pub fn weight(&self, references: &[String]) -> Result<u64, Error> {
         let words =
             ["rev-list", "--objects", "--disk-usage", "--not", "--branches", "--tags", "--not", "--stdin"];
         let names = references.iter().map(|name| format!("{name}\n")).collect::<String>();
         let answer = self.repository().tell(&words, &[], names.as_bytes())?;
-        Ok(self.must("measure what is kept", answer)?.text().parse().unwrap_or_default())
+        Ok(self.must("measure the kept objects", answer)?.text().parse().unwrap_or_default())
     }
 
-    /// The tree of a commit.
     pub fn tree_of(&self, commit: &str) -> Result<String, Error> {
         let name = format!("{commit}^{{tree}}");
         let words = ["rev-parse", "--verify", "--end-of-options", &name];
         Ok(self.look("find a tree", &words)?.text())
     }
 
-    /// The commits that a commit comes after.
     pub fn parents_of(&self, commit: &str) -> Result<Vec<String>, Error> {
         let words = ["rev-list", "--parents", "--max-count=1", "--end-of-options", commit];
-        let text = self.look("find what a commit comes after", &words)?.text();
+        let text = self.look("find the parents of a commit", &words)?.text();
         Ok(text.split_whitespace().skip(1).map(str::to_owned).collect())
     }
 
-    /// What is said with a commit.
     pub fn message_of(&self, commit: &str) -> Result<String, Error> {
         let words = ["show", "--no-patch", "--format=%B", "--end-of-options", commit];
         Ok(self.look("read a commit", &words)?.text())
     }
 
-    /// Whether one commit is, or comes before, another.
+    /// Whether one commit is another or its ancestor.
     pub fn is_ancestor(&self, one: &str, of: &str) -> Result<bool, Error> {
         let answer = self.try_ours((&self.own, &["merge-base", "--is-ancestor", one, of]), &[], &[])?;
         match answer.code {
@@ -271,7 +251,7 @@ impl Keep {
         }
     }
 
-    /// The paths that differ between two commits or trees, for people to read.
+    /// The paths that differ between two commits or trees, for people.
     pub fn changed(&self, from: &str, to: &str) -> Result<Vec<String>, Error> {
         Ok(self.differing(from, to)?.iter().map(|path| shown(path)).collect())
     }
@@ -281,7 +261,7 @@ impl Keep {
         Ok(self.compared(from, to, "--diff-filter=D")?.iter().map(|path| shown(path)).collect())
     }
 
-    /// The paths that differ, as they are: a name may be no text.
+    /// The paths that differ, as bytes: a name need not be text.
     pub(super) fn differing(&self, from: &str, to: &str) -> Result<Vec<PathBuf>, Error> {
         self.compared(from, to, "--diff-filter=ADMT")
     }
@@ -293,7 +273,7 @@ impl Keep {
         Ok(paths.map(|path| PathBuf::from(OsStr::from_bytes(path))).collect())
     }
 
-    /// How many lines differ between two commits or trees. A file that is no text counts as one line.
+    /// How many lines differ between two commits or trees. A binary file counts as one line.
     pub fn size(&self, from: &str, to: &str) -> Result<u64, Error> {
         let words = ["diff-tree", "-r", "--no-renames", "--numstat", from, to];
         let text = self.look("compare two commits", &words)?.text();
@@ -307,25 +287,24 @@ impl Keep {
         Ok(counts.sum())
     }
 
-    /// The commit at which two part; `None` where they have nothing in common.
+    /// The merge base of two commits; `None` without one.
     pub fn fork(&self, one: &str, other: &str) -> Result<Option<String>, Error> {
         let answer = self.try_ours((&self.own, &["merge-base", one, other]), &[], &[])?;
         match answer.code {
             Some(1) => Ok(None),
-            Some(_) | None => {
-                self.must("find where two commits part", answer).map(|answer| Some(answer.text()))
-            }
+            Some(_) | None => self.must("find a merge base", answer).map(|answer| Some(answer.text())),
         }
     }
 
-    /// The text of a file in a commit; `None` where there is none, or it is no text.
+    /// The text of a file in a commit; `None` if it does not exist or is not text.
     pub fn text_of(&self, commit: &str, path: &str) -> Result<Option<String>, Error> {
         let name = format!("{commit}:{path}");
         let answer = self.try_ours((&self.own, &["cat-file", "blob", &name]), &[], &[])?;
         Ok(String::from_utf8(answer.stdout).ok().filter(|_| answer.code == Some(0)))
     }
 
-    /// Joins two commits, as data: no working copy is touched. Plans and progress files are joined by what they say.
+    /// Merges two commits in memory: no working copy is touched. Plans and progress files are merged by
+    /// meaning.
     pub fn merge(&self, ours: &str, theirs: &str) -> Result<Merged, Error> {
         let mut words = vec!["merge-tree", "--write-tree", "-z", "--name-only", ours, theirs];
         let driver = crate::git::merge_attributes::setting();
@@ -346,11 +325,11 @@ impl Keep {
                 let said: Vec<&str> = parts.filter(|part| part.starts_with("CONFLICT")).collect();
                 Ok(Merged::Conflict { paths, said: said.join("\n").trim().to_owned() })
             }
-            Some(_) | None => Err(self.must("join two commits", answer).expect_err("it did not go well")),
+            Some(_) | None => Err(self.must("merge two commits", answer).expect_err("it did not go well")),
         }
     }
 
-    /// A commit of a tree. Nothing refers to it yet.
+    /// Creates a commit of a tree. Nothing refers to it yet.
     pub fn commit(&self, tree: &str, parents: &[&str], message: &str) -> Result<String, Error> {
         let mut words = vec!["commit-tree", tree];
         for parent in parents {
@@ -366,9 +345,9 @@ impl Keep {
             ("GIT_AUTHOR_EMAIL", address),
             ("GIT_COMMITTER_EMAIL", address),
         ];
-        // A message that is empty is no input at all.
+        // Git rejects an empty message.
         let message = format!("{}\n", message.trim_end());
-        Ok(self.ours("make a commit", (&self.own, &words), &who, message.as_bytes())?.text())
+        Ok(self.ours("create a commit", (&self.own, &words), &who, message.as_bytes())?.text())
     }
 
     pub(super) fn look(&self, act: &'static str, words: &[&str]) -> Result<Answer, Error> {
@@ -376,22 +355,22 @@ impl Keep {
     }
 }
 
-/// Says that a tree has nothing at a path.
+/// Says that a worktree has nothing at a path.
 pub(crate) fn is_empty_there(path: &Path) -> String {
-    format!("{} is a submodule, and is empty in a tree; a set-up can fill it: worktree.setup", path.display())
+    format!("{} is a submodule and is empty in a worktree; fill it with worktree.setup", path.display())
 }
 
-/// A path for people to read.
+/// A path for people.
 pub(super) fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// The branch that the work of a plan with this name goes to.
+/// The branch for the work of the plan with this name.
 pub fn branch_of(name: &str) -> String {
     format!("refs/heads/{BRANCHES}{name}")
 }
 
-/// The tree of ours that a project lies in.
+/// The worktree of ours that a project is in.
 pub fn tree_around(root: &Path) -> Result<Option<worktree_registry::Tree>, Error> {
     let root = root.canonicalize().map_err(|source| Error::File { path: root.to_owned(), source })?;
     for folder in root.ancestors() {

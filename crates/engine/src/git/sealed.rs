@@ -1,5 +1,5 @@
-//! Sealed files: what they hold now, and what moved since. An approval names their content, and a contract is believed only as
-//! long as they are what was approved.
+//! Sealed files: their current contents, and what changed. An approval covers their contents, and a contract
+//! counts only while they are what was approved.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,49 +14,44 @@ use planwright_core::syntax::glob::Glob;
 use crate::git::base;
 use crate::git::base::{Files, Lists};
 
-/// The most files that a plan may seal. One that seals everything seals its own work.
+/// The most files that a plan may seal. A plan that seals everything seals its own work.
 pub const FILES_MAX: usize = 10_000;
 
-/// What can go wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file that is named is not there.
-    #[error("step `{step}` seals {path}, and there is no such file")]
+    #[error("step `{step}` seals {path}: file not found")]
     Missing { step: String, path: String },
-    /// A pattern means no file at all: it seals nothing.
+    /// A pattern without a match seals nothing.
     #[error("step `{step}` seals {pattern}, which matches no file")]
     Nothing { step: String, pattern: String },
-    /// It is no pattern; the checker refuses such plans.
-    #[error("step `{step}` seals {pattern}, which is no pattern")]
+    /// The checker refuses such plans.
+    #[error("invalid `sealed` pattern {pattern} in step `{step}`")]
     Pattern {
         step: String,
         pattern: String,
-        /// Why it is none.
         #[source]
         source: glob::Error,
     },
-    /// It means more files than can be sealed.
     #[error("the plan seals more than {FILES_MAX} files")]
     TooMany,
-    /// A sealed file is no file: a folder, a pipe, or behind a link that leads elsewhere.
+    /// A sealed path that is not a file: a directory, a pipe, or behind a link.
     #[error("step `{step}` seals {path}, which is not a file of the workspace")]
     NoFile { step: String, path: String },
-    /// A sealed file can't be read.
     #[error("cannot read the sealed file {}", path.display())]
     Read {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
-    /// The files of the workspace can't be listed.
-    #[error("the files of the workspace can't be listed")]
+    #[error("cannot list the files of the workspace")]
     Base(#[from] base::Error),
 }
 
-/// The hash of every file that the plan seals, by its path relative to the root, as it is now.
+/// The current hash of every file that the plan seals, by its path relative to the root.
 ///
-/// A link is its own content: where it leads. A file below a folder that is a link is refused, since somebody could lay another folder
-/// under it. Patterns are held against files that are not ignored, a path that is written out against the disk.
+/// A link's content is its target. A file below a linked directory is refused, since the link could be
+/// changed to another directory. Patterns match files that are not ignored; a literal path is looked up on
+/// disk.
 pub fn of(root: &Path, plan: &Plan) -> Result<BTreeMap<String, String>, Error> {
     let mut sealed = BTreeMap::new();
     let mut files: Option<Vec<String>> = None;
@@ -92,9 +87,9 @@ pub fn of(root: &Path, plan: &Plan) -> Result<BTreeMap<String, String>, Error> {
     Ok(sealed)
 }
 
-/// The files of the project that a pattern can mean, relative to its root.
+/// The files of the project that a pattern can match, relative to its root.
 fn names(root: &Path) -> Result<Vec<String>, Error> {
-    // A list that no reviewer sees must not hide a file from the seal.
+    // An ignore list that no reviewer sees must not hide a file from the seal.
     let files = Files::by(root, Lists::Project)?;
     let own = files.paths().filter_map(|path| path.strip_prefix(files.part()).ok());
     Ok(own.map(|path| path.to_string_lossy().into_owned()).collect())
@@ -118,7 +113,7 @@ fn hash(root: &Path, path: &str, step: &str) -> Result<String, Error> {
     }
     let hash = if data.is_symlink() {
         let to = std::fs::read_link(&full).map_err(read)?;
-        // A link and a file with its text are not the same.
+        // A link differs from a file with the same text.
         blake3::Hasher::new().update(b"link\0").update(to.as_os_str().as_bytes()).finalize()
     } else {
         let mut hasher = blake3::Hasher::new();
@@ -128,13 +123,13 @@ fn hash(root: &Path, path: &str, step: &str) -> Result<String, Error> {
     Ok(hash.to_hex().to_string())
 }
 
-/// What moved between two sets of sealed files, in words.
+/// What changed between two sets of sealed files, for people.
 pub fn moved(before: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Vec<String> {
     let gone = before.iter().filter_map(|(path, hash)| match now.get(path) {
-        None => Some(format!("the sealed file {path} is gone")),
-        Some(found) if found != hash => Some(format!("the sealed file {path} was changed")),
+        None => Some(format!("sealed file {path} is missing")),
+        Some(found) if found != hash => Some(format!("sealed file {path} was changed")),
         Some(_) => None,
     });
     let new = now.keys().filter(|path| !before.contains_key(*path));
-    gone.chain(new.map(|path| format!("the sealed file {path} is new"))).collect()
+    gone.chain(new.map(|path| format!("sealed file {path} is new"))).collect()
 }

@@ -1,5 +1,5 @@
-//! What lies in a working copy, as a commit. Neither the working copy's git folder nor its configuration is asked: an agent
-//! may have written both.
+//! The contents of a working copy as a commit. Uses neither the working copy's git directory nor its
+//! configuration: an agent may have written both.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -14,22 +14,23 @@ use crate::git::base::walked;
 use crate::store::{state_dir, worktree_registry};
 use crate::system::process::{Repository, filters};
 
-/// The mode of an entry that is another repository.
+/// The mode of a submodule entry.
 pub(super) const ANOTHER: &str = "160000";
-/// How a file is marked that a sparse checkout leaves out.
+/// The mark of a file that a sparse checkout leaves out.
 const SKIPPED: &[u8] = b"S ";
 
-/// How many lines git notes about a file.
+/// How many lines git prints about a file.
 const LOOKS: usize = 5;
-/// The files that say what git has filtered.
+/// The files that configure git filters.
 const ATTRIBUTES: &str = ".gitattributes";
 
-/// Entries of a tree or an index by path, in the words in which they can be given back.
+/// Entries of a tree or an index by path, in the format in which they can be written back.
 pub(super) type Entries = BTreeMap<PathBuf, String>;
 
 impl Keep {
-    /// What lies in the working copy with this top, as a commit after `parent`. Files and folders `without` (relative to the
-    /// top) are as they are in the parent: the harness writes there itself. Other repositories in it stay as they are.
+    /// The contents of the working copy with this top, as a commit after `parent`. Files and directories
+    /// `without` (relative to the top) are as in the parent, since planwright writes there itself. Nested
+    /// repositories stay as they are.
     pub fn snapshot(
         &self,
         top: &Path,
@@ -41,12 +42,12 @@ impl Keep {
         self.commit(&tree, &[parent], message)
     }
 
-    /// The same as a tree alone.
+    /// The same as a tree.
     pub fn snapshot_tree(&self, top: &Path, parent: &str, without: &[PathBuf]) -> Result<String, Error> {
         let index = self.index_of(top);
         let _lock = locked(&index)?;
         match self.take_up(top, &index, parent, without) {
-            // Objects that only our index names may be gone, and a dead process may have left half of one.
+            // Objects that only our index names may be gone, and a dead process may have left a partial one.
             Err(Error::Git { .. }) if index.exists() => {
                 std::fs::remove_file(&index).map_err(|source| Error::File { path: index.clone(), source })?;
                 self.take_up(top, &index, parent, without)
@@ -63,8 +64,8 @@ impl Keep {
         let known = self.entries(top, &["ls-files", "--stage", "-z"], &environment)?;
         let theirs = self.entries(top, &["ls-tree", "-r", "-z", parent], &environment)?;
         let mut found = walked(top);
-        // A pipe or a socket is no content, and reading it could take for ever. What a dead harness was about to put in its
-        // place is nobody's work.
+        // A pipe or a socket has no content, and reading it could block forever. A temporary file of a dead
+        // planwright is nobody's work.
         let is_ours =
             |name: &[u8]| name.starts_with(FRESH.0.as_bytes()) && name.ends_with(FRESH.1.as_bytes());
         found.retain(|path, data| {
@@ -77,14 +78,14 @@ impl Keep {
         let is_left_out = |path: &Path| {
             without.iter().any(|own| path.starts_with(own)) || others.iter().any(|own| path.starts_with(own))
         };
-        // What is not read from the files, and what is there instead.
+        // What is not read from the files, and what to use instead.
         let mut settled = self.unread(top, (&known, &theirs), &found)?;
         let is_gone = |path: &PathBuf| !found.contains_key(path) && data_at(top, path).is_none();
         for path in known.keys().chain(theirs.keys()) {
             if is_left_out(path) || is_other(known.get(path)) {
                 settled.insert(path.clone(), theirs.get(path).cloned());
             } else if !settled.contains_key(path) && known.contains_key(path) && is_gone(path) {
-                // Git would not look behind a link that a folder has become.
+                // Git would not look behind a link that a directory has become.
                 settled.insert(path.clone(), None);
             }
         }
@@ -93,23 +94,24 @@ impl Keep {
         let list: Vec<u8> = read.flat_map(|path| [path.as_os_str().as_bytes(), &[0]].concat()).collect();
         if !list.is_empty() {
             let words = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
-            self.ours("take up what lies in the tree", (top, &words), &environment, &list)?;
+            self.ours("add the files of the worktree", (top, &words), &environment, &list)?;
         }
         let nothing = format!("0 {}", "0".repeat(parent.len()));
         let line =
             |(path, entry): (&PathBuf, &Option<String>)| index_line(entry.as_ref().unwrap_or(&nothing), path);
-        // What goes makes room first.
+        // Removals make room first.
         let (go, stay): (Vec<_>, Vec<_>) = settled.iter().partition(|(_, entry)| entry.is_none());
         let lines: Vec<u8> = go.into_iter().chain(stay).flat_map(line).collect();
         if !lines.is_empty() {
             let words = ["update-index", "-z", "--index-info"];
-            self.ours("take up what is not read", (top, &words), &environment, &lines)?;
+            self.ours("add unreadable files", (top, &words), &environment, &lines)?;
         }
         Ok(self.ours("write a tree", (top, &["write-tree"]), &environment, &[])?.text())
     }
 
-    /// What of the user's own working copy its files do not tell: what a sparse checkout leaves out, which is as in the parent,
-    /// and what went through a filter, which nobody runs here, and was not touched since: it is as in the index.
+    /// What the files of the user's own working copy do not show: files left out by a sparse checkout, which
+    /// are as in the parent, and filtered files that were not touched, which are as in the index, since no
+    /// filter runs here.
     fn unread(
         &self,
         top: &Path,
@@ -120,7 +122,7 @@ impl Keep {
         let Some(user) = self.user_at(top)? else { return Ok(settled) };
         let is_gone = |path: &PathBuf| !found.contains_key(path) && data_at(top, path).is_none();
         if theirs.keys().any(is_gone) {
-            let listed = self.must("list what is left out", user.ask(&["ls-files", "-t", "-z"])?)?;
+            let listed = self.must("list ignored files", user.ask(&["ls-files", "-t", "-z"])?)?;
             let lines = listed.stdout.split(|&byte| byte == 0);
             let skipped = lines.filter_map(|line| line.strip_prefix(SKIPPED));
             let skipped = skipped.map(|path| PathBuf::from(OsStr::from_bytes(path))).filter(is_gone);
@@ -135,28 +137,28 @@ impl Keep {
         Ok(settled)
     }
 
-    /// The user's own repository, if this is the working copy that the project lies in and no tree of ours: what lies in the
-    /// git folder of a tree is an agent's word.
+    /// The user's own repository, if this is the project's working copy and not a worktree of ours: the git
+    /// directory of a worktree is within reach of agents.
     fn user_at(&self, top: &Path) -> Result<Option<Repository>, Error> {
         let is_theirs = top == self.top && worktree_registry::tree_at(top)?.is_none();
         Ok(is_theirs.then(|| Repository { tree: top.to_owned(), git: top.join(".git") }))
     }
 
-    /// What is staged in a working copy of the user.
+    /// The index of a working copy of the user.
     pub(super) fn staged(&self, user: &Repository) -> Result<Entries, Error> {
-        let listed = self.must("list what is staged", user.ask(&["ls-files", "--stage", "-z"])?)?;
+        let listed = self.must("list the index", user.ask(&["ls-files", "--stage", "-z"])?)?;
         let mut entries = entries_of(&listed.stdout);
-        // What is in conflict has no entry.
+        // A conflicting path has no entry.
         entries.retain(|_, entry| entry.ends_with(" 0"));
         Ok(entries)
     }
 
-    /// What the index has at these paths, as far as their files look as they did when git wrote or read them.
+    /// The index entries of these paths, if their files look as they did when git wrote or read them.
     fn untouched(&self, user: &Repository, paths: &BTreeSet<PathBuf>) -> Result<Entries, Error> {
         let words = ["ls-files", "--stage", "--debug", "-z"];
-        let listed = self.must("list what is staged", user.ask(&words)?)?;
+        let listed = self.must("list the index", user.ask(&words)?)?;
         let (mut entries, mut before) = (Entries::new(), None::<(PathBuf, String)>);
-        // Behind the zero of an entry come lines about its file, and then the next entry.
+        // After the zero of an entry come lines about its file, and then the next entry.
         for (place, part) in listed.stdout.split(|&byte| byte == 0).enumerate() {
             let mut ends =
                 part.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(end, _)| end + 1);
@@ -172,7 +174,7 @@ impl Keep {
         Ok(entries)
     }
 
-    /// Those of some paths of the user's own working copy that git has a program of the user read and write.
+    /// Those of some paths of the user's own working copy that git filters through a program.
     pub(super) fn filtered(&self, top: &Path, paths: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>, Error> {
         let folders: BTreeSet<&Path> = paths.iter().flat_map(|path| path.ancestors().skip(1)).collect();
         let mut says = folders.into_iter().filter(|folder| top.join(folder).join(ATTRIBUTES).exists());
@@ -186,7 +188,7 @@ impl Keep {
         let list: Vec<u8> =
             paths.iter().flat_map(|path| [path.as_os_str().as_bytes(), &[0]].concat()).collect();
         let words = ["check-attr", "-z", "--stdin", "filter"];
-        let answer = self.ours("tell what is filtered", (top, &words), &[], &list)?;
+        let answer = self.ours("read the attributes of files", (top, &words), &[], &list)?;
         let parts: Vec<&[u8]> = answer.stdout.split(|&byte| byte == 0).collect();
         let filtered =
             parts.chunks_exact(3).filter(|said| drivers.contains(&*String::from_utf8_lossy(said[2])));
@@ -203,7 +205,7 @@ impl Keep {
         Ok(entries_of(&self.ours("list files", (top, words), environment, &[])?.stdout))
     }
 
-    /// The index of a working copy that we keep, so that only what changed has to be read again.
+    /// The index of a working copy that we keep, so that only changes must be read again.
     pub(super) fn index_of(&self, top: &Path) -> PathBuf {
         let name = blake3::hash(top.as_os_str().as_bytes()).to_hex();
         self.own.join("indexes").join(&name[..32])
@@ -212,13 +214,13 @@ impl Keep {
     /// Forgets a working copy that is gone.
     pub fn forget(&self, top: &Path) {
         let index = self.index_of(top);
-        // What stays takes a little room, and is looked at by nobody.
+        // A leftover takes a little space, and nothing reads it.
         std::fs::remove_file(&index).ok();
         std::fs::remove_file(index.with_extension("door")).ok();
     }
 }
 
-/// Whether a file is still as git saw it, by what it noted about it. What is noted in other words is no file of ours.
+/// Whether a file still looks as git noted it. An unknown format counts as changed.
 fn looks_so(top: &Path, path: &Path, noted: &str) -> bool {
     data_at(top, path).is_some_and(|data| {
         let changed = format!("ctime: {}:{}\n", data.ctime(), data.ctime_nsec());
@@ -240,7 +242,7 @@ fn entries_of(listed: &[u8]) -> Entries {
     entries.collect()
 }
 
-/// One at a time has an index. A process that dies lets go of it, but may leave git's own lock.
+/// Locks an index. A process that dies releases it, but may leave git's own lock.
 fn locked(index: &Path) -> Result<std::fs::File, Error> {
     let door = index.with_extension("door");
     let failed = |source| Error::File { path: door.clone(), source };

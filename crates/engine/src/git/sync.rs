@@ -1,5 +1,5 @@
-//! Brings a working copy from one commit to another, without losing what somebody wrote meanwhile. It can be done again at
-//! any time: a file that is there already is left alone.
+//! Moves a working copy from one commit to another without losing concurrent edits. Repeatable at any time: a
+//! file that is already there is not touched.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -15,34 +15,34 @@ use super::snapshot::{ANOTHER, Entries};
 use crate::store::state_dir;
 use crate::store::temp_dir::Place;
 
-/// How files are called that are about to take the place of others.
+/// Prefix and suffix of files that are about to replace others.
 pub(super) const FRESH: (&str, &str) = (".planwright.", ".fresh");
-/// Where files are laid out before they take their places, in a git folder.
+/// Where files are checked out before they are moved into place, in a git directory.
 const STAGE: &str = "planwright-stage";
 
-/// What is to be written, and what was seen of it.
+/// What will be written, and the state it is based on.
 #[derive(Default)]
 struct Way {
-    /// The paths to be written or removed.
+    /// The paths to write or remove.
     wanted: Vec<PathBuf>,
-    /// What is in the way, in words.
+    /// Conflicts, for people.
     conflicts: Vec<String>,
-    /// What lay at each path before it was read.
+    /// The metadata of each path before it was read.
     seen: BTreeMap<PathBuf, Option<Look>>,
-    /// What is wanted at each path.
+    /// What each path should contain.
     target: Entries,
 }
 
-/// What is done about a file that somebody changed since it was looked at.
+/// What to do about a file that changed since it was read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Changed {
-    /// Nothing is written from there on.
+    /// Stop writing.
     Stops,
-    /// It stays as it is.
+    /// Keep it as it is.
     Stays,
 }
 
-/// What a file looks like from outside. A folder is none: what lies in it is looked at.
+/// The metadata of a file. A directory has none: its files are checked.
 #[derive(PartialEq, Eq)]
 struct Look {
     inode: u64,
@@ -63,22 +63,20 @@ impl Look {
     }
 }
 
-/// What became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Brought {
-    /// The working copy has all of it.
     Done,
-    /// Nothing was written, or nothing of it stays: at these paths lies what is in neither commit.
+    /// Nothing was written, or all of it was reverted: these paths contain what is in neither commit.
     Conflict {
-        /// The paths, relative to the top of the working copy, for people to read.
+        /// Relative to the top of the working copy, for people.
         paths: Vec<String>,
     },
 }
 
 impl Keep {
-    /// Brings the files that differ between two commits from one to the other, in the working copy with this top. All other
-    /// files stay as they are, and so does everything where one of these files is neither the one nor the other. Paths
-    /// `without` are the harness's, and not looked at; other repositories are nobody's.
+    /// Updates the files that differ between two commits, in the working copy with this top. Other files stay
+    /// as they are, and so does everything if one of these files matches neither commit. Paths `without` are
+    /// planwright's and ignored; nested repositories are not touched.
     pub fn bring(&self, top: &Path, from: &str, to: &str, without: &[PathBuf]) -> Result<Brought, Error> {
         let way = self.way(top, from, to, without)?;
         if !way.conflicts.is_empty() {
@@ -93,14 +91,14 @@ impl Keep {
         undone.map(|()| Brought::Conflict { paths })
     }
 
-    /// Takes back what [`Keep::bring`] wrote from `to` to `from`, all of it or the half that somebody died over. What is neither
-    /// the one nor the other is somebody's own, and stays.
+    /// Reverts what [`Keep::bring`] wrote, from `to` to `from`, wholly or partly. A file that matches neither
+    /// is an edit, and stays.
     pub fn take_back(&self, top: &Path, from: &str, to: &str, without: &[PathBuf]) -> Result<(), Error> {
         let way = self.way(top, from, to, without)?;
         self.write(top, to, &way, Changed::Stays).map(drop)
     }
 
-    /// What is in the way of [`Keep::bring`]; nothing is written.
+    /// What conflicts with [`Keep::bring`]; nothing is written.
     pub fn in_the_way(
         &self,
         top: &Path,
@@ -111,7 +109,7 @@ impl Keep {
         Ok(self.way(top, from, to, without)?.conflicts)
     }
 
-    /// What has to be written, and what is in the way of it.
+    /// What must be written, and its conflicts.
     fn way(&self, top: &Path, from: &str, to: &str, without: &[PathBuf]) -> Result<Way, Error> {
         let (from_files, target) = (self.files(from)?, self.files(to)?);
         let is_theirs = |path: &PathBuf| !without.iter().any(|own| path.starts_with(own));
@@ -124,11 +122,11 @@ impl Keep {
         if paths.is_empty() {
             return Ok(Way::default());
         }
-        // Before the files are read: what is edited from here on looks different when it is to be written over.
+        // Before the files are read: later edits show when they would be overwritten.
         let seen = paths.iter().map(|path| (path.clone(), Look::of(top, path))).collect();
         let now = self.files(&self.snapshot_tree(top, from, without)?)?;
         let filtered = self.filtered(top, &paths)?;
-        // A link on the way leads elsewhere, unless it goes itself.
+        // A link on the way leads elsewhere, unless it is removed itself.
         let is_astray = |path: &Path| {
             let mut stays = above(path).filter(|above| !paths.contains(*above));
             stays.any(|above| top.join(above).symlink_metadata().is_ok_and(|data| data.is_symlink()))
@@ -145,16 +143,17 @@ impl Keep {
             match (is(&target), is(&from_files)) {
                 (true, _) => {}
                 (false, _) if is_unlike(path)? => {
-                    way.conflicts.push(format!("{} (git filters it, and no filter is run)", shown(path)));
+                    way.conflicts
+                        .push(format!("{} (has a git filter, which planwright does not run)", shown(path)));
                 }
                 (false, _) if is_astray(path) => way.conflicts.push(shown(path)),
                 (false, true) if now.contains_key(path) || lies.is_none() => way.wanted.push(path.clone()),
                 (false, true) if lies.is_some_and(|data| data.is_dir()) => folders.push(path),
-                // What is ignored is in no snapshot, and may lie there all the same.
+                // An ignored file is in no snapshot, but may still be there.
                 (false, _) => way.conflicts.push(shown(path)),
             }
         }
-        // A folder makes room if everything in it goes.
+        // A directory makes room if everything in it goes.
         let goes: BTreeSet<PathBuf> =
             way.wanted.iter().filter(|path| !target.contains_key(*path)).cloned().collect();
         for path in folders {
@@ -166,7 +165,7 @@ impl Keep {
         Ok(way)
     }
 
-    /// Whether a file lies there as it is in git, though it is one that git filters.
+    /// Whether a file matches its git content, although git filters it.
     fn is_plain(&self, top: &Path, path: &Path, entry: Option<&String>) -> Result<bool, Error> {
         let (Some(name), Some(data)) = (entry.and_then(|entry| entry.split(' ').nth(2)), data_at(top, path))
         else {
@@ -182,13 +181,13 @@ impl Keep {
         Ok(self.ours("name a file", (&self.own, &words), &[], &bytes)?.text() == name)
     }
 
-    /// The files of a commit or tree: mode and name of the content by path.
+    /// The files of a commit or tree: mode and object id by path.
     pub(super) fn files(&self, commit: &str) -> Result<Entries, Error> {
         self.entries(&self.own, &["ls-tree", "-r", "-z", commit], &[])
     }
 
-    /// Each file is laid out elsewhere first and takes its place by a rename: whoever dies meanwhile leaves no half of one.
-    /// Returns the files that somebody changed meanwhile, which are not written.
+    /// Each file is checked out elsewhere first and renamed into place: a crash leaves no half of one.
+    /// Returns the files that changed meanwhile, which are not written.
     fn write(&self, top: &Path, to: &str, way: &Way, changed: Changed) -> Result<Vec<PathBuf>, Error> {
         if way.wanted.is_empty() {
             return Ok(Vec::new());
@@ -198,7 +197,7 @@ impl Keep {
             way.wanted.iter().partition(|path| way.target.contains_key(*path));
         self.lay_out(top, to, &stay, &stage.path)?;
         let mut left = Vec::new();
-        // What goes makes room first: a folder may take the place of a file.
+        // Removals make room first: a directory may replace a file.
         for path in go.into_iter().chain(stay) {
             let file = top.join(path);
             let failed = |source| Error::File { path: file.clone(), source };
@@ -219,7 +218,8 @@ impl Keep {
         Ok(left)
     }
 
-    /// A folder to lay out files in: on the disk of the working copy, where there is one that nobody commits.
+    /// A directory to check out files in: on the disk of the working copy, if there is one that nobody
+    /// commits.
     fn stage(&self, top: &Path) -> Result<Place, Error> {
         let disk = |path: &Path| path.metadata().map(|data| data.dev()).ok();
         let near = if disk(&self.common) == disk(top) { &self.common } else { &self.own };
@@ -228,7 +228,7 @@ impl Keep {
         Place::within(&folder).map_err(|source| Error::File { path: folder, source })
     }
 
-    /// Lays out files of a commit in a stage.
+    /// Checks out files of a commit in a staging directory.
     fn lay_out(&self, top: &Path, commit: &str, paths: &[&PathBuf], stage: &Path) -> Result<(), Error> {
         if paths.is_empty() {
             return Ok(());
@@ -240,11 +240,11 @@ impl Keep {
         let list: Vec<u8> = paths.iter().flat_map(bytes).collect();
         let prefix = format!("--prefix={}/files/", stage.display());
         let words = ["checkout-index", "--force", "--quiet", &prefix, "-z", "--stdin"];
-        self.ours("lay out files", (top, &words), &environment, &list).map(drop)
+        self.ours("check out files", (top, &words), &environment, &list).map(drop)
     }
 
-    /// The same for the index of the user's own working copy, once its branch has moved: entries that were those of the
-    /// one commit are now those of the other. What somebody staged stays staged.
+    /// The same for the index of the user's own working copy, once its branch has moved: entries of the one
+    /// commit become those of the other. Staged changes stay staged.
     pub fn bring_index(&self, top: &Path, from: &str, to: &str) -> Result<(), Error> {
         let user = crate::system::process::Repository { tree: top.to_owned(), git: top.join(".git") };
         let staged = self.staged(&user)?;
@@ -267,26 +267,27 @@ impl Keep {
         if !lines.is_empty() {
             let words = ["rev-parse", "--path-format=absolute", "--git-path", "index"];
             let index = self.must("find the index", user.ask(&words)?)?.text();
-            // By our own git folder: whoever writes an index may look at files, and would run the filters that the repository says.
+            // Through our own git directory: writing an index may read files, and would run the repository's
+            // filters.
             let environment = [("GIT_INDEX_FILE", OsStr::new(&index))];
             let words = ["update-index", "-z", "--index-info"];
-            self.ours("bring the index along", (top, &words), &environment, &lines)?;
+            self.ours("update the index", (top, &words), &environment, &lines)?;
         }
         Ok(())
     }
 }
 
-/// A line that says what an index is to have at a path.
+/// The input line for an index entry at a path.
 pub(super) fn index_line(entry: &str, path: &Path) -> Vec<u8> {
     [entry.as_bytes(), b"\t", path.as_os_str().as_bytes(), &[0]].concat()
 }
 
-/// The folders above a path, relative as it is.
+/// The directories above a path, relative as it is.
 fn above(path: &Path) -> impl Iterator<Item = &Path> {
     path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty())
 }
 
-/// What lies at a path of a working copy. Behind a link on the way lies nothing of it.
+/// What is at a path of a working copy. Nothing behind a link is part of it.
 pub(super) fn data_at(top: &Path, path: &Path) -> Option<Metadata> {
     let is_link = |above: &Path| top.join(above).symlink_metadata().is_ok_and(|data| data.is_symlink());
     if above(path).any(is_link) {
@@ -295,7 +296,7 @@ pub(super) fn data_at(top: &Path, path: &Path) -> Option<Metadata> {
     top.join(path).symlink_metadata().ok()
 }
 
-/// Whether everything in a folder is one of these, but for folders.
+/// Whether a directory contains only these files, apart from directories.
 fn holds_only(top: &Path, folder: &Path, files: &BTreeSet<PathBuf>) -> bool {
     let Ok(entries) = top.join(folder).read_dir() else { return false };
     entries.into_iter().all(|entry| {
@@ -309,7 +310,7 @@ fn holds_only(top: &Path, folder: &Path, files: &BTreeSet<PathBuf>) -> bool {
     })
 }
 
-/// Removes a folder that has nothing but folders in it. Whether none is there then.
+/// Removes a directory that contains only directories. Returns whether it is gone.
 fn vacated(path: &Path) -> io::Result<bool> {
     if !path.symlink_metadata().is_ok_and(|data| data.is_dir()) {
         return Ok(true);
@@ -326,7 +327,7 @@ fn vacated(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Removes a file, and the folders above it that are empty then.
+/// Removes a file, and directories above it that become empty.
 fn remove(top: &Path, file: &Path) -> io::Result<()> {
     match std::fs::remove_file(file) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -340,8 +341,8 @@ fn remove(top: &Path, file: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Puts a file or a link that was laid out in the place of another.
-#[expect(clippy::disallowed_methods, reason = "writes what landed into a working copy, never a plan")]
+/// Moves a checked-out file or link into place.
+#[expect(clippy::disallowed_methods, reason = "writes merged files into a working copy, never a plan")]
 fn replace(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::create_dir_all(to.parent().unwrap_or(Path::new("/")))?;
     if !from.symlink_metadata()?.is_symlink() {
@@ -353,13 +354,13 @@ fn replace(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// The same for a file on another disk, by a copy beside the place.
-#[expect(clippy::disallowed_methods, reason = "writes what landed into a working copy, never a plan")]
+/// The same from another disk, through a copy next to the target.
+#[expect(clippy::disallowed_methods, reason = "writes merged files into a working copy, never a plan")]
 fn replace_from_afar(from: &Path, to: &Path) -> io::Result<()> {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     let folder = to.parent().unwrap_or(Path::new("/"));
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    // Short, or a long name would not fit; and nobody's: what lies there already is not ours to remove.
+    // Short, so that a long name fits; and unique: an existing file is not ours to remove.
     let fresh = folder.join(format!("{}{}-{count}{}", FRESH.0, std::process::id(), FRESH.1));
     let data = from.symlink_metadata()?;
     if data.is_symlink() {

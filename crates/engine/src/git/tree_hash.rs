@@ -1,4 +1,4 @@
-//! What lies in a workspace: its files, and one hash over all of them.
+//! The contents of a workspace: its files, and one hash over all of them.
 
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
@@ -14,20 +14,18 @@ use crate::run;
 use crate::store::state_dir;
 use crate::system::walk;
 
-/// The file with the hashes that are known, in the state folder.
+/// The file with known hashes, in the state directory.
 const KNOWN: &str = "tree-cache";
-/// A file that changed so shortly before it was looked at may change again without looking different.
+/// A file that changed this shortly before it was read may change again without looking different.
 const RACY_MS: i128 = 2_000;
 
-/// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     File,
-    /// A file that can be run.
     Program,
-    /// A link; what it leads to is its content.
+    /// A link; its target is its content.
     Link,
-    /// A pipe, a socket, a device: it has a name and no content.
+    /// A pipe, a socket, a device: a name without content.
     Other,
 }
 
@@ -41,7 +39,7 @@ impl Kind {
         }
     }
 
-    /// The mode that git knows such a file by.
+    /// The git mode of such a file.
     const fn mode(self) -> &'static str {
         match self {
             Self::File => "100644",
@@ -52,8 +50,8 @@ impl Kind {
     }
 }
 
-/// The files of a workspace: what is tracked, and what is not and not ignored either. Where the project is a part of a
-/// repository, those of the whole repository.
+/// The files of a workspace: tracked ones, and untracked ones that are not ignored. Covers the whole
+/// repository if the project is part of one.
 pub struct Files {
     top: PathBuf,
     part: PathBuf,
@@ -65,7 +63,7 @@ impl Files {
         Self::by(root, Lists::Git)
     }
 
-    /// Looks for them, and for those that only lists outside of the project ignore.
+    /// Finds them, using these ignore lists.
     pub(crate) fn by(root: &Path, lists: Lists) -> Result<Self, Error> {
         let home = Home::of(root)?;
         let (top, part) = match &home {
@@ -77,7 +75,7 @@ impl Files {
         };
         let mut found = walked_by(&top, lists);
         if let Some(home) = &home {
-            // What is tracked counts also where a pattern ignores it.
+            // Tracked files count even if a pattern ignores them.
             let answer = asked(&home.repository, "list its files", &["ls-files", "-z", "--cached"])?;
             for path in answer.stdout.split(|&byte| byte == 0).filter(|path| !path.is_empty()) {
                 let path = Path::new(std::ffi::OsStr::from_bytes(path));
@@ -91,12 +89,11 @@ impl Files {
         Ok(Self { top, part, found })
     }
 
-    /// The folder that they are in.
     pub fn top(&self) -> &Path {
         &self.top
     }
 
-    /// Where the project lies in it; empty where it is all of it.
+    /// The project's path in it; empty at its root.
     pub fn part(&self) -> &Path {
         &self.part
     }
@@ -111,28 +108,28 @@ impl Files {
     }
 }
 
-/// Whose lists of ignored files count.
+/// Whose ignore lists count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lists {
-    /// All that git goes by.
+    /// All that git uses.
     Git,
-    /// All of them but the one in the repository's own git folder: in a tree, that is the agent's.
+    /// All but the one in the repository's own git directory: in a worktree, agents write that one.
     Trusted,
-    /// Only the `.gitignore` files of the project: the others are no part of it, and say nothing to whoever reviews it.
+    /// Only the project's `.gitignore` files: the others are not part of it and mean nothing to a reviewer.
     Project,
 }
 
-/// The files below a folder that git would not ignore, with their paths relative to it.
+/// The files below a directory that git would not ignore, relative to it.
 pub(crate) fn walked(top: &Path) -> BTreeMap<PathBuf, Metadata> {
     walked_by(top, Lists::Git)
 }
 
 fn walked_by(top: &Path, lists: Lists) -> BTreeMap<PathBuf, Metadata> {
-    // Our own walk: git would ask a monitor and run filters, and gives up where a repository lies in another.
+    // Our own walk: git would call monitors and filters, and stops at nested repositories.
     let build = |folder: &Path| by_lists(folder, lists);
     let mut found = BTreeMap::new();
     walk::over(top, build, &mut |walk| {
-        // What vanishes while we look is not there.
+        // A file that vanishes during the walk is not there.
         for entry in walk.build().flatten() {
             if let (Ok(path), Ok(data)) = (entry.path().strip_prefix(top), entry.path().symlink_metadata())
                 && !data.is_dir()
@@ -144,13 +141,13 @@ fn walked_by(top: &Path, lists: Lists) -> BTreeMap<PathBuf, Metadata> {
     found
 }
 
-/// The files below a folder that only the list in its own git folder has git ignore.
+/// The files below a directory that only the ignore list in its own git directory ignores.
 pub(crate) fn hidden_in(top: &Path) -> Vec<PathBuf> {
     let seen = walked(top);
     walked_by(top, Lists::Trusted).into_keys().filter(|path| !seen.contains_key(path)).collect()
 }
 
-/// The folders below one, from there, that are other repositories and that no `.gitignore` in it ignores.
+/// The nested repositories below a directory, relative to it, that no `.gitignore` ignores.
 pub(crate) fn repositories_in(top: &Path) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     walk::over(top, |folder| by_lists(folder, Lists::Git), &mut |walk| {
@@ -168,7 +165,7 @@ fn by_lists(folder: &Path, lists: Lists) -> WalkBuilder {
     build
 }
 
-/// What is at a path, unless a link is on the way: then something else is there.
+/// The file at a path, unless a link on the way leads elsewhere.
 fn at(top: &Path, path: &Path) -> Option<Metadata> {
     let mut way = top.to_owned();
     let mut parts = path.components().peekable();
@@ -184,14 +181,14 @@ fn at(top: &Path, path: &Path) -> Option<Metadata> {
     None
 }
 
-/// The hash of what lies in the workspace, without the files and folders `without` (relative to the root), where the harness
-/// writes itself: the plan, and what its dialect keeps beside it.
+/// The hash of the workspace without the files and directories `without` (relative to the root), which
+/// planwright writes itself: the plan, and what its dialect keeps next to it.
 ///
-/// It is blake3 over one line for each file in the order of their paths: the mode as git has it (100644, 100755, 120000), the
-/// blake3 of the content (of a link: where it leads), the path, a zero byte; and before them the place of the project in
-/// its repository. Files are those that are tracked, and those that are not and not ignored. Nothing of the machine is in it:
-/// no time, no owner, no place of the folder. A hash that is known from the last time is used again where size, times and inode
-/// are the same; the time of the last change of an inode can't be set back by whoever may write to the file.
+/// It is blake3 over one line per file in path order: the git mode (100644, 100755, 120000), the blake3 of
+/// the content (for a link, its target), the path, a zero byte; preceded by the project's path in its
+/// repository. The files are the tracked ones, and untracked ones that are not ignored. Nothing of the
+/// machine is included: no time, no owner, no location. A known hash is reused if size, times and inode are
+/// unchanged; the change time of an inode cannot be set back by someone who may only write to the file.
 pub fn tree_of_workspace(root: &Path, without: &[PathBuf]) -> Result<String, Error> {
     let files = Files::of(root)?;
     let folder = state_dir::folder_of(&state_dir::folder(), root)?;
@@ -237,7 +234,7 @@ fn content(path: &Path, kind: Kind) -> io::Result<blake3::Hash> {
     }
 }
 
-/// What a file looks like from outside.
+/// The metadata of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Look {
     size: u64,
@@ -260,7 +257,7 @@ impl Look {
     }
 }
 
-/// The hashes that are known from the last time.
+/// The hashes known from the last time.
 #[derive(Default)]
 struct Known {
     hashes: BTreeMap<PathBuf, (Look, blake3::Hash)>,
@@ -274,7 +271,7 @@ impl Known {
         (known == look && latest_ms + RACY_MS < self.at_ms).then_some(*hash)
     }
 
-    /// Reads them; a file that is not as we wrote it is no knowledge.
+    /// A file that is not as we wrote it is ignored.
     fn read(folder: &Path) -> Self {
         let bytes = std::fs::read(folder.join(KNOWN)).unwrap_or_default();
         Self::of(&bytes).unwrap_or_default()

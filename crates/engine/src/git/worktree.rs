@@ -1,5 +1,6 @@
-//! Trees: working copies of the repository, one for a plan. Makes, finds, furnishes and removes them. Nothing is ever removed that
-//! would be lost: core decides that by what is found here, and it is looked at once more when the folder is out of reach.
+//! Worktrees: one working copy of the repository per plan. Creates, finds, provisions and removes them. Never
+//! removes anything that would be lost: core decides from the facts gathered here, and they are checked again
+//! once the directory is out of everyone's reach.
 
 mod add;
 mod sibling;
@@ -42,175 +43,145 @@ use crate::workspace::project::Project;
 use inspect::Look;
 use intent::{Intent, Notes};
 
-/// The file by which people find back into a tree, from the root of the project in it.
+/// The file that leads people from a worktree back to its workspace, relative to the root of the project in
+/// it.
 pub const POINTER: &str = ".planwright/tree.md";
-/// Where trees are, below the folder for the user's data.
+/// Their directory, below the user's data directory.
 const FOLDER: &str = "planwright/trees";
 
-/// What can go wrong with trees.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The repositories that a plan works in.
     #[error(transparent)]
     Repositories(#[from] crate::workspace::repository_set::Error),
-    /// The state folder or the registry.
-    #[error("the state folder can't be used")]
+    #[error("cannot use the state directory")]
     State(#[from] state_dir::Error),
     #[error(transparent)]
     Base(#[from] base::Error),
-    /// The user's repository, where work is kept.
     #[error(transparent)]
     Keep(#[from] repository::Error),
-    /// Git can't be asked.
-    #[error("git cannot be asked")]
+    #[error("cannot run git")]
     Process(#[from] process::Error),
-    #[error("the journal failed")]
+    #[error("cannot access the journal")]
     Journal(#[from] journal::Error),
-    /// A file can't be written.
     #[error(transparent)]
     Store(#[from] plan_file::Error),
-    /// The marker can't be written.
     #[error(transparent)]
     Binding(#[from] active_plan::Error),
-    /// The project that a tree belongs to.
-    #[error("the workspace that this tree belongs to can't be used")]
+    #[error("cannot use the workspace that this worktree belongs to")]
     Project(#[source] Box<project::Error>),
-    /// A file or folder can't be read, copied or removed.
     #[error("cannot use {}", path.display())]
     File {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
-    /// A pattern of what is copied is none.
-    #[error("`{pattern}` is no pattern of files to copy")]
+    #[error("invalid file pattern `{pattern}`")]
     Pattern {
         pattern: String,
         #[source]
         source: ignore::Error,
     },
-    /// There are not enough ports.
-    #[error("a tree is to have {count} ports, and only {free} from {min} to {max} are free")]
+    #[error("cannot reserve {count} {}: {free} free in {min}-{max}", if *count == 1 { "port" } else { "ports" })]
     Ports {
-        /// How many it is to have.
+        /// Requested.
         count: usize,
-        /// How many there are.
+        /// Available.
         free: usize,
         min: u16,
         max: u16,
     },
-    /// That is no name.
     #[error(transparent)]
     Name(#[from] BadName),
-    /// No tree is called so.
-    #[error("there is no tree `{name}`")]
+    #[error("worktree `{name}` not found")]
     NoTree {
-        /// What was asked for.
         name: String,
         /// What was probably meant.
         meant: Option<String>,
     },
-    /// The name is another plan's.
-    #[error("the tree `{name}` belongs to another plan: {}", plan.display())]
+    #[error("worktree `{name}` belongs to another plan: {}", plan.display())]
     Taken { name: String, plan: PathBuf },
-    /// The plan has a tree of another name.
-    #[error("{} has its tree already: `{name}`", plan.display())]
+    /// The plan has a worktree of another name.
+    #[error("{} already has a worktree: `{name}`", plan.display())]
     HasTree { name: String, plan: PathBuf },
-    /// Something lies where the tree is to be.
-    #[error("{} is in the way: planwright did not put it there", path.display())]
+    #[error("{} already exists and was not created by planwright", path.display())]
     InTheWay { path: PathBuf },
-    /// Somebody else is at it.
-    #[error("another planwright is at the tree `{name}`")]
+    #[error("worktree `{name}` is in use by another planwright")]
     AtWork { name: String },
-    /// The plan lies outside of the workspace.
-    #[error("{} lies outside of {}", plan.display(), root.display())]
-    Elsewhere {
-        plan: PathBuf,
-        /// The root of the project.
-        root: PathBuf,
-    },
-    /// The folder for trees can't be one.
-    #[error("trees can't be in {}: {why}", folder.display())]
+    #[error("{} is outside {}", plan.display(), root.display())]
+    Elsewhere { plan: PathBuf, root: PathBuf },
+    /// The directory for worktrees is not usable.
+    #[error("cannot create worktrees in {}: {why}", folder.display())]
     Misplaced {
-        /// The folder that the settings say.
+        /// As set.
         folder: PathBuf,
         why: &'static str,
     },
-    /// There is no such commit, or none at all.
-    #[error("there is no commit `{revision}` in the repository")]
-    NoCommit {
-        /// What was asked for.
-        revision: String,
-    },
-    /// The plan has a branch already, which begins elsewhere.
-    #[error("the branch `{branch}` is there already, at {commit}")]
+    #[error("commit `{revision}` not found")]
+    NoCommit { revision: String },
+    /// The plan already has a branch, which starts elsewhere.
+    #[error("branch `{branch}` already exists at {commit}")]
     HasBranch { branch: String, commit: String },
-    /// A folder has no git folder that can be read.
-    #[error("{} has no git folder of its own", path.display())]
+    /// A directory without a readable git directory.
+    #[error("{} has no git directory of its own", path.display())]
     NoGit { path: PathBuf },
-    /// Something lies in a tree that no commit of it can hold.
-    #[error("another repository lies in {}", path.join(folder).display())]
+    /// A worktree contains something that its commits cannot.
+    #[error("{} contains another repository", path.join(folder).display())]
     Another { path: PathBuf, folder: PathBuf },
-    /// What a tree began with is not in the user's repository any more.
-    #[error("{} stands on {commit}, which no reference of the repository leads to", path.display())]
+    /// The base of a worktree is no longer in the user's repository.
+    #[error("{} is at {commit}, which no reference in the repository reaches", path.display())]
     NoBase { path: PathBuf, commit: String },
-    /// The tree stays, because something would be lost.
-    #[error("the tree `{name}` stays: {why}")]
+    /// Kept, because something would be lost.
+    #[error("kept worktree `{name}`: {why}")]
     Kept { name: String, path: PathBuf, why: Why },
-    /// The tear-down did not go well, so the tree stays.
-    #[error("the tree `{name}` stays: its tear-down failed, {how}")]
+    /// Kept, because the teardown failed.
+    #[error("kept worktree `{name}`: its teardown failed: {how}")]
     TearDown { name: String, how: String, said: String },
-    /// The tear-down may not be run, so the tree stays.
-    #[error("the tree `{name}` stays: nobody has allowed its tear-down, which only planwright.toml says")]
+    /// Kept, because the teardown is not allowed.
+    #[error("kept worktree `{name}`: its teardown command in planwright.toml is not allowed yet")]
     Unallowed { name: String, command: Vec<String> },
 }
 
-/// The plan that the tree around a project is for; `None` where the project lies in no tree of a plan. Nothing in the tree has a say
-/// in it.
+/// The plan of the worktree around a project; `None` if the project is not in a plan's worktree. Nothing in
+/// the worktree can influence it.
 pub fn plan_of(root: &Path) -> Result<Option<PathBuf>, Error> {
     Ok(repository::tree_around(root)?.and_then(|tree| tree.plan).map(|plan| root.join(plan)))
 }
 
-/// What was found about one tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What it is called.
     pub name: String,
-    /// Its folder: the top of the working copy.
+    /// The top of the working copy.
     pub path: PathBuf,
     pub maker: Maker,
-    /// The plan that it is for, from the root of the project.
+    /// Relative to the root of the project.
     pub plan: Option<PathBuf>,
-    /// The branch that its work goes to.
+    /// The branch that receives its work.
     pub branch: Option<String>,
     pub ports: Vec<u16>,
-    /// The state that it is in.
     pub state: State,
-    /// How many bytes it takes.
     pub bytes: u64,
-    /// When something in it changed last, in milliseconds since 1970; `None`: nobody can tell.
+    /// The last change in it, in milliseconds since 1970; `None` if unknown.
     pub changed_at_ms: Option<u64>,
-    /// Whether it may be reclaimed.
+    /// Whether it may be removed.
     pub reclaim: Reclaim,
-    /// The command that mends it, where something is to be mended.
+    /// The command that fixes a problem, if there is one.
     pub mend: Option<String>,
 }
 
-/// The trees of one repository.
 pub struct Trees {
-    /// The project that they belong to: never one in a tree.
+    /// The project they belong to: never one in a worktree.
     project: Project,
-    /// Where the user stands, which may be a tree.
+    /// Where the user is, which may be a worktree.
     here: PathBuf,
     keep: Keep,
-    /// The folder that the trees are in.
     folder: PathBuf,
     states: PathBuf,
     notes: Notes,
 }
 
 impl Trees {
-    /// The trees of the repository that a project is in. A project in a tree has those of the workspace that it belongs to.
+    /// The worktrees of a project's repository. A project in a worktree has those of the workspace it belongs
+    /// to.
     pub fn of(project: &Project) -> Result<Self, Error> {
         let here = project.root.clone();
         let project = match repository::tree_around(&project.root)? {
@@ -228,22 +199,22 @@ impl Trees {
         Ok(Self { project, here, keep, folder, states, notes })
     }
 
-    /// The folder that they are in, which need not be there yet.
+    /// Their directory, which need not exist yet.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The root of the project in a tree.
+    /// The root of the project in a worktree.
     pub fn place(&self, tree: &Path) -> PathBuf {
         within(tree, self.keep.part())
     }
 
-    /// The set-up that is run in new trees, if a person has yet to allow it.
+    /// The setup command of new worktrees, if the user has yet to allow it.
     pub fn unallowed_setup(&self) -> Result<Option<&Script>, Error> {
         self.unallowed(&self.project.config.worktree.setup)
     }
 
-    /// The same of the tear-down.
+    /// The same for the teardown command.
     pub fn unallowed_teardown(&self) -> Result<Option<&Script>, Error> {
         self.unallowed(&self.project.config.worktree.teardown)
     }
@@ -252,15 +223,15 @@ impl Trees {
         Ok((!setup_script::is_allowed(&self.project.root, script)?).then_some(script))
     }
 
-    /// Notes that a person has allowed exactly this command line in the trees of this repository.
+    /// Records that the user has allowed exactly this command in the worktrees of this repository.
     pub fn allow(&self, script: &Script) -> Result<(), Error> {
         setup_script::allow(&self.project.root, script)
     }
 
-    /// The trees that are registered for this repository and this part of it, by name.
+    /// The registered worktrees of this repository and this part of it, by name.
     fn known(&self) -> Vec<Tree> {
         let mut known = worktree_registry::trees();
-        // Another part of the repository has trees of its own, and so have the attempts of runs.
+        // Other parts of the repository have their own worktrees, and so have the attempts of runs.
         let is_here = |tree: &Tree| {
             let above = tree.path.parent().and_then(Path::file_name);
             above == self.states.file_name() || above.is_some_and(|above| sibling::is_site(above, &tree.name))
@@ -270,7 +241,6 @@ impl Trees {
         known
     }
 
-    /// The tree of this name.
     pub fn find(&self, name: &str) -> Result<Tree, Error> {
         let known = self.known();
         let by_name = known.iter().find(|tree| tree.name == name);
@@ -286,23 +256,22 @@ impl Trees {
         }
     }
 
-    /// Whether the folder of a tree is there.
     pub fn is_there(&self, tree: &Tree) -> bool {
         self.place(&tree.path).is_dir()
     }
 
-    /// Whether a tree was never finished: its maker died, or its set-up did not go well.
+    /// Whether a worktree is incomplete: its creation was interrupted, or its setup failed.
     pub fn is_unfinished(&self, name: &str) -> bool {
         self.notes.get(name) == Some(Intent::Add)
     }
 
-    /// Looks at one tree.
+    /// Inspects one worktree.
     pub fn look_at(&self, tree: &Tree) -> Result<Finding, Error> {
         let look = Look::of(&self.project, &self.keep)?;
         Ok(self.finding(tree, &look.facts(tree, &tree.path)?))
     }
 
-    /// Looks at every tree: those that are registered, folders among them that nobody registered, and worktrees of git.
+    /// Inspects every worktree: registered ones, unregistered directories among them, and git's own.
     pub fn inspect(&self) -> Result<Vec<Finding>, Error> {
         let look = Look::of(&self.project, &self.keep)?;
         let mut findings = Vec::new();
@@ -337,7 +306,7 @@ impl Trees {
         finding
     }
 
-    /// What lies among the trees and is registered for nobody.
+    /// Unregistered entries in the directory of worktrees.
     fn strangers(&self, known: &[Tree]) -> Result<Vec<PathBuf>, Error> {
         let entries = match self.folder.read_dir() {
             Ok(entries) => entries,
@@ -346,7 +315,8 @@ impl Trees {
         };
         let mut found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         found.retain(|path| known.iter().all(|tree| tree.path != *path));
-        // What is being made or removed belongs to whoever is at it, or to the next one who settles it.
+        // What is being created or removed belongs to the process that does it, or to the next one that
+        // finishes it.
         let busy = self.notes.all();
         found.retain(|path| {
             !busy.iter().any(|(name, _)| [self.staging(name), self.aside(name)].contains(path))
@@ -355,12 +325,12 @@ impl Trees {
         Ok(found)
     }
 
-    /// Where a tree is made, before it is whole.
+    /// Where a worktree is created before it is complete.
     fn staging(&self, name: &str) -> PathBuf {
         self.folder.join(format!(".planting-{name}"))
     }
 
-    /// Where a tree is put that is removed.
+    /// Where a worktree is moved before its removal.
     fn aside(&self, name: &str) -> PathBuf {
         self.folder.join(format!(".removed-{name}"))
     }
@@ -388,7 +358,7 @@ fn found((name, path): (String, PathBuf), tree: Option<&Tree>, facts: &Facts) ->
     }
 }
 
-/// The command that mends what was found.
+/// The command that fixes a finding.
 fn mend(path: &Path, facts: &Facts, reclaim: &Reclaim) -> Option<String> {
     let marker = path.join(marker::MARKER);
     match (worktree::state(facts), reclaim) {
@@ -400,19 +370,19 @@ fn mend(path: &Path, facts: &Facts, reclaim: &Reclaim) -> Option<String> {
         (State::Dangling, _) => Some(typed(&["rm", &marker.to_string_lossy()])),
         (State::Merged | State::Orphaned, Reclaim::Safe) => Some(typed(&["planwright", "worktree", "prune"])),
         (State::Merged | State::Orphaned, Reclaim::Kept { .. }) => {
-            // Not git: in a folder that agents write to it runs what they configured.
+            // Not git: where agents can write, it runs what they configured.
             Some(typed(&["cd", &path.to_string_lossy()]))
         }
     }
 }
 
-/// A part of a folder; the folder itself where the part is all of it. A path that ends with a separator is another one to whoever
-/// compares by bytes.
+/// A path below a directory; the directory itself for an empty part. A trailing separator would make another
+/// path when compared by bytes.
 pub(crate) fn within(folder: &Path, part: &Path) -> PathBuf {
     if part.as_os_str().is_empty() { folder.to_owned() } else { folder.join(part) }
 }
 
-/// The folder for the trees of all repositories, as the settings say it.
+/// The directory for the worktrees of all repositories, as set.
 pub(crate) fn home(project: &Project) -> PathBuf {
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let usual = || {
@@ -428,22 +398,23 @@ pub(crate) fn home(project: &Project) -> PathBuf {
     }
 }
 
-/// The folder for the trees of a repository: one of its own in the folder for all of them.
+/// The directory for the worktrees of one repository: a subdirectory of the common one.
 fn folder_for(project: &Project, keep: &Keep, states: &Path) -> Result<PathBuf, Error> {
     let folder = home(project);
     let misplaced = |why| Error::Misplaced { folder: folder.clone(), why };
     if !folder.is_absolute() {
-        return Err(misplaced("say an absolute path"));
+        return Err(misplaced("the path must be absolute"));
     }
     let folder = real(&folder).map_err(|source| Error::File { path: folder.clone(), source })?;
     if folder.starts_with(keep.top()) {
-        // Whoever works in the workspace would work in all of them, and their files would be files of the workspace.
-        return Err(misplaced("it is in the workspace"));
+        // Whoever works in the workspace would work in all of them, and their files would be files of the
+        // workspace.
+        return Err(misplaced("it is inside the workspace"));
     }
     Ok(folder.join(states.file_name().unwrap_or_default()))
 }
 
-/// A path without links on the way, as far as it is there.
+/// A path with links resolved, as far as it exists.
 fn real(path: &Path) -> io::Result<PathBuf> {
     match path.canonicalize() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => match (path.parent(), path.file_name()) {

@@ -1,5 +1,5 @@
-//! Many plans of one project at once: where each of them stands, what it waits for, and what was done. Gathers; core decides
-//! what may begin. A plan is done because the journal proves it, never because its file says so.
+//! The plans of one project side by side: the state of each, what it needs, and what was done. Gathers facts;
+//! core decides what may start. A plan is done because the journal proves it, never because its file says so.
 
 pub use crate::portfolio::duplicate::{Twin, twins};
 pub use crate::portfolio::staging::{Moved, Refused, activate, is_staged, stage};
@@ -38,52 +38,49 @@ use crate::workspace::active_plan;
 use crate::workspace::project;
 use crate::workspace::project::Project;
 
-/// How much of the end of a progress file is looked at.
+/// How much of the end of a progress file is read.
 const PROGRESS_BYTES_MAX: u64 = 1 << 16;
 
-/// Plans that are compared with each other are not more than this.
+/// The most plans compared with each other.
 const ALIKE_MAX: usize = 200;
 
-/// Every plan of a project, as far as others care.
+/// Every plan of a project as seen by the others.
 #[derive(Default)]
 pub struct Board {
     /// The plans that are not archived, by path.
     pub cards: Vec<Card>,
-    /// What should not be there: conflict copies of plans, pointers that lead nowhere.
+    /// What should not be there: conflict copies of plans, dangling pointers.
     pub faults: Vec<String>,
-    /// Plans that are archived.
     pub(super) archived: Vec<Archived>,
 }
 
-/// A plan that is over.
 pub(super) struct Archived {
-    /// Its file, relative to the root of the project.
+    /// Relative to the root of the project.
     pub(super) path: PathBuf,
     /// The plan, for those that depend on it.
     pub(super) entry: Entry,
 }
 
 pub struct Card {
-    /// Its file, relative to the root of the project.
+    /// Relative to the root of the project.
     pub path: PathBuf,
     pub title: String,
-    /// Where it stands, in a word.
+    /// Its state in one word.
     pub state: String,
-    /// How many of its steps are settled: by the journal, never by marks.
+    /// How many of its steps are done: by the journal, never by marks.
     pub settled: usize,
-    /// How many steps it has.
     pub steps: usize,
     /// The plan among others.
     pub entry: Entry,
-    /// Its newest run, wherever that was made.
+    /// Its newest run, in whatever workspace.
     pub run: Option<RunId>,
     /// What it is about.
     pub gist: Gist,
 }
 
 impl Board {
-    /// Every plan that others may depend on: those of the cards in their order, then archived ones that no other plan is called
-    /// like.
+    /// Every plan that others may depend on: those of the cards in their order, then archived ones whose name
+    /// no other plan has.
     pub fn entries(&self) -> Vec<Entry> {
         let is_called = |entry: &&Entry| self.cards.iter().any(|card| card.entry.name == entry.name);
         let archived = self.archived.iter().map(|archived| &archived.entry);
@@ -91,7 +88,7 @@ impl Board {
         self.cards.iter().map(|card| card.entry.clone()).chain(archived).collect()
     }
 
-    /// How a plan can be called on a command line: by its name where no other has it, else by its file.
+    /// How a plan is named on a command line: by its name if that is unique, otherwise by its file.
     pub fn address(&self, place: usize) -> String {
         let Card { entry, path, .. } = &self.cards[place];
         let is_alone = self.cards.iter().filter(|card| card.entry.name == entry.name).count() == 1;
@@ -101,7 +98,7 @@ impl Board {
         }
     }
 
-    /// Open plans that are about the same, as places among the cards, and in which way.
+    /// Open plans about the same subject, as card indexes, with the kind of similarity.
     pub fn alike(&self) -> Vec<(usize, usize, &'static str)> {
         let is_open = |card: &Card| {
             !matches!(card.entry.status, Status::Done | Status::Cancelled | Status::Unreadable(_))
@@ -118,7 +115,8 @@ impl Board {
         pairs
     }
 
-    /// Finds out how much each plan has changed that has a branch: small work lands first. What can't be found out is nothing.
+    /// Measures the changes of every plan with a branch: small work is merged first. What cannot be measured
+    /// counts as nothing.
     pub fn measure(&mut self, project: &Project) {
         let trees = trees_of(project);
         if trees.is_empty() {
@@ -138,7 +136,7 @@ impl Board {
         }
     }
 
-    /// What may begin and what may not, as places among the cards.
+    /// What may start and what may not, as card indexes.
     pub fn readiness(&self) -> portfolio::Readiness {
         let mut readiness = portfolio::readiness(&self.entries());
         let is_card = |place: &usize| *place < self.cards.len();
@@ -149,21 +147,21 @@ impl Board {
     }
 }
 
-/// Gathers every plan of a project.
 pub fn board(project: &Project) -> Result<Board, Error> {
     let runs = Runs::open_existing(project)?;
     gather(project, &Known::of(runs.as_ref())?)
 }
 
-/// Why a plan should not begin now, though nothing stops it: another one is to be done first, or is at work on the same files.
+/// Why a plan should not start now, though nothing stops it: another one must be done first, or is changing
+/// the same files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hindrance {
     pub plan: String,
-    /// Why, in words that go on after its name.
+    /// Continues a sentence that starts with the plan's name.
     pub why: String,
 }
 
-/// What a plan should wait for before it begins: the first of it.
+/// The first reason a plan should wait before it starts.
 pub fn hindrance(project: &Project, (plan, draft): (&Path, &Draft)) -> Result<Option<Hindrance>, Error> {
     let Some(runs) = Runs::open_existing(project)? else { return Ok(None) };
     let mut at_work = Vec::new();
@@ -172,7 +170,7 @@ pub fn hindrance(project: &Project, (plan, draft): (&Path, &Draft)) -> Result<Op
             at_work.push(glance.path);
         }
     }
-    // All plans are read only where one of them can matter.
+    // All plans are read only if one of them can matter.
     if at_work.is_empty() && draft.depends_on.is_empty() {
         return Ok(None);
     }
@@ -181,40 +179,40 @@ pub fn hindrance(project: &Project, (plan, draft): (&Path, &Draft)) -> Result<Op
     let entries = board.entries();
     for before in &entries[own].depends_on {
         let is_it = |entry: &&Entry| entry.name == portfolio::key(before);
-        // One that nobody knows is said by `queue`; waiting for it would have no end.
+        // `queue` reports an unknown plan; waiting for it would never end.
         if entries.iter().find(is_it).is_some_and(|entry| entry.status != Status::Done) {
             let plan = portfolio::key(before).to_owned();
-            return Ok(Some(Hindrance { plan, why: "is to be done first".to_owned() }));
+            return Ok(Some(Hindrance { plan, why: "must be done first".to_owned() }));
         }
         if !has_landed(project, portfolio::key(before)) {
             let plan = portfolio::key(before).to_owned();
-            let why = "is done, and is to be merged first: planwright merge".to_owned();
+            let why = "is done but must be merged first: planwright merge".to_owned();
             return Ok(Some(Hindrance { plan, why }));
         }
     }
     for (other, card) in board.cards.iter().enumerate().filter(|(_, card)| at_work.contains(&card.path)) {
         let together = portfolio::safe_together(&entries, &[other, own]);
         if let Some(overlap) = together.overlaps.first() {
-            let why = format!("is at work and may change the same file: {}", overlap.path);
+            let why = format!("is running and may change the same file: {}", overlap.path);
             return Ok(Some(Hindrance { plan: card.entry.name.clone(), why }));
         }
         if let Some(unbounded) = together.unbounded.first() {
-            // Whoever does not say what it touches is never taken for safe.
+            // A plan that does not declare its files never counts as safe.
             let own = &board.cards[own].entry.name;
             let who = if unbounded.entry == other { " and" } else { &format!(", and {own}") };
-            let why = format!("is at work{who} may change any file: {}", unbounded.why);
+            let why = format!("is running{who} may change any file: {}", unbounded.why);
             return Ok(Some(Hindrance { plan: card.entry.name.clone(), why }));
         }
     }
     Ok(None)
 }
 
-/// The plans that are done, whose work is on a branch and neither merged nor evicted, and that may have changed what a plan touches: their names and
-/// the commits of their branches, in the order in which they would land.
+/// The finished plans whose work is on a branch, neither merged nor evicted, and may overlap with what a plan
+/// touches: their names and branch commits, in merge order.
 pub fn unlanded(project: &Project, plan: &Path) -> Result<Vec<(String, String)>, Error> {
     let branches = || -> Result<Option<(Keep, String)>, repository::Error> {
         let Some(keep) = Keep::find(&project.root)? else { return Ok(None) };
-        // All plans are read only where one of them can matter.
+        // All plans are read only if one of them can matter.
         let is_any = !keep.list(&branch_of(""))?.is_empty();
         Ok(head_of(project, &keep)?.filter(|_| is_any).map(|head| (keep, head)))
     };
@@ -223,7 +221,7 @@ pub fn unlanded(project: &Project, plan: &Path) -> Result<Vec<(String, String)>,
     board.measure(project);
     let (entries, trees) = (board.entries(), trees_of(project));
     let Some(own) = board.cards.iter().position(|card| card.path == plan) else { return Ok(Vec::new()) };
-    // Whoever begins with the work of one that was evicted would not land either.
+    // Work based on an evicted plan could not be merged either.
     let evicted = Decisions::open(project).ok().and_then(|decisions| merge_queue::evicted(&decisions).ok());
     let is_evicted = |card: &Card| {
         evicted.iter().flatten().any(|outcast: &merge_queue::Outcast| outcast.path == card.path)
@@ -247,8 +245,8 @@ pub fn unlanded(project: &Project, plan: &Path) -> Result<Vec<(String, String)>,
     Ok(found)
 }
 
-/// Whether the work of a plan is where others begin: it was done there, or its branch has been merged. What can't be told
-/// holds nobody up.
+/// Whether the work of a plan is where others start: it was done there, or its branch is merged. What cannot
+/// be determined blocks nobody.
 fn has_landed(project: &Project, name: &str) -> bool {
     let landed = || -> Result<bool, repository::Error> {
         let Some(keep) = Keep::find(&project.root)? else { return Ok(true) };
@@ -260,7 +258,7 @@ fn has_landed(project: &Project, name: &str) -> bool {
     landed().unwrap_or(true)
 }
 
-/// The commit that work lands on: HEAD of the user's working copy, which a worktree of git has for itself.
+/// The commit that work is merged onto: HEAD of the user's working copy, which a git worktree has of its own.
 fn head_of(project: &Project, keep: &Keep) -> Result<Option<String>, repository::Error> {
     let copy = match tree_around(&project.root)? {
         Some(tree) => tree.origin,
@@ -272,7 +270,8 @@ fn head_of(project: &Project, keep: &Keep) -> Result<Option<String>, repository:
     }
 }
 
-/// Gathers every plan of a project as if nothing was recorded: for those who must not fail over a record that is broken.
+/// Gathers every plan of a project as if nothing was recorded, for callers that must not fail over a broken
+/// record.
 pub fn board_of_files(project: &Project) -> Result<Board, Error> {
     gather(project, &Known::of(None)?)
 }
@@ -287,7 +286,7 @@ fn gather(project: &Project, known: &Known<'_>) -> Result<Board, Error> {
     }
     for path in staged {
         let sight = project.sight(&path);
-        // Other files may lie there, too.
+        // Other files may be there, too.
         if sight.read.as_ref().is_ok_and(|source| *source.told() == Told::Nothing) {
             continue;
         }
@@ -301,11 +300,11 @@ fn gather(project: &Project, known: &Known<'_>) -> Result<Board, Error> {
     Ok(Board { cards, faults, archived: archived.collect::<Result<_, Error>>()? })
 }
 
-/// The trees that were made of the repository of a project, this one left out.
+/// The worktrees of the project's repository, without this one.
 pub(super) fn trees_of(project: &Project) -> Vec<Tree> {
     let own = tree_around(&project.root).ok().flatten();
     let is_ours = |tree: &Tree| match &own {
-        // It is for a plan of another project.
+        // It belongs to a plan of another project.
         _ if tree.owner.is_some() => false,
         Some(own) => own.repository == tree.repository && own.path != tree.path,
         None => project.root.starts_with(&tree.origin),
@@ -313,7 +312,7 @@ pub(super) fn trees_of(project: &Project) -> Vec<Tree> {
     worktree_registry::trees().into_iter().filter(is_ours).collect()
 }
 
-/// The last line that the progress of a plan has, if it keeps any.
+/// The last line of a plan's progress file, if it has one.
 pub fn last_progress(project: &Project, plan: &Path) -> Option<String> {
     let name = named::plan_of(&plan.file_name()?.to_string_lossy())?;
     let path = project.root.join(plan).with_file_name(named::progress_file(name.slug()));
@@ -321,20 +320,19 @@ pub fn last_progress(project: &Project, plan: &Path) -> Option<String> {
     end.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
 }
 
-/// What others call a plan: `auth` for `PLAN-auth.md` and for `plans/auth.md`.
+/// The name others use for a plan: `auth` for `PLAN-auth.md` and for `plans/auth.md`.
 pub fn name_of(plan: &Path) -> String {
     portfolio::key(&project::name(plan)).to_owned()
 }
 
-/// A plan file as it was found.
 pub struct Sight {
     pub path: PathBuf,
-    /// What was read, or why it could not be.
+    /// The source, or why it could not be read.
     pub read: Result<Source, String>,
 }
 
 impl Project {
-    /// Reads every plan below the root, by path; and what should not be there.
+    /// Reads every plan below the root, by path, and reports what should not be there.
     pub fn read_all(&self) -> Result<(Vec<Sight>, Vec<String>), project::Error> {
         self.look_at_all(|path| self.sight(path))
     }
@@ -350,9 +348,10 @@ impl Project {
     }
 }
 
-/// Adds what lies in the harness folder and was not met below the root: it may be ignored by Git, or shared and elsewhere.
+/// Adds plans of the `.harness` directory that were not found below the root: it may be ignored by git, or
+/// shared and elsewhere.
 fn add_harness(project: &Project, sights: &mut Vec<Sight>, faults: &mut Vec<String>) {
-    // Where there is no such folder, or it can't be looked at, nothing is added: `list-plans` says why.
+    // Without such a directory, or if it cannot be read, nothing is added: `list-plans` says why.
     let Ok(listing) = active_plan::list(project) else { return };
     for (_, plan, _) in listing.files() {
         let plan = active_plan::real(&plan);
@@ -363,12 +362,12 @@ fn add_harness(project: &Project, sights: &mut Vec<Sight>, faults: &mut Vec<Stri
     for copy in &listing.copies {
         if !faults.iter().any(|fault| fault.contains(copy.as_str())) {
             let path = listing.folder.join(copy);
-            faults.push(format!("{} is a conflict copy; it is not read as a plan", path.display()));
+            faults.push(format!("{} is a conflict copy; planwright ignores it", path.display()));
         }
     }
 }
 
-/// Plans that are staged, and plans that are archived.
+/// Shelved plans, and archived plans.
 pub(super) fn aside(project: &Project) -> Result<(Vec<PathBuf>, Vec<PathBuf>), project::Error> {
     let found: Mutex<(Vec<PathBuf>, Vec<PathBuf>)> = Mutex::default();
     project.walk(&|path| {
@@ -392,14 +391,14 @@ pub(super) fn aside(project: &Project) -> Result<(Vec<PathBuf>, Vec<PathBuf>), p
     archived.extend(named_in(&harness.join(ARCHIVE)));
     archived.extend(files_in(&harness).filter(|path| is_put_away(path)));
     for list in [&mut staged, &mut archived] {
-        // A plan that is a folder was met once for each of its files.
+        // A plan that is a directory was found once per file.
         list.sort();
         list.dedup();
     }
     Ok((staged, archived))
 }
 
-/// The named plans of a folder, which need not be there.
+/// The named plans of a directory, which need not exist.
 fn named_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
     let is_plan = |path: &PathBuf| {
         path.file_name().is_some_and(|file| named::plan_of(&file.to_string_lossy()).is_some())
@@ -407,18 +406,18 @@ fn named_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
     files_in(folder).filter(is_plan)
 }
 
-/// The files of a folder, which need not be there.
+/// The files of a directory, which need not exist.
 fn files_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
     let paths = folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
     paths.filter(|path| path.is_file())
 }
 
-/// Whether document D's tools put a plan away, beside the others.
+/// Whether the tools of document D archived a plan, next to the others.
 pub(crate) fn is_put_away(plan: &Path) -> bool {
     plan.file_name().is_some_and(|file| file.to_string_lossy().starts_with(named::ARCHIVED))
 }
 
-/// What an archived plan was called: `auth` for `archive/PLAN-auth.md` and for `PLAN.archive.20260612-auth.md`.
+/// The name of an archived plan: `auth` for `archive/PLAN-auth.md` and for `PLAN.archive.20260612-auth.md`.
 fn archived_name(plan: &Path) -> String {
     let name = name_of(plan);
     let dated = name
@@ -427,16 +426,15 @@ fn archived_name(plan: &Path) -> String {
     dated.map_or_else(|| name.clone(), |rest| rest.trim_start_matches('-').to_owned())
 }
 
-/// What is recorded about the plans of a project.
+/// The records about the plans of a project.
 struct Known<'a> {
     runs: Option<&'a Runs>,
-    /// The state that the ledger of each plan says.
+    /// The state of each plan by its ledger.
     ledgers: BTreeMap<PathBuf, String>,
-    /// The newest run of each plan of this workspace.
+    /// The newest run of each plan in this workspace.
     here: BTreeMap<PathBuf, (RunId, String, Tally)>,
 }
 
-/// The newest run of a plan.
 struct Newest {
     id: RunId,
     digest: String,
@@ -454,7 +452,7 @@ impl<'a> Known<'a> {
         Ok(Self { runs, ledgers: ledgers.collect(), here: here.collect() })
     }
 
-    /// The newest run of a plan: in this workspace, or in another tree of the repository.
+    /// The newest run of a plan: in this workspace, or in another worktree of the repository.
     fn newest(&self, plan: &Path) -> Result<Option<Newest>, Error> {
         let Some(runs) = self.runs else { return Ok(None) };
         let here = self.here.get(plan);
@@ -501,7 +499,7 @@ impl<'a> Known<'a> {
         })
     }
 
-    /// Where a plan stands, and the word for it.
+    /// The state of a plan, and the word for it.
     fn stand(
         &self,
         plan: &Path,
@@ -520,7 +518,7 @@ impl<'a> Known<'a> {
         let said = self.ledgers.get(plan).map_or("", String::as_str);
         let word = |status: Status, word: &str| Ok((status, word.to_owned()));
         match (said, ended) {
-            ("waiting (lapsed)", _) => word(Status::Waiting("its approval has lapsed".to_owned()), said),
+            ("waiting (lapsed)", _) => word(Status::Waiting("its approval lapsed".to_owned()), said),
             ("waiting (revisions-spent)", _) => {
                 word(Status::Waiting("it was rejected too often".to_owned()), said)
             }
@@ -544,7 +542,7 @@ impl<'a> Known<'a> {
         }
     }
 
-    /// What failed too often in a row over all runs of a plan.
+    /// What failed too often in a row across all runs of a plan.
     fn trip(&self, plan: &Path) -> Result<Option<Trip>, Error> {
         match self.runs {
             Some(runs) if self.here.contains_key(plan) => trip(runs, plan),
@@ -568,7 +566,8 @@ impl<'a> Known<'a> {
     }
 }
 
-/// What failed too often in a row over all runs of a plan, given its path below the root; `None` once a person had their word.
+/// What failed too often in a row across all runs of a plan, given its path below the root; `None` once a
+/// person has acted.
 pub(crate) fn trip(runs: &Runs, plan: &Path) -> Result<Option<Trip>, Error> {
     let ledger = runs.store().ledger(plan)?;
     let mut events: Vec<(u64, Event)> = Vec::new();
@@ -579,7 +578,7 @@ pub(crate) fn trip(runs: &Runs, plan: &Path) -> Result<Option<Trip>, Error> {
     Ok(portfolio::tripped(&ledger, events.iter().map(|(at_ms, event)| (*at_ms, event))))
 }
 
-/// Where a run stands that is not over.
+/// The state of an unfinished run.
 fn going(runs: &Runs, newest: &Newest) -> Result<(Status, String), Error> {
     let (status, word) = match (&newest.tally.phase, newest.tally.asks.is_empty()) {
         (Phase::Stopped, _) => (Status::Stopped, "stopped"),
@@ -590,7 +589,7 @@ fn going(runs: &Runs, newest: &Newest) -> Result<(Status, String), Error> {
     Ok((status, word.to_owned()))
 }
 
-/// What a person is asked about a run, in a line.
+/// The open questions of a run, in one line.
 fn asked(run: &Run) -> String {
     let asks = run.state.asks.values().map(|ask| {
         let what = reason(ask.reason);
@@ -604,17 +603,17 @@ const fn reason(reason: planwright_core::run::event::Reason) -> &'static str {
     use planwright_core::run::event::Reason;
     match reason {
         Reason::AttemptsSpent => "all attempts failed",
-        Reason::Manual => "a person has to look",
-        Reason::Budget => "the budget is spent",
-        Reason::Lost => "attempts were lost",
-        Reason::Parked => "no agent could be had",
-        Reason::Stalled => "nobody drives it",
+        Reason::Manual => "manual step",
+        Reason::Budget => "the budget is used up",
+        Reason::Lost => "attempts were interrupted",
+        Reason::Parked => "agent unavailable",
+        Reason::Stalled => "stalled: no process is running it",
         Reason::Question => "the agent has a question",
-        Reason::Strayed => "an attempt changed what it may not touch",
+        Reason::Strayed => "an attempt changed files outside its scope",
     }
 }
 
-/// A plan of which nothing is recorded: what its file says is a claim, and what it says of an end that helps nobody is taken.
+/// A plan without records: its file's state is a claim, and only a claim that gains nothing is believed.
 fn claimed(draft: &Draft) -> (Status, String) {
     let are_all_marked =
         !draft.steps.is_empty() && draft.steps.iter().all(|step| step.mark() == Some(Mark::Done));
@@ -628,12 +627,12 @@ fn claimed(draft: &Draft) -> (Status, String) {
     }
 }
 
-/// Whether the text of a plan still is the one that was carried out.
+/// Whether the text of a plan is still the one that was run.
 fn is_proven(source: &Source, digest: &str) -> bool {
     verify::trusted(source).is_some_and(|plan| Digest::of(&plan).to_string() == digest)
 }
 
-/// What a plan touches: what it says as a whole, or what all of its steps say together.
+/// What a plan touches: as declared for the whole plan, or all its steps together.
 fn touches(draft: &Draft) -> Option<Vec<String>> {
     if !draft.touches.is_empty() {
         return Some(texts(&draft.touches));

@@ -1,7 +1,8 @@
-//! Lands the work of finished plans in a branch: in merge order, with the contracts of all of them run again on what is merged.
-//! Which plans land is decided in `planwright_core::integrate`; this gathers them, tries them out, and moves the branch.
+//! Merges the work of finished plans into a branch: in merge order, with all of their contracts run again on
+//! the result. `planwright_core::integrate` decides which plans are merged; this module gathers them, tests
+//! them and moves the branch.
 //!
-//! No branch is forced and none is removed. Before anything moves, an intent is noted; whoever dies meanwhile leaves the old
+//! No branch is forced or deleted. Before anything moves, an intent is recorded; a crash leaves the old
 //! state, or one that the next merge finishes.
 
 mod eviction;
@@ -35,95 +36,77 @@ use candidate::Batch;
 use land::Land;
 use trial::Bench;
 
-/// How often everything is done again because somebody else moved the branch meanwhile.
+/// How often a merge restarts because the branch moved meanwhile.
 const RESTARTS_MAX: usize = 5;
 /// The lock that one merge at a time holds.
 const LOCK: &str = "merge";
 
-/// What can go wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// What was said about plans.
     #[error(transparent)]
     Decisions(#[from] approval::Error),
     #[error(transparent)]
     Project(#[from] project::Error),
-    /// The runs of the project.
     #[error(transparent)]
     Runs(#[from] run::Error),
-    #[error("the journal failed")]
+    #[error("cannot access the journal")]
     Journal(#[from] journal::Error),
-    /// The repository, to keep work in.
     #[error(transparent)]
     Keep(#[from] repository::Error),
-    /// The repository, to look at.
     #[error(transparent)]
     Base(#[from] base::Error),
-    /// No contract can be run on what is merged.
+    /// No contract can run on the merged result.
     #[error(transparent)]
     Rerun(#[from] rerun::Error),
-    /// The repositories beside it.
     #[error(transparent)]
     Repositories(#[from] repository_set::Error),
-    #[error("cannot use the state folder of the project")]
+    #[error("cannot use the state directory of the project")]
     State(#[from] state_dir::Error),
-    /// A plan file can't be written.
     #[error(transparent)]
     Store(#[from] plan_file::Error),
-    /// Plans wait for each other.
-    #[error("these plans wait for each other, so none of them can land first: {0}")]
+    #[error("dependency cycle, no merge order: {0}")]
     Cycle(#[from] Cycle),
-    /// This is the tree of a plan.
-    #[error("this is the tree `{name}`, and plans are merged where they come from: {}", origin.display())]
+    /// This is a plan's worktree.
+    #[error("cannot merge in worktree `{name}`; merge in {}", origin.display())]
     InTree {
         name: String,
-        /// The workspace that it was made of.
+        /// The workspace it was created from.
         origin: PathBuf,
     },
-    /// There is nothing that could be merged into.
-    #[error("no branch is checked out in {}", root.display())]
+    /// There is no branch to merge into.
+    #[error("HEAD is detached in {}", root.display())]
     NoBranch { root: PathBuf },
-    /// There is no such branch.
-    #[error("there is no branch `{branch}` in {}", root.display())]
+    #[error("branch `{branch}` not found in {}", root.display())]
     UnknownBranch { branch: String, root: PathBuf },
-    /// Its files lie in another folder, which would not follow.
+    /// Its files are in another directory, which would not follow.
     #[error("`{branch}` is checked out in {}", path.display())]
     Elsewhere { branch: String, path: PathBuf },
     /// Git is in the middle of something.
-    #[error("{act} is under way in {}", root.display())]
+    #[error("{act} is in progress in {}", root.display())]
     Busy { act: &'static str, root: PathBuf },
-    #[error("plans of this repository are being merged ({holder})")]
+    #[error("another merge is running in this repository ({holder})")]
     Held { holder: String },
-    /// A plan that was named is not done.
-    #[error("{plan} is not done but {state}")]
+    #[error("{plan} is {state}; only finished plans can be merged")]
     NotDone { plan: String, state: State },
-    /// A plan that was named has no branch.
-    #[error("{plan} has no branch `{branch}`: it was carried out in the workspace, and its work lies there")]
+    #[error("{plan} has no branch `{branch}`: it ran in the workspace, where its work already is")]
     NoWork {
         plan: String,
-        /// The branch that it would have.
+        /// The branch it would have.
         branch: String,
     },
-    /// Somebody wrote files that would have to change.
-    #[error("{} in the workspace is neither as it was nor as it will be: {}", files(paths), paths.join(", "))]
+    #[error("local changes would be overwritten by the merge: {}", paths.join(", "))]
     Edited { paths: Vec<String> },
-    /// The branch moved again and again.
     #[error("`{branch}` moved {RESTARTS_MAX} times while plans were being merged into it")]
     Restless { branch: String },
-    #[error("stopped; nothing was merged")]
+    #[error("interrupted; nothing was merged")]
     Stopped,
 }
 
-fn files(paths: &[String]) -> &'static str {
-    if paths.len() == 1 { "a file" } else { "files" }
-}
-
-/// What is to be merged.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// These plans; none: every one that is done and has a branch.
+    /// Empty: every finished plan with a branch.
     pub plans: Vec<PathBuf>,
-    /// The branch; `None`: the one that is checked out.
+    /// `None`: the current branch.
     pub into: Option<String>,
     pub act: Act,
 }
@@ -132,67 +115,62 @@ pub struct Options {
 pub enum Act {
     #[default]
     Land,
-    /// Branches are merged as data, no contract is run, and nothing moves.
+    /// Branches are merged in memory, no contract runs, and nothing moves.
     Rehearse,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub enum Told<'a> {
-    /// A merge that somebody died over was finished.
+    /// An interrupted merge was finished.
     Finished(&'a [String]),
-    /// The order is known.
     Order(&'a [Planned]),
-    /// These plans are tried together.
+    /// These plans are tested in combination.
     Trying(&'a [&'a str]),
-    /// A contract was run on what is merged.
+    /// A contract ran on the merged result.
     Contract {
         plan: &'a str,
-        /// The id of the step.
         step: &'a str,
-        /// Why it failed; `None`: it passed.
+        /// `None` if it passed.
         failure: Option<&'a str>,
-        /// How long it took.
         milliseconds: u64,
     },
-    /// Somebody moved the branch: everything is done again.
+    /// The branch moved: the merge restarts.
     Again(&'a str),
 }
 
-/// A plan at its place in merge order.
+/// A plan in merge order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Planned {
     pub plan: String,
-    /// Its file, relative to the root of the project.
+    /// Relative to the root of the project.
     pub path: PathBuf,
     pub branch: String,
-    /// The commit of the branch.
     pub tip: String,
     /// How many lines it changes.
     pub lines: u64,
-    /// The plans of the batch that it comes after because it depends on them.
+    /// The plans of the batch that it depends on.
     pub after: Vec<String>,
-    /// The repositories beside the project's own that it has work in.
+    /// Other repositories that contain its work.
     pub repositories: Vec<String>,
 }
 
-/// A plan that is evicted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evicted {
     pub plan: String,
-    /// Its file, relative to the root of the project.
+    /// Relative to the root of the project.
     pub path: PathBuf,
     pub branch: String,
-    /// Together with which plans it breaks, or which ones changed the same lines.
+    /// The plans in combination with which it fails, or which changed the same lines.
     pub with: Vec<String>,
-    /// The contract that fails; `None`: it can't be merged.
+    /// The failing contract; `None` if it conflicts.
     pub evidence: Option<Evidence>,
-    /// The files that two sides changed.
+    /// The conflicting files.
     pub paths: Vec<String>,
-    /// The repositories beside the project's own that it has work in.
+    /// Other repositories that contain its work.
     pub repositories: Vec<String>,
 }
 
-/// A plan that has to wait.
+/// A plan that must wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Held {
     pub plan: String,
@@ -202,39 +180,36 @@ pub struct Held {
 /// A branch that moved, or would.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moved {
-    /// The repository; `None`: the project's own.
+    /// `None`: the project's own.
     pub repository: Option<String>,
     pub branch: String,
-    /// The commit that it stood at.
+    /// Its commit before.
     pub from: String,
-    /// The commit that it stands at now.
+    /// Its commit now.
     pub to: String,
 }
 
-/// What it all came to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
     /// The branch of the project's own repository.
     pub into: String,
-    /// The plans in merge order.
     pub order: Vec<Planned>,
-    /// Those that landed, or would, in order.
+    /// Those that were merged, or would be, in order.
     pub landed: Vec<String>,
-    /// Those that did not.
     pub evicted: Vec<Evicted>,
-    /// Those that have to wait.
+    /// Those that must wait.
     pub held: Vec<Held>,
-    /// Those whose work was in the branch already.
+    /// Those whose work was already in the branch.
     pub already: Vec<String>,
-    /// Those of a merge that somebody died over and that was finished now.
+    /// Those of an interrupted merge that was finished now.
     pub finished: Vec<String>,
     /// The branches that moved, or would.
     pub moved: Vec<Moved>,
-    /// How often contracts were run on something merged.
+    /// How often contracts ran on a merged result.
     pub trials: usize,
 }
 
-/// Merges plans. `watch` is told what happens meanwhile.
+/// Merges plans. `watch` receives progress.
 pub fn merge(
     project: &Project,
     options: &Options,
@@ -246,7 +221,7 @@ pub fn merge(
         return Err(Error::InTree { name: tree.name, origin: tree.origin });
     }
     if options.plans.is_empty() && options.into.is_none() && base::of(&project.root)?.is_none() {
-        // Where nothing was ever committed there is no branch, neither of a plan nor of anybody.
+        // Without any commit there is no branch, neither a plan's nor anyone's.
         return Ok(Report { into: "HEAD".to_owned(), ..Report::default() });
     }
     let decisions = Decisions::open(project)?;
@@ -301,7 +276,8 @@ pub fn merge(
     Err(Error::Restless { branch })
 }
 
-/// The plans of a merge that somebody died over; the next merge finishes it. `None` where there is none, or somebody is at it.
+/// The plans of an interrupted merge, which the next merge finishes. `None` if there is none, or it is still
+/// running.
 pub fn unfinished(store: &Store) -> Result<Option<Vec<String>>, Error> {
     let pending = land::pending(store);
     let is_held = pending.is_some() && store.holder_named(LOCK)?.is_some();
@@ -328,7 +304,7 @@ fn told(batch: &Batch, settled: &Settled, order: Vec<Planned>) -> Report {
         .collect();
     let held = settled.held.iter().map(|&(place, other)| Held {
         plan: name(place),
-        why: format!("depends on {}, which did not land", name(other)),
+        why: format!("depends on {}, which was not merged", name(other)),
     });
     Report {
         into: batch.repositories[0].branch.clone(),
@@ -341,7 +317,7 @@ fn told(batch: &Batch, settled: &Settled, order: Vec<Planned>) -> Report {
     }
 }
 
-/// Records why plans did not land.
+/// Records why plans were not merged.
 fn evict(decisions: &Decisions, batch: &Batch, report: &Report, by: &Who) -> Result<(), Error> {
     for evicted in &report.evicted {
         let tip = batch.members.iter().find(|member| member.name == evicted.plan);

@@ -1,5 +1,5 @@
-//! The staging tier: plans in `queued-plans/` wait until somebody puts them in their place. One that is staged is never proposed
-//! and never run. Moves them, whole or not at all; never over another.
+//! Shelved plans: files in `queued-plans/` wait until someone moves them into place. A shelved plan is never
+//! proposed and never run. Moves them whole or not at all, and never over another.
 
 use std::path::{Path, PathBuf};
 
@@ -14,44 +14,36 @@ use crate::store::plan_file::STAGED;
 use crate::workspace::project;
 use crate::workspace::project::Project;
 
-/// What may be staged: a plan that nobody has been asked about, or that was sent back.
+/// What may be shelved: a plan nobody was asked about, or one that was sent back.
 const STAGEABLE: &[&str] = &["", "draft", "rejected"];
 
-/// A plan that was moved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moved {
-    /// What others call it.
     pub name: String,
     pub from: PathBuf,
     pub to: PathBuf,
 }
 
-/// Why a plan was not moved.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
-    /// The text names no plan.
     #[error("{0}")]
     Name(BadSlug),
-    /// Nothing of this name is staged.
-    #[error("no plan `{name}` is staged")]
+    #[error("shelved plan `{name}` not found")]
     Missing { name: String, staged: Vec<String> },
-    /// Several staged plans have this name.
-    #[error("`{name}` could be any of {} staged plans", paths.len())]
+    #[error("`{name}` is ambiguous: {} shelved plans match", paths.len())]
     Ambiguous { name: String, paths: Vec<PathBuf> },
-    /// Something lies in its place.
-    #[error("{} is there already", path.display())]
+    #[error("{} already exists", path.display())]
     Clobber { path: PathBuf },
-    /// It was carried out before.
-    #[error("`{name}` has shipped already: {how}")]
+    #[error("`{name}` is already done: {how}")]
     Shipped {
         name: String,
-        /// By what that is known.
+        /// The proof of that.
         how: String,
     },
-    #[error("{} is staged already", path.display())]
+    #[error("{} is already shelved", path.display())]
     Staged { path: PathBuf },
-    /// Somebody was asked about it, or is at it.
-    #[error("`{name}` is {state}, and only a draft can be staged")]
+    /// It is pending review, or running.
+    #[error("`{name}` is {state}; only drafts can be shelved")]
     Busy { name: String, state: String },
     #[error(transparent)]
     Store(#[from] plan_file::Error),
@@ -65,7 +57,7 @@ impl From<project::Error> for Refused {
     }
 }
 
-/// Puts a plan aside: into the folder `queued-plans/` beside it.
+/// Shelves a plan: moves it into the directory `queued-plans/` next to it.
 pub fn stage(project: &Project, plan: &Path) -> Result<Moved, Refused> {
     if is_staged(plan) {
         return Err(Refused::Staged { path: plan.to_owned() });
@@ -76,7 +68,7 @@ pub fn stage(project: &Project, plan: &Path) -> Result<Moved, Refused> {
         let ledgers = runs.store().ledgers().map_err(run::Error::from)?;
         let said = ledgers.into_iter().find(|row| row.plan == path).map(|row| row.summary.state);
         let said = said.unwrap_or_default();
-        // How a run ended is written into the ledger by who comes to the plan next.
+        // The next command on the plan records in the ledger how a run ended.
         let state = match runs.latest(plan)?.map(|run| run.state.outcome()) {
             Some(None) => "running".to_owned(),
             Some(Some(outcome)) if said == "running" => outcome.word().to_owned(),
@@ -92,7 +84,7 @@ pub fn stage(project: &Project, plan: &Path) -> Result<Moved, Refused> {
     shift(name, (plan, &to))
 }
 
-/// Puts a staged plan into its place: one folder up. Slug, stem or file name.
+/// Unshelves a plan: moves it one directory up. Accepts slug, stem or file name.
 pub fn activate(project: &Project, called: &str) -> Result<Moved, Refused> {
     let name = match named::slug(called) {
         Ok(slug) => slug.as_str().to_owned(),
@@ -121,15 +113,15 @@ pub fn activate(project: &Project, called: &str) -> Result<Moved, Refused> {
     shift(name, (&from, &to))
 }
 
-/// By what it is known that a plan was carried out, if it was.
+/// The proof that a plan was already run, if it was.
 fn shipped(board: &Board, name: &str) -> Option<String> {
     let is_it = |own: &str| own == name;
     let done = board.cards.iter().find(|card| is_it(&card.entry.name) && card.entry.status == Status::Done);
     let done = done.map(|card| format!("the journal proves that {} is done", card.path.display()));
     let archived = board.archived.iter().find(|archived| is_it(&archived.entry.name));
     let archived = archived.map(|Archived { path, entry }| match entry.status == Status::Done {
-        true => format!("it is archived as {}, and the journal proves that it is done", path.display()),
-        false => format!("it is archived as {}", path.display()),
+        true => format!("archived as {}; the journal proves that it is done", path.display()),
+        false => format!("archived as {}", path.display()),
     });
     done.or(archived)
 }
@@ -142,7 +134,6 @@ fn shift(name: String, (from, to): (&Path, &Path)) -> Result<Moved, Refused> {
     }
 }
 
-/// Whether a plan lies among the staged ones.
 pub fn is_staged(plan: &Path) -> bool {
     plan.parent().and_then(Path::file_name).is_some_and(|folder| folder == STAGED)
         || plan
@@ -151,7 +142,7 @@ pub fn is_staged(plan: &Path) -> bool {
 }
 
 impl Project {
-    /// Where a plan of this name is staged, if it is.
+    /// Where a plan of this name is shelved, if it is.
     pub(crate) fn staged_as(&self, called: &str) -> Result<Option<PathBuf>, project::Error> {
         let (staged, _) = aside(self)?;
         Ok(staged.into_iter().find(|path| name_of(path) == key(called)))

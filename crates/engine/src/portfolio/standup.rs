@@ -1,5 +1,5 @@
-//! What happened to the plans of a project since a time, from the journal and the ledgers: what was done, what failed, what waits
-//! for whom. Claims of files are no part of it.
+//! What happened to the plans of a project since a given time, from the journal and the ledgers: what was
+//! done, what failed, what needs whom. Ignores claims in files.
 
 use std::collections::BTreeMap;
 
@@ -12,40 +12,38 @@ use super::board::{Board, Card, board};
 use crate::run::{Error, Run, Runs};
 use crate::workspace::project::Project;
 
-/// What happened since a time.
+/// What happened since a given time.
 pub struct Report {
     pub board: Board,
-    /// What may begin and what may not.
+    /// What may start and what may not.
     pub readiness: Readiness,
-    /// What happened, by plan: those to which nothing happened and that wait for nobody are left out.
+    /// By plan; without those to which nothing happened and that need nobody.
     pub plans: Vec<Happened>,
 }
 
-/// What happened to one plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Happened {
-    /// The plan, as a place among the cards.
+    /// The index of its card.
     pub card: usize,
-    /// Steps whose contract passed, or that a person confirmed, in the order in which they did.
+    /// Steps whose contract passed or that a person confirmed, in that order.
     pub done: Vec<StepDone>,
-    /// Steps whose contract failed and has not passed since: id, how often, and why the last time.
+    /// Steps whose contract failed and has not passed since: id, how often, and the last failure.
     pub failed: Vec<(String, u32, String)>,
-    /// What people and rules said, and how runs ended, in words, each with its time in milliseconds since 1970.
+    /// What people and rules decided, and how runs ended, each with its time in milliseconds since 1970.
     pub said: Vec<(u64, String)>,
-    /// The step that is next, as the run that goes on has it: id and title.
+    /// The next step of the run: id and title.
     pub next: Option<(String, String)>,
 }
 
-/// A step that was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepDone {
     pub step: String,
     pub title: String,
-    /// When, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub at_ms: u64,
 }
 
-/// Gathers what happened since a time, in milliseconds since 1970.
+/// Gathers what happened since a time in milliseconds since 1970.
 pub fn standup(project: &Project, since_ms: u64) -> Result<Report, Error> {
     let board = board(project)?;
     let readiness = board.readiness();
@@ -69,7 +67,7 @@ pub fn standup(project: &Project, since_ms: u64) -> Result<Report, Error> {
     Ok(Report { board, readiness, plans })
 }
 
-/// What its runs did since then, the oldest first.
+/// What its runs did since then, oldest first.
 fn tell_runs(runs: &Runs, card: &Card, since_ms: u64, happened: &mut Happened) -> Result<(), Error> {
     let mut recent = Vec::new();
     for id in runs.store().run_ids(Some(&card.path))?.into_iter().rev() {
@@ -118,7 +116,7 @@ fn tell_run(run: &Run, since_ms: u64, happened: &mut Happened, failed: &mut BTre
             }
             Event::StepsReopened { steps, by } => {
                 happened.done.retain(|done| !steps.contains(&done.step));
-                happened.said.push((recorded.at_ms, format!("{by} took {} back", steps.join(", "))));
+                happened.said.push((recorded.at_ms, format!("{by} rolled back {}", steps.join(", "))));
             }
             Event::RunStopped { by, .. } => {
                 happened.said.push((recorded.at_ms, format!("{by} stopped the run")));
@@ -135,7 +133,7 @@ fn tell_run(run: &Run, since_ms: u64, happened: &mut Happened, failed: &mut BTre
     }
 }
 
-/// Takes over that a step was done; what failed before counts no more.
+/// Records a step as done; earlier failures no longer count.
 fn pass(
     run: &Run,
     (step, at_ms): (&str, u64),
@@ -148,7 +146,7 @@ fn pass(
     happened.done.push(StepDone { step: step.to_owned(), title: title.unwrap_or_default(), at_ms });
 }
 
-/// The first step that is not settled, where a run goes on.
+/// The first unfinished step of a run that continues.
 fn next(run: &Run) -> Option<(String, String)> {
     let is_open = run.state.outcome().is_none();
     let mut steps = run.plan.steps.iter().zip(&run.state.steps);
@@ -156,14 +154,14 @@ fn next(run: &Run) -> Option<(String, String)> {
     is_open.then(|| (step.id.clone(), step.title.clone()))
 }
 
-/// What was said about it since then.
+/// What its ledger says since then.
 fn tell_ledger(runs: &Runs, card: &Card, since_ms: u64, happened: &mut Happened) -> Result<(), Error> {
     for said in runs.store().ledger(&card.path)?.into_iter().filter(|said| said.at_ms >= since_ms) {
         let words = match &said.entry {
             Entry::Proposed { revision, by, .. } => format!("{by} proposed r{revision}"),
             Entry::Approved { revision, by, .. } => format!("{by} approved r{revision}"),
             Entry::Rejected { revision, by, .. } => format!("{by} rejected r{revision}"),
-            Entry::Reopened { by, .. } => format!("{by} opened it again"),
+            Entry::Reopened { by, .. } => format!("{by} reopened it"),
             Entry::Cancelled { by, .. } => format!("{by} cancelled it"),
             Entry::Lapsed { .. } => "its approval lapsed".to_owned(),
             Entry::Merged { into, by, .. } => format!("{by} merged it into {into}"),

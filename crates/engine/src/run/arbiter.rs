@@ -1,5 +1,5 @@
-//! Gathers what the arbiter chooses by: the plan, its newest run, who is configured and what everybody did so far. Asks the agent
-//! that is the arbiter, if there is one; the choice itself is made in core, and nobody acts on it here.
+//! Gathers what the arbiter decides by: the plan, its newest run, the configured agents and their history.
+//! Asks the agent set as arbiter, if there is one. Core makes the choice; nothing here acts on it.
 
 use std::path::Path;
 
@@ -17,37 +17,36 @@ use crate::system::process::Stop;
 use crate::workspace::facts;
 use crate::workspace::project::Project;
 
-/// The records of agents rest on this many runs, the newest: what was long ago is no measure.
+/// Agents are judged by this many of the newest runs; older ones say little about today.
 const RUNS_MAX: usize = 200;
-/// How much of what a contract printed is told as the last error.
+/// How much contract output is included as the last error.
 const ERROR_BYTES_MAX: usize = 2 << 10;
 
-/// Everything that a choice is made of.
+/// Everything a choice is based on.
 pub struct Case {
-    /// The plan: what was approved, or what the file says where that was not run.
+    /// The approved plan, or the file's if that was not run.
     pub plan: Plan,
-    /// Where its run stands; `None`: it was not run yet.
+    /// The state of its run; `None` if it was not run yet.
     pub run: Option<Run>,
-    /// What is known of the agents.
     pub agents: Agents,
-    /// What there is to choose from.
+    /// The choices.
     pub table: Table,
     history: Vec<Tried>,
     last_error: Option<String>,
 }
 
-/// A target of a plan that no agent is configured for, and who could do its steps.
+/// A target of a plan without a configured agent, and who could do its steps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Vacancy {
     pub target: String,
-    /// The agent; `None`: nobody is configured.
+    /// `None` if no agent is configured.
     pub agent: Option<String>,
-    /// Why it is this one.
+    /// Why this one.
     pub because: String,
 }
 
-/// Gathers everything for the plan in a file. What was run is told from its approved text, unless the file says something else by
-/// now.
+/// Gathers everything for the plan in a file. A run is described by its approved text, unless the file has
+/// changed since.
 pub fn gather(project: &Project, path: &Path, file: Option<&Plan>) -> Result<Option<Case>, Error> {
     let runs = Runs::open_existing(project)?;
     let newest = runs.as_ref().map(|runs| runs.latest(path)).transpose()?.flatten();
@@ -78,7 +77,7 @@ impl Case {
         }
     }
 
-    /// What an arbiter is told, in the layout of document B.
+    /// The arbiter's briefing, in the layout of document B.
     pub fn told(&self) -> String {
         arbiter::context(&self.context())
     }
@@ -89,11 +88,11 @@ impl Case {
         arbiter::choose(&self.plan, state, &self.agents, &self.table)
     }
 
-    /// The choice of an agent, as far as it stays within the table; else the built-in one, with why.
+    /// The choice of an agent if it stays within the table; otherwise the built-in one, with the reason.
     pub fn choice_of(&self, project: &Project, agent: &str, stop: &Stop) -> Choice {
         let prompt = arbiter::prompt(&self.context(), &self.table);
         let said = Adviser::find(&project.config, agent).and_then(|adviser| {
-            // It needs nothing but what it is told, so it gets a folder without the project in it.
+            // It needs only its briefing, so it gets a directory without the project in it.
             let (config, root) = (&project.config, project.root.as_path());
             adviser.ask(Question { prompt: &prompt, config, root, is_inside: false, role: "arbiter" }, stop)
         });
@@ -101,7 +100,7 @@ impl Case {
         arbiter::bounded(self.choice(), &self.table, (agent, said))
     }
 
-    /// The targets of the plan that nobody is configured for.
+    /// The targets of the plan without a configured agent.
     pub fn vacancies(&self) -> Vec<Vacancy> {
         let among: Vec<String> = self.agents.configured.iter().cloned().collect();
         let mut vacancies: Vec<Vacancy> = Vec::new();
@@ -113,26 +112,25 @@ impl Case {
             }
             let found = arbiter::agent_for(&step.target, &self.agents, &among);
             let (agent, because) = found.unzip();
-            let because = because.unwrap_or_else(|| "no agent is configured".to_owned());
+            let because = because.unwrap_or_else(|| "no agent configured".to_owned());
             vacancies.push(Vacancy { target: step.target.clone(), agent, because });
         }
         vacancies
     }
 }
 
-/// What is known of the agents of a project.
 fn agents(project: &Project, plan: &Plan, runs: Option<&Runs>) -> Result<Agents, Error> {
     let config = &project.config;
     let installed = PROFILES.iter().filter(|profile| facts::has_program(profile.program));
     let installed = installed.map(|profile| profile.name.to_owned());
-    // Who is named is meant, installed or not: that it is missing is for the run to say.
+    // A named agent is meant whether or not it is installed: the run reports a missing one.
     let targets = plan.steps.iter().map(|step| &step.target);
     let named = config.roles.values().chain(targets).filter(|name| !config.command_of(name).is_empty());
     let built_in = schema::BUILT_IN.iter().map(|&name| name.to_owned());
     let mut records = Records::default();
     if let Some(runs) = runs {
         for id in runs.store().run_ids(None)?.into_iter().rev().take(RUNS_MAX) {
-            // A run that can't be read tells nothing.
+            // An unreadable run contributes nothing.
             if let Ok(run) = runs.run(id) {
                 records.count(&run.plan, run.events.iter().map(|recorded| &recorded.event));
             }
@@ -145,7 +143,7 @@ fn agents(project: &Project, plan: &Plan, runs: Option<&Runs>) -> Result<Agents,
     })
 }
 
-/// The last failure of a step that is not settled yet, with the end of what its contract printed.
+/// The last failure of an unfinished step, with the end of its contract's output.
 fn last_error(runs: Option<&Runs>, state: &RunState) -> Option<String> {
     let open = state.steps.iter().filter(|step| !step.status.is_settled());
     let (step, last) = open.filter_map(|step| Some((step, step.failed.last()?))).next_back()?;

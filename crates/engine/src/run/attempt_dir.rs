@@ -1,5 +1,5 @@
-//! The private folder of one attempt: by what lies there the agent and the harness talk. It lies outside of the workspace and
-//! goes when the attempt is over. Nothing that an agent writes there is a verdict.
+//! The private directory of one attempt, through which the agent and planwright exchange files. It is outside
+//! the workspace and is removed after the attempt. Nothing that an agent writes there is a verdict.
 
 use std::path::{Path, PathBuf};
 
@@ -15,42 +15,41 @@ use crate::store::plan_file;
 use crate::store::state_dir;
 use crate::system::process;
 
-/// How long an agent is waited for that says until when it can't work. Limits of providers end within a week.
+/// How long to wait for an agent that says when it will be available. Provider limits reset within a week.
 const PARKED_MS_MAX: u64 = 8 * 24 * 3600 * 1000;
-/// How much of what an agent says about its usage is read.
+/// How much of an agent's usage report is read.
 const USAGE_BYTES_MAX: u64 = 4 << 10;
 /// How much of a report, or of another file that an agent leaves, is read.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// The private folder of one attempt.
 pub(crate) struct Folder {
     path: PathBuf,
 }
 
 impl Folder {
-    /// Makes the folder of an attempt, or of whoever is asked about one.
+    /// Creates the directory of an attempt, or of an agent that is consulted about one.
     pub(crate) fn of(store: &Store, name: &str) -> Self {
         Self::at(&store.folder().join("attempts"), name)
     }
 
-    /// Makes a folder in `above` whose name nobody can foretell: who could would leave something there for the next one to
-    /// read, such as settings for a judge or a report in the name of an attempt.
+    /// Creates a directory in `above` with an unpredictable name: a predictable one would let somebody leave
+    /// files for the next attempt to read, such as settings for a judge or a forged report.
     pub(crate) fn at(above: &Path, name: &str) -> Self {
         let path = match crate::store::random_id::chance() {
             Ok(chance) => above.join(format!("{name}-{chance}")),
             Err(_) => above.join(name),
         };
-        // Where the folder can't be made there is no feedback to read and no usage to tell; the attempt is made all the same.
+        // Without the directory there is no feedback to read and no usage to report; the attempt is made
+        // anyway.
         state_dir::create_fresh(&path).ok();
         Self { path }
     }
 
-    /// A file in it.
     fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// The file in which a script finds what the last contract said.
+    /// The file in which a script finds the output of the last contract.
     pub(crate) fn feedback(&self, text: &str) -> String {
         let file = self.file("feedback");
         if text.is_empty() || plan_file::create(&file, text).is_err() {
@@ -59,17 +58,16 @@ impl Folder {
         file.to_string_lossy().into_owned()
     }
 
-    /// The variable that names what tools of the agent may know of its step.
+    /// The variable that points the agent's tools to its step.
     pub(crate) fn step(&self, step: &Step, attempt: u32) -> (String, String) {
         let file = self.file("step");
-        // One that is left of an attempt that was lost would be in the way.
+        // A leftover of an interrupted attempt would be in the way.
         std::fs::remove_file(&file).ok();
-        // Where it can't be written the tools say so; the attempt is made all the same.
+        // If it cannot be written, the tools report that; the attempt is made anyway.
         plan_file::create(&file, &serde_json::json!(Assignment::of(step, attempt)).to_string()).ok();
         (step_tools::STEP.to_owned(), file.to_string_lossy().into_owned())
     }
 
-    /// Variables that name the files in it.
     pub(crate) fn environment(&self) -> [(String, String); 2] {
         let named = |variable: &str, file: &str| {
             (variable.to_owned(), self.file(file).to_string_lossy().into_owned())
@@ -77,12 +75,13 @@ impl Folder {
         [named("PLANWRIGHT_USAGE", "usage"), named(step_tools::REPORT, "report")]
     }
 
-    /// A word of a command line with the folder in the place of [`FOLDER`].
+    /// A word of a command line with [`FOLDER`] replaced by the directory.
     pub(crate) fn word(&self, word: &str) -> String {
         word.replace(FOLDER, &self.path.to_string_lossy())
     }
 
-    /// What the agent says about itself: `{"tokens": 1200, "dollars": 0.03}`, or `{"retry_after": 60, "why": "out of quota"}`.
+    /// The agent's own report: `{"tokens": 1200, "dollars": 0.03}`, or `{"retry_after": 60, "why": "out of
+    /// quota"}`.
     pub(crate) fn said(&self) -> Said {
         let text = plan_file::read_text(&self.file("usage"), USAGE_BYTES_MAX).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
@@ -90,11 +89,11 @@ impl Folder {
 
     pub(crate) fn report(&self) -> Vec<report::Line> {
         let bytes = plan_file::read_bytes(&self.file("report"), FILE_BYTES_MAX).unwrap_or_default();
-        // A sign that is broken, or cut at the limit, costs its own line and not all of them.
+        // A broken line, or one cut at the limit, costs only itself.
         report::read(&String::from_utf8_lossy(&bytes))
     }
 
-    /// Adds what stands in the file that an agent of this profile leaves.
+    /// Adds the contents of the file that an agent of this profile leaves.
     pub(crate) fn hear_left(&self, profile: Option<&Profile>, heard: &mut Heard) {
         if let Some((name, read)) = profile.and_then(|profile| profile.leaves)
             && let Ok(text) = plan_file::read_text(&self.file(name), FILE_BYTES_MAX)
@@ -110,24 +109,25 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What can't be removed lies outside of the workspace and is read by nobody.
+        // A directory that cannot be removed is outside the workspace, and nothing reads it.
         std::fs::remove_dir_all(&self.path).ok();
     }
 }
 
-/// What an agent says about itself, where it says anything. It may lie about what it used; that it can't go on is no verdict.
+/// An agent's report about itself. It may lie about its usage; saying that it cannot continue is not a
+/// verdict.
 #[derive(Default, serde::Deserialize)]
 #[serde(default)]
 pub(crate) struct Said {
     tokens: Option<u64>,
     dollars: Option<f64>,
-    /// In how many seconds it can be tried again.
+    /// Seconds until it can be tried again.
     retry_after: Option<u64>,
     why: Option<String>,
 }
 
 impl Said {
-    /// What was used, by what the agent says in its file and by what was heard of it; what neither says is not known.
+    /// The usage according to the agent's file and its output; what neither reports is unknown.
     pub(crate) fn usage(&self, heard: &Heard, milliseconds: u64) -> Usage {
         #[expect(
             clippy::cast_possible_truncation,
@@ -136,29 +136,31 @@ impl Said {
         )]
         let micro_dollars = self.dollars.map(|dollars| (dollars * 1e6).round().max(0.0) as u64);
         Usage {
-            // The larger of both: an agent may tell what nobody heard, and can't talk away what was.
+            // The larger of both: an agent may report more than its output shows, but cannot deny what it
+            // shows.
             tokens: self.tokens.max(heard.tokens.map(planwright_core::agent::profile::Tokens::total)),
             micro_dollars: micro_dollars.max(heard.micro_dollars),
             milliseconds,
         }
     }
 
-    /// When an agent that could not work now is to be tried again, in milliseconds since 1970, and why; `None` where it could.
+    /// When to retry an agent that could not work now, in milliseconds since 1970, and why; `None` if it
+    /// could work.
     pub(crate) fn later(&self, now: u64) -> Option<AttemptEnd> {
         let seconds = self.retry_after?;
         Some(AttemptEnd::Parked {
-            why: self.why.clone().unwrap_or_else(|| "the agent wants to be tried later".to_owned()),
+            why: self.why.clone().unwrap_or_else(|| "the agent asked to be retried later".to_owned()),
             until: within_patience(now, Some(now.saturating_add(seconds.saturating_mul(1000)))),
         })
     }
 }
 
-/// A time at which to try again, if it is near enough to wait for; else a person is asked.
+/// A time to retry, if it is near enough to wait for; otherwise planwright asks the user.
 fn within_patience(now: u64, until: Option<u64>) -> Option<u64> {
     until.filter(|until| *until <= now.saturating_add(PARKED_MS_MAX))
 }
 
-/// The end of an attempt whose agent says that it could not work; `None` where it says nothing of the kind.
+/// The end of an attempt whose agent reports that it could not work; `None` if it reports no such thing.
 pub(crate) fn parked(
     trouble: &Trouble,
     (agent, make): (&str, Make),
@@ -173,9 +175,9 @@ pub(crate) fn parked(
             ("is out of quota", Some(second.saturating_mul(1000)))
         }
         Trouble::RateLimited { reset: None, .. } => ("is out of quota", after(park_seconds)),
-        Trouble::Infrastructure { .. } => ("can't reach its model", after(park_seconds)),
+        Trouble::Infrastructure { .. } => ("cannot reach its model", after(park_seconds)),
         Trouble::SignedOut { .. } => ("is not signed in", None),
-        // It was at work and came to nothing, which the contract will say.
+        // It worked without success, which the contract will show.
         Trouble::Refused { .. } => return None,
     };
     let sign_in = match (trouble, make.sign_in()) {
@@ -186,8 +188,8 @@ pub(crate) fn parked(
     Some(AttemptEnd::Parked { why, until: within_patience(now, until) })
 }
 
-/// Agents bring their own credentials and settings: they get the environment of the harness, what their profile adds, unless the
-/// user says otherwise, and what is said for this one.
+/// Agents bring their own credentials and settings: they get planwright's environment, what their profile
+/// adds unless the user overrides it, and the variables set for this agent.
 pub(crate) fn environment(make: Make, said: &[String]) -> Vec<(String, String)> {
     let mut all = process::environment();
     for (name, value) in make.own.map(|profile| profile.environment).unwrap_or_default() {

@@ -1,5 +1,6 @@
-//! The red check: every contract is run on the tree that the work begins with, where it should fail. One that passes there
-//! proves nothing. Runs nothing in the workspace, and keeps what it saw, so that a second check of the same tree is free.
+//! The red check: runs every contract on the base commit, where it should fail. One that passes there proves
+//! nothing. Never runs anything in the workspace, and caches results, so that a second check of the same tree
+//! is free.
 
 mod cache;
 
@@ -27,34 +28,31 @@ use crate::system::process::{Stop, Supervisors};
 use crate::workspace::project::Project;
 use cache::Memory;
 
-/// The most contracts that run at once, whatever the machine has.
+/// The most parallel contracts, whatever the machine has.
 const JOBS_MAX: usize = 16;
-/// What is said of a contract that did not get its turn.
+/// Reported for a contract that did not get its turn.
 const NO_TIME: &str = "no time left";
 
-/// How long a red check may take, and how it is told to stop.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// How long one contract may take, in seconds; its own limit holds where it is less.
+    /// Time limit of one contract; its own limit applies if it is shorter.
     pub seconds: u64,
-    /// How long all of them may take together, in seconds.
+    /// Time limit of all of them together.
     pub total_seconds: u64,
-    /// Tells it to stop.
     pub stop: Stop,
 }
 
 impl Limits {
-    /// The limits that the settings say.
     pub fn of(config: &Config) -> Self {
         Self { seconds: config.red.seconds, total_seconds: config.red.total_seconds, stop: Stop::new() }
     }
 }
 
-/// Runs every contract of the plan on the base tree and says what each of them says before the work. Steps that a person
-/// confirms have none. `progress` hears of each as soon as it is known.
+/// Runs every contract of the plan on the base commit and returns the results. Steps that a person confirms
+/// have none. `progress` receives each result as soon as it is known.
 ///
-/// Each contract has a tree that no other contract has changed. Where there is no base, none of them can be run; nor are they for
-/// an agent at work, which says by its environment what `bash` is: then only what is known already is told.
+/// Each contract gets a checkout that no other contract has changed. Without a base none of them can run; nor
+/// do they run for a working agent, whose environment decides what `bash` is: it only gets known results.
 pub fn check(
     project: &Project,
     plan: &Plan,
@@ -69,8 +67,11 @@ pub fn check(
         return Ok(all.inspect(|red| progress(red)).collect());
     };
     if process::job_above().is_some() {
-        let all =
-            with_unrun(plan, known(&project.root, plan, base)?, "an agent at work can't have contracts run");
+        let all = with_unrun(
+            plan,
+            known(&project.root, plan, base)?,
+            "an attempt cannot run contracts of its plan",
+        );
         all.iter().for_each(progress);
         return Ok(all);
     }
@@ -113,25 +114,26 @@ pub fn check(
     Ok(done.into_iter().map(|(_, red)| red).collect())
 }
 
-/// What is known of the contracts of a plan on this base without running anything. Steps of which nothing is known are missing.
+/// The known results of a plan's contracts on this base, without running anything. Steps with unknown results
+/// are missing.
 pub fn known(root: &Path, plan: &Plan, base: &Base) -> Result<Vec<Red>, base::Error> {
     let memory = Memory::of(root, base)?;
     Ok(judged(plan).filter_map(|step| remembered(&memory, step)).collect())
 }
 
-/// What is known of some contracts of a plan, and for all others that they can't be run for this reason; in the order of the steps.
+/// The known results, and for all other contracts this reason why they cannot run; in step order.
 pub(crate) fn with_unrun(plan: &Plan, known: Vec<Red>, why: &str) -> Vec<Red> {
     let mut known: BTreeMap<String, Red> = known.into_iter().map(|red| (red.step.clone(), red)).collect();
     let unrun = |step: &Step| red(step, Before::CannotRun(why.to_owned()), 0);
     judged(plan).map(|step| known.remove(&step.id).unwrap_or_else(|| unrun(step))).collect()
 }
 
-/// Whether anything could be known in this project, without asking git.
+/// Whether anything could be known in this project, without running git.
 pub(crate) fn is_known(root: &Path) -> bool {
     Memory::is_there(root)
 }
 
-/// Steps whose contracts passed, by id, and how that was found out: what the checker takes as a fact.
+/// Steps whose contracts passed, by id, and how that was determined: facts for the checker.
 pub fn passed(plan: &Plan, base: &Base, reds: &[Red]) -> BTreeMap<String, String> {
     let passed = reds.iter().filter(|red| matches!(red.before, Before::Passes));
     let said = passed.filter_map(|red| {
@@ -171,11 +173,10 @@ fn remembered(memory: &Memory, step: &Step) -> Option<Red> {
     Some(red(step, before(step, &seen.observation), seen.milliseconds))
 }
 
-/// Why there is no base.
 fn why_no_base(root: &Path) -> Result<&'static str, base::Error> {
     Ok(match base::is_repository(root)? {
         false => "no base: not a git repository",
-        true => "no base: nothing is committed yet",
+        true => "no base: no commit yet",
     })
 }
 
@@ -188,16 +189,16 @@ struct Check<'a> {
     end: Instant,
 }
 
-/// A throw-away tree, and what it looked like when it was new.
+/// A temporary checkout, and its metadata when it was new.
 struct Tree {
-    /// The ports that contracts may use, until the tree goes.
+    /// The ports that contracts may use, until the checkout goes.
     ports: Option<Lease>,
     checkout: Checkout,
     look: blake3::Hash,
 }
 
 impl Check<'_> {
-    /// What the contract of a step says. The tree is renewed when the contract before changed it.
+    /// The result of a step's contract. The checkout is recreated if the previous contract changed it.
     fn step(&self, step: &Step, tree: &mut Option<Tree>) -> Result<Red, base::Error> {
         if let Some(red) = remembered(&self.memory, step) {
             return Ok(red);
@@ -222,7 +223,7 @@ impl Check<'_> {
         let Some(seen) = site.look(&bounded, (&self.supervisors, &tag), &self.limits.stop) else {
             return cannot("stopped");
         };
-        // What the contract wrote is not for the next one to see.
+        // The next contract must not see what this one wrote.
         if look_of(&checkout.tree()) == look {
             *tree = Some(Tree { ports, checkout, look });
         }
@@ -236,14 +237,14 @@ impl Check<'_> {
     fn tree(&self) -> Result<Tree, base::Error> {
         let checkout = Checkout::of_commit(&self.project.root, &self.base.commit)?;
         let look = look_of(&checkout.tree());
-        // A contract that needs a port and has none says so itself, and nothing is decided by it here.
+        // A contract that needs a port and has none reports it itself, and nothing is decided by it here.
         let ports = worktree::lend(self.project, &checkout.tree()).ok().flatten();
         Ok(Tree { ports, checkout, look })
     }
 }
 
-/// What every file and folder of a tree looks like from outside, those of git included. Whoever changes one can't set its time
-/// of change back.
+/// A hash over the metadata of every file and directory of a checkout, including git's. Change times cannot
+/// be set back.
 fn look_of(tree: &Path) -> blake3::Hash {
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::MetadataExt;
@@ -254,7 +255,7 @@ fn look_of(tree: &Path) -> blake3::Hash {
             let data = entry.path().symlink_metadata().ok()?;
             Some((entry.into_path(), data))
         }) else {
-            // What can't be looked at is different from everything.
+            // An unreadable entry differs from everything.
             hasher.update(b"?");
             continue;
         };

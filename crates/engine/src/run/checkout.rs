@@ -1,8 +1,10 @@
-//! Where attempts of a run work and where contracts look: in the workspace, or each attempt apart, in a tree of its own whose
-//! work lands on what landed before. What has passed is kept in the repository, one commit a step.
+//! Where attempts of a run work and where contracts run: in the workspace, or each attempt in its own
+//! worktree whose work is merged onto what was merged before. What has passed is saved in the repository, one
+//! commit per step.
 //!
-//! Work that is done apart is judged where it would land: on a clean tree of what landed and of what the attempt changed. Only
-//! if the contract passes there, and nothing else landed meanwhile, does it land, and the workspace is brought along.
+//! Isolated work is judged where it would be merged: on a clean checkout of the merged work plus the
+//! attempt's changes. Only if the contract passes there, and nothing else was merged meanwhile, is it merged
+//! and the workspace updated.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -22,46 +24,37 @@ use crate::store::worktree_registry;
 use crate::store::worktree_registry::Tree;
 use crate::workspace::project::Project;
 
-/// The line of a commit that says which attempt it is of.
+/// The trailer of a commit that names its attempt.
 const TRAILER: &str = "Attempt: ";
-/// The branch that is checked out in a tree for one attempt.
+/// The branch checked out in the worktree of an attempt.
 const BRANCH: &str = "work";
 
-/// What can go wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
     Keep(#[from] repository::Error),
-    /// The folder for a while.
     #[error(transparent)]
     Base(#[from] base::Error),
-    /// The registry of trees.
     #[error(transparent)]
     State(#[from] state_dir::Error),
-    /// What a tree is given.
     #[error(transparent)]
     Trees(#[from] worktree::Error),
-    /// Something lies where a file is to be put back.
-    #[error("what git does not see lies where files are to be put back: {paths}")]
+    /// Something else is at the place of a file to restore.
+    #[error("untracked files would be overwritten: {paths}")]
     InTheWay { paths: String },
-    /// A tree could not be made ready.
-    #[error("the set-up of a tree for the step did not go well: {how}")]
+    #[error("worktree setup failed: {how}")]
     SetUp { how: String },
-    /// There is nothing to make trees of.
-    #[error("{} is in no git repository with a commit, so no step can be done in a tree of its own", root.display())]
-    NoRepository {
-        /// The root of the project.
-        root: PathBuf,
-    },
+    #[error("{} is not in a git repository with a commit, so steps cannot have their own worktrees", root.display())]
+    NoRepository { root: PathBuf },
 }
 
-/// Which run it is the ground of.
+/// The run that works here.
 #[derive(Debug, Clone)]
 pub struct Plot {
     pub project: Project,
-    /// Names the run among all of the repository.
+    /// Identifies the run within the repository.
     pub run: String,
-    /// What the harness itself writes, relative to the root: the plan.
+    /// What planwright itself writes, relative to the root: the plan.
     pub own: Vec<PathBuf>,
 }
 
@@ -69,72 +62,68 @@ pub struct Plot {
 #[derive(Debug)]
 pub struct Ground {
     plot: Plot,
-    /// `None`: there is no repository, or no commit in it.
+    /// `None` without a repository or a commit.
     kept: Option<Kept>,
 }
 
 #[derive(Debug)]
 struct Kept {
     keep: Keep,
-    /// What the harness itself writes, relative to the top of the working copy.
+    /// What planwright itself writes, relative to the top of the working copy.
     own: Vec<PathBuf>,
-    /// Where the work goes to, where the workspace is a tree of a plan.
+    /// The branch that receives the work, if the workspace is a plan's worktree.
     branch: Option<String>,
-    /// The commit that comes before all of it.
+    /// The commit before all of it.
     base: String,
 }
 
-/// A place to work or to look.
+/// A place to work or to run a contract.
 #[derive(Debug)]
 pub struct Field {
-    /// The root of the project there.
     pub root: PathBuf,
-    /// A tree that was made for this, gone with this.
+    /// A worktree created for this and removed with it.
     tree: Option<(Place, Keep)>,
-    /// What it was made of.
+    /// The commit it was created from.
     commit: String,
-    /// What was copied into it, from its top: no part of the work.
+    /// Files copied into it, relative to its top: not part of the work.
     given: Vec<PathBuf>,
 }
 
-/// A place where a contract looks, and what lands if it passes.
+/// A place where a contract runs, and what is merged if it passes.
 #[derive(Debug)]
 pub struct Stand {
     field: Field,
-    /// What has landed so far.
+    /// What was merged so far.
     head: Option<String>,
 }
 
 impl Stand {
-    /// The root of the project there.
     pub fn root(&self) -> &Path {
         &self.field.root
     }
 
-    /// Whether it is another place than the workspace.
+    /// Whether it is not the workspace itself.
     pub const fn is_apart(&self) -> bool {
         self.head.is_some()
     }
 }
 
-/// The work of a step that landed.
+/// The merged work of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Landing {
     pub step: String,
-    /// The commit that holds it and everything before it.
+    /// The commit that contains it and everything before it.
     pub commit: String,
-    /// The commit before it.
     pub before: String,
 }
 
-/// A workspace that was put back to what it was.
+/// A restored workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
-    /// The commit that keeps what lay there before.
+    /// The commit that saves what was there before.
     pub kept: String,
-    /// The files that were put back or removed.
+    /// The files that were restored or removed.
     pub files: Vec<String>,
-    /// Those that were removed.
     pub removed: Vec<String>,
 }
 
@@ -142,9 +131,9 @@ pub struct Restored {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Landed {
     Yes,
-    /// Something else landed meanwhile: it has to be judged on that.
+    /// Something else was merged meanwhile: it must be judged on top of that.
     Again,
-    /// It can't, for this reason.
+    /// It cannot be merged, for this reason.
     No(String),
 }
 
@@ -152,14 +141,14 @@ impl Drop for Field {
     fn drop(&mut self) {
         let Some((place, keep)) = &self.tree else { return };
         let top = place.path.join("tree");
-        // What stays of it is swept with the next one.
+        // The next worktree sweeps what is left of it.
         worktree_registry::forget(&top).ok();
         keep.forget(&top);
     }
 }
 
 impl Ground {
-    /// The ground of a run. Nothing is written.
+    /// Writes nothing.
     pub fn of(plot: Plot) -> Result<Self, Error> {
         let kept = match Keep::find(&plot.project.root)? {
             None => None,
@@ -185,12 +174,13 @@ impl Ground {
         self.kept.as_ref().ok_or_else(|| Error::NoRepository { root: self.plot.project.root.clone() })
     }
 
-    /// Whether there is a repository to keep work in.
+    /// Whether there is a repository to save work in.
     pub const fn is_kept(&self) -> bool {
         self.kept.is_some()
     }
 
-    /// Held by whoever lands something or looks at the workspace as a whole, in any process: one sees no half of it.
+    /// Held while merging or reading the workspace as a whole, across processes, so that nobody sees half of
+    /// a change.
     fn door(&self, kept: &Kept) -> Result<File, Error> {
         let path = kept.keep.door(&self.plot.run);
         let failed = |source| repository::Error::File { path: path.clone(), source };
@@ -199,23 +189,22 @@ impl Ground {
         Ok(file)
     }
 
-    /// The name of a reference of this run.
     fn reference(&self, name: &str) -> String {
         format!("{}{}/{name}", repository::HIDDEN, self.plot.run)
     }
 
-    /// Where the work of an attempt is kept.
+    /// The reference to the work of an attempt.
     fn attempt(&self, step: &str, attempt: &str) -> String {
         self.reference(&format!("attempts/{}/{attempt}", word(step)))
     }
 
-    /// Whether attempts of this run work apart.
+    /// Whether attempts of this run are isolated.
     pub fn is_apart(&self) -> Result<bool, Error> {
         let Some(kept) = &self.kept else { return Ok(false) };
         Ok(kept.keep.get(&self.reference("apart"))?.is_some())
     }
 
-    /// Has all attempts of this run work apart, from now on.
+    /// Isolates all attempts of this run from now on.
     pub fn part(&self) -> Result<(), Error> {
         let kept = self.kept()?;
         let name = self.reference("apart");
@@ -225,13 +214,13 @@ impl Ground {
         }
     }
 
-    /// Notes what the workspace is like before the first step; or, where a driver died, takes back what landed and was never
-    /// recorded, and brings the workspace to what did.
+    /// Records the workspace before the first step; after a crash, reverts what was merged but never
+    /// recorded, and updates the workspace to what was.
     pub fn begin(&self, state: &RunState) -> Result<(), Error> {
         let Some(kept) = &self.kept else { return Ok(()) };
         let name = self.reference("head");
         let Some(mut head) = kept.keep.get(&name)? else {
-            let first = kept.snapshot("Where the run began")?;
+            let first = kept.snapshot("Start of the run")?;
             kept.point(&self.reference("synced"), &first)?;
             kept.point(&self.reference("first"), &first)?;
             kept.keep.set(&name, &first, None)?;
@@ -256,7 +245,7 @@ impl Ground {
         Ok(())
     }
 
-    /// A place for an attempt to work in. `None`: in the workspace.
+    /// A place for an attempt to work in. `None` means the workspace.
     pub fn field(&self, name: &str) -> Result<Option<Field>, Error> {
         if !self.is_apart()? {
             return Ok(None);
@@ -266,7 +255,7 @@ impl Ground {
         self.plant(kept, &head, name).map(Some)
     }
 
-    /// What has landed, with what somebody did in the workspace since: a person who does a step does it there.
+    /// The merged work plus later edits in the workspace: a person does a step there.
     fn take_up(&self, kept: &Kept) -> Result<String, Error> {
         let _door = self.door(kept)?;
         let (name, synced) = (self.reference("head"), self.reference("synced"));
@@ -278,15 +267,14 @@ impl Ground {
         if kept.keep.tree_of(&head)? == tree {
             return Ok(head);
         }
-        let commit = kept.keep.commit(&tree, &[&head], "What was done in the workspace")?;
-        // In this order: what is said to be in the workspace and has not landed is taken back after a crash.
+        let commit = kept.keep.commit(&tree, &[&head], "Changes in the workspace")?;
+        // In this order: after a crash, what the workspace is said to contain and was not merged is reverted.
         kept.keep.set(&name, &commit, Some(&head))?;
         kept.keep.set(&synced, &commit, Some(&head))?;
         kept.follow(&head, &commit)?;
         Ok(commit)
     }
 
-    /// A tree of a commit.
     fn plant(&self, kept: &Kept, commit: &str, name: &str) -> Result<Field, Error> {
         let place = Place::new(&self.plot.project.root)?;
         let top = place.path.join("tree");
@@ -312,7 +300,7 @@ impl Ground {
         let how = match furnished.setup {
             Ran::Nothing | Ran::Well => None,
             Ran::Badly { how, .. } => Some(how),
-            Ran::Unallowed { .. } => Some("nobody has allowed it: planwright worktree add".to_owned()),
+            Ran::Unallowed { .. } => Some("it is not allowed yet; run planwright worktree add".to_owned()),
         };
         if let Some(how) = how {
             return Err(Error::SetUp { how });
@@ -321,7 +309,7 @@ impl Ground {
         Ok(field)
     }
 
-    /// Keeps what an attempt left in its tree, under this name.
+    /// Saves what an attempt left in its worktree, under this name.
     pub fn keep_work(&self, field: &Field, step: &Step, attempt: &str) -> Result<(), Error> {
         let (kept, Some((place, _))) = (self.kept()?, &field.tree) else { return Ok(()) };
         let message = said(step, attempt);
@@ -330,21 +318,21 @@ impl Ground {
         kept.point(&self.attempt(&step.id, attempt), &commit)
     }
 
-    /// Lets work that is kept under one name be the attempt's.
+    /// Makes work saved under one name the attempt's.
     pub fn choose(&self, step: &str, from: &str, attempt: &str) -> Result<(), Error> {
         let kept = self.kept()?;
         let Some(commit) = kept.keep.get(&self.attempt(step, from))? else { return Ok(()) };
         kept.point(&self.attempt(step, attempt), &commit)
     }
 
-    /// How many lines the work that is kept under a name changes.
+    /// How many lines the work saved under a name changes.
     pub fn size(&self, step: &str, attempt: &str) -> Result<u64, Error> {
         let kept = self.kept()?;
         let Some(commit) = kept.keep.get(&self.attempt(step, attempt))? else { return Ok(0) };
         Ok(kept.keep.size(&format!("{commit}^"), &commit)?)
     }
 
-    /// Where the contract of an attempt looks; or why it can't look at all.
+    /// Where the contract of an attempt runs, or why it cannot run.
     pub fn stand(&self, step: &Step, attempt: &str) -> Result<Result<Stand, String>, Error> {
         if !self.is_apart()? {
             let field = Field {
@@ -364,9 +352,7 @@ impl Ground {
                 Merged::Clean { tree } => tree,
                 Merged::Conflict { paths, .. } => {
                     let paths = paths.join(", ");
-                    return Ok(Err(format!(
-                        "what it changed was changed meanwhile, by what landed or was edited: {paths}"
-                    )));
+                    return Ok(Err(format!("its changes conflict with changes made meanwhile: {paths}")));
                 }
             },
         };
@@ -375,7 +361,7 @@ impl Ground {
         Ok(Ok(Stand { field, head: Some(head) }))
     }
 
-    /// Lands what passed: the next attempts begin with it, and the workspace has it.
+    /// Merges what passed: the next attempts start with it, and the workspace gets it.
     pub fn land(&self, stand: &Stand, step: &Step, attempt: &str) -> Result<Landed, Error> {
         let Some(kept) = &self.kept else { return Ok(Landed::Yes) };
         let _door = self.door(kept)?;
@@ -394,7 +380,7 @@ impl Ground {
         }
         if let Some(paths) = self.bring(kept, commit)? {
             let paths = paths.join(", ");
-            return Ok(Landed::No(format!("somebody changed in the workspace what it changes: {paths}")));
+            return Ok(Landed::No(format!("the workspace has conflicting changes: {paths}")));
         }
         if !kept.keep.set(&name, commit, Some(head))? {
             self.settle(kept)?;
@@ -404,11 +390,11 @@ impl Ground {
         Ok(Landed::Yes)
     }
 
-    /// Brings the workspace to a commit; says what is in the way.
+    /// Updates the workspace to a commit; returns the files that conflict.
     fn bring(&self, kept: &Kept, to: &str) -> Result<Option<Vec<String>>, Error> {
         let name = self.reference("synced");
         let from = kept.keep.get(&name)?.unwrap_or_else(|| kept.base.clone());
-        // Said first: whoever finds half of it after a crash knows what it is half of, and takes it for nobody's work.
+        // Recorded first: after a crash, half of the update is recognized and not taken for anyone's work.
         kept.point(&name, to)?;
         match kept.keep.bring(kept.keep.top(), &from, to, &kept.own)? {
             Brought::Done => Ok(None),
@@ -419,8 +405,8 @@ impl Ground {
         }
     }
 
-    /// Takes back what was brought to the workspace, or half of it, and has not landed. What a person wrote stays, and is
-    /// taken up with the next attempt.
+    /// Reverts what was brought to the workspace, wholly or partly, and was not merged. A person's edits
+    /// stay, and the next attempt includes them.
     fn settle(&self, kept: &Kept) -> Result<(), Error> {
         let name = self.reference("synced");
         let (Some(head), Some(synced)) = (kept.keep.get(&self.reference("head"))?, kept.keep.get(&name)?)
@@ -434,7 +420,7 @@ impl Ground {
         Ok(())
     }
 
-    /// What landed, the first one first. `None` where nothing is kept.
+    /// What was merged, oldest first. `None` if nothing is saved.
     pub fn history(&self) -> Result<Option<Vec<Landing>>, Error> {
         let Some(kept) = &self.kept else { return Ok(None) };
         let Some(mut commit) = kept.keep.get(&self.reference("head"))? else { return Ok(None) };
@@ -451,16 +437,16 @@ impl Ground {
         Ok(Some(landings))
     }
 
-    /// Whether [`Ground::roll_back`] could put every file back.
+    /// Whether [`Ground::roll_back`] could restore every file.
     pub fn can_roll_back(&self, to: &str) -> Result<(), Error> {
         let kept = self.kept()?;
         let now = kept.keep.snapshot_tree(kept.keep.top(), to, &kept.own)?;
-        let now = kept.keep.commit(&now, &[to], "What lay in the workspace")?;
+        let now = kept.keep.commit(&now, &[to], "State of the workspace")?;
         let paths = kept.keep.in_the_way(kept.keep.top(), &now, to, &kept.own)?;
         if paths.is_empty() { Ok(()) } else { Err(Error::InTheWay { paths: paths.join(", ") }) }
     }
 
-    /// Puts the workspace back to what it was at a commit of [`Ground::history`]. What lay there is kept, and returned.
+    /// Restores the workspace to a commit of [`Ground::history`]. Saves and returns what was there.
     pub fn roll_back(&self, to: &str) -> Result<Restored, Error> {
         let kept = self.kept()?;
         let _door = self.door(kept)?;
@@ -470,7 +456,7 @@ impl Ground {
             kept.keep.top(),
             old.as_deref().unwrap_or(to),
             &kept.own,
-            "What lay in the workspace before it was rolled back",
+            "State of the workspace before rollback",
         )?;
         kept.point(&self.reference(&format!("before-rollback/{}", crate::run::now())), &now)?;
         let (files, removed) = (kept.keep.changed(&now, to)?, kept.keep.removed(&now, to)?);
@@ -488,11 +474,11 @@ impl Ground {
 }
 
 impl Kept {
-    /// The branch of a plan's tree goes along with what lands.
+    /// Moves the branch of a plan's worktree along with merged work.
     fn follow(&self, from: &str, to: &str) -> Result<(), Error> {
         let Some(branch) = &self.branch else { return Ok(()) };
         let now = self.keep.get(branch)?;
-        // Where somebody else moved it, it stays: a merge finds both.
+        // A branch that somebody else moved stays: a merge finds both.
         let is_ours = now.as_deref().is_none_or(|now| now == from || now == self.base);
         if is_ours {
             self.keep.set(branch, to, now.as_deref())?;
@@ -500,14 +486,14 @@ impl Kept {
         Ok(())
     }
 
-    /// Has a reference of ours be at a commit, wherever it was.
+    /// Moves our own reference to a commit, wherever it was.
     fn point(&self, reference: &str, commit: &str) -> Result<(), Error> {
         let old = self.keep.get(reference)?;
         self.keep.set(reference, commit, old.as_deref())?;
         Ok(())
     }
 
-    /// What lies in the workspace; the commit before it where that is the same.
+    /// The contents of the workspace as a commit, or the commit before if nothing changed.
     fn snapshot(&self, message: &str) -> Result<String, Error> {
         let tree = self.keep.snapshot_tree(self.keep.top(), &self.base, &self.own)?;
         match self.keep.tree_of(&self.base)? == tree {
@@ -517,25 +503,25 @@ impl Kept {
     }
 }
 
-/// What trees that are made of the project at a root do not have, in words.
+/// What worktrees of the project at a root lack, for people.
 pub(crate) fn lacking(root: &Path) -> Result<Vec<String>, Error> {
     let (Some(keep), Some(base)) = (Keep::find(root)?, base::of(root)?) else { return Ok(Vec::new()) };
     Ok(keep.others(&base.commit)?.iter().map(|path| repository::is_empty_there(path)).collect())
 }
 
-/// What is said with the commit of a step.
+/// The commit message of a step.
 fn said(step: &Step, attempt: &str) -> String {
     format!("{}\n\n{TRAILER}{}/{attempt}", step.title.trim(), step.id)
 }
 
-/// Which step and attempt a commit is of.
+/// The step and attempt of a commit.
 fn landed_by(message: &str) -> Option<(String, String)> {
     let line = message.lines().rev().find_map(|line| line.strip_prefix(TRAILER))?;
     let (step, attempt) = line.rsplit_once('/')?;
     Some((step.to_owned(), attempt.to_owned()))
 }
 
-/// An id as a part of a reference. One that git would not take has a name that nothing else has.
+/// An id as part of a reference. An id that git would refuse gets a unique name.
 fn word(id: &str) -> String {
     let is_plain =
         |character: char| character.is_ascii_alphanumeric() || character == '-' || character == '_';
@@ -545,7 +531,7 @@ fn word(id: &str) -> String {
     }
 }
 
-/// The name of a run among all of a repository: several projects may lie in one, and a state folder may be lost.
+/// The name of a run within a repository: several projects may be in one, and a state directory may be lost.
 pub fn name_of_run(key: &str, number: i64, created_at_ms: u64) -> String {
     format!("{}/{number}-{created_at_ms}", word(key))
 }
@@ -558,7 +544,7 @@ mod tests {
     fn the_last_line_of_a_commit_names_its_attempt() {
         let message = "Add it\n\nAttempt: not/this\n\nAttempt: a/b/3\n";
         assert_eq!(landed_by(message), Some(("a/b".to_owned(), "3".to_owned())));
-        assert_eq!(landed_by("Where the run began"), None);
+        assert_eq!(landed_by("Start of the run"), None);
     }
 
     #[test]

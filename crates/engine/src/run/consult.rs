@@ -1,5 +1,5 @@
-//! Asks an agent for its word: as arbiter, as judge of work, as reviewer of a plan. Starts it with a deadline, gives it one
-//! prompt and takes its last message; nothing that it says is acted on here.
+//! Asks an agent for an opinion: as arbiter, as judge of work, as reviewer of a plan. Starts it with a
+//! deadline, gives it one prompt and returns its last message; never acts on it.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,84 +18,76 @@ use crate::store::state_dir;
 use crate::system::process;
 use crate::system::process::{Ended, How, Job, Stop};
 
-/// How much of what an agent says is kept.
+/// Bytes kept of an agent's output.
 const OUTPUT_BYTES_MAX: usize = 4 << 20;
-/// How much of what it complains about is passed on.
+/// Bytes of its error output that are passed on.
 const COMPLAINT_BYTES_MAX: usize = 300;
 
-/// An agent that is asked.
+/// An agent that is consulted.
 #[derive(Debug, Clone)]
 pub struct Adviser {
     pub name: String,
-    /// Its command line; the prompt comes on its standard input.
+    /// It reads the prompt from standard input.
     pub command: Vec<String>,
-    /// The profile that it is said to be like; `None`: that of its program, if it has one.
+    /// Its profile; `None`: that of its program, if it has one.
     pub like: Option<String>,
-    /// Variables of its environment, each as `NAME=VALUE`.
     pub environment: Vec<String>,
-    /// Where its output says what it used and what it said, if somebody told us.
+    /// Where its output reports usage and its answer, if set.
     pub places: Places,
 }
 
-/// What it is asked, and where.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
-    /// What it is told.
     pub prompt: &'a str,
-    /// The settings: how long it may take, and what counts as reading.
+    /// The settings: its time limit, and what counts as reading.
     pub config: &'a Config,
-    /// The root of the project.
     pub root: &'a Path,
-    /// Whether it works in the project, where it only reads; else in an empty folder of its own.
+    /// Whether it works in the project, read-only; otherwise in an empty directory of its own.
     pub is_inside: bool,
-    /// What it is asked as: `arbiter`, `judge`, `reviewer`.
+    /// Its role: `arbiter`, `judge`, `reviewer`.
     pub role: &'a str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said {
     pub text: String,
-    /// What that cost, as far as it says.
+    /// The cost, as far as it reports it.
     pub usage: Usage,
 }
 
-/// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// Nobody has the role, and the name is no agent's.
-    #[error("no command line is known for `{name}`")]
-    Nobody {
-        /// The role or the name.
-        name: String,
-    },
-    /// It is no agent that answers.
-    #[error("`{name}` can't be asked: it is no agent that answers")]
+    /// Neither a role nor an agent has this name.
+    #[error("agent `{name}` has no command; set agents.{name}.command")]
+    Nobody { name: String },
+    /// It is not an agent that answers.
+    #[error("cannot ask `{name}`: it is not an agent that answers")]
     Mute { name: String },
-    /// Its command line comes from a file that agents write, and nobody approved it.
+    /// Its command comes from a file that agents can write, and is not approved.
     #[error(
-        "the command line of `{name}` comes from planwright.toml, which agents can write, so it is run only in an approved run"
+        "the command of `{name}` is set in planwright.toml, which agents can write, so it runs only in an approved run"
     )]
     Unapproved {
         name: String,
-        /// The command line that the project says.
+        /// The command that the project sets.
         command: Vec<String>,
     },
-    /// It took too long.
-    #[error("`{name}` did not answer within {seconds} s")]
+    #[error("`{name}` timed out after {seconds} s")]
     Late { name: String, seconds: u64 },
-    /// It ended without an answer.
-    #[error("`{name}` gave no answer: {how}")]
+    /// It exited without an answer.
+    #[error("no answer from `{name}`: {how}")]
     Silent {
         name: String,
-        /// How it ended, and what it complained about.
+        /// How it exited, and its error output.
         how: String,
     },
-    #[error("`{name}` was stopped")]
+    #[error("`{name}` was interrupted")]
     Stopped { name: String },
 }
 
 impl Adviser {
-    /// The agent with this role or name, if it may be run without an approval: by its own profile, or by what the user says.
+    /// The agent with this role or name, if it may run without an approval: by its own profile, or by the
+    /// user's settings.
     pub fn find(config: &Config, name: &str) -> Result<Self, Error> {
         let name = config.agent_of(name).to_owned();
         if schema::BUILT_IN.contains(&name.as_str()) {
@@ -124,17 +116,17 @@ impl Adviser {
             state_dir::folder_of(&state_dir::folder(), root).map_err(|error| silent(error.to_string()))?;
         let above = states.join("advisers");
         let role = role.replace('/', "-");
-        // What it is given and leaves lies apart from where it works: there, nothing lies that speaks to it.
+        // Its input and output are kept apart from its working directory, where nothing may influence it.
         let folder = Folder::at(&above, &role);
         let desk = (!question.is_inside).then(|| Folder::at(&above, &format!("{role}-desk")));
         let place = desk.as_ref().map_or(root, Folder::path);
         if !place.is_dir() {
-            return Err(silent("it has no folder to work in".to_owned()));
+            return Err(silent("it has no working directory".to_owned()));
         }
         let make = self.make();
-        // It only reads: its own rules and hooks say so, as far as its profile has any.
+        // It only reads: its own rules and hooks enforce that, as far as its profile has any.
         let held = permission::planning((config, place), make, folder.path());
-        let held = held.map_err(|error| silent(format!("it can't be held to reading: {error}")))?;
+        let held = held.map_err(|error| silent(format!("cannot restrict it to reading: {error}")))?;
         let words: Vec<String> = self.command.iter().map(|word| folder.word(word)).collect();
         let argv = permission::own_bridge(held.applied_to(&words)).map_err(silent)?;
         let mut env = attempt_dir::environment(make, &self.environment);
@@ -146,7 +138,6 @@ impl Adviser {
         Make::of(&self.command, self.like.as_deref())
     }
 
-    /// What it says when it is started like this.
     fn answer(
         &self,
         (argv, env): (Vec<String>, Vec<(String, String)>),
@@ -180,9 +171,10 @@ impl Adviser {
             How::TimedOut => return Err(Error::Late { name: name(), seconds }),
             How::Stopped => return Err(Error::Stopped { name: name() }),
             How::NotStarted(why) => return silent(why.clone()),
-            // How it ended tells nothing about what it said: some agents end with 0 whatever happened, others never do.
+            // The exit code says nothing about the answer: some agents exit with 0 whatever happens, others
+            // never do.
             How::Exited(code) if heard.said.trim().is_empty() => {
-                return silent(format!("it ended with {code}"));
+                return silent(format!("it exited with {code}"));
             }
             How::Signalled(signal) if heard.said.trim().is_empty() => {
                 return silent(format!("it was killed by signal {signal}"));
@@ -198,7 +190,7 @@ impl Adviser {
     }
 }
 
-/// The last line of what an agent complained about.
+/// The last line of an agent's error output.
 fn complaint(ended: &Ended) -> String {
     let said = ended.stderr.tail(COMPLAINT_BYTES_MAX);
     said.lines()

@@ -1,6 +1,6 @@
-//! Runs one contract in a given folder and has it judged: in the workspace during a run, on a checkout when a contract is
-//! looked at before the work or run again after it. The same environment, limits and judge everywhere, or a verdict would
-//! hang on who asked.
+//! Runs one contract in a given directory and has it judged: in the workspace during a run, on a checkout
+//! before the work or when rerun. The same environment, limits and judge everywhere, or a verdict would
+//! depend on the caller.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,20 +14,19 @@ use crate::system::process::{Ended, How, Job, Stop, Supervisors};
 
 /// How often a contract is run whose supervisor is killed each time.
 const TRIES: usize = 3;
-/// The variables that contracts and scripts get of the harness's environment, apart from a PATH.
+/// The variables that contracts and scripts inherit, apart from PATH.
 const KEPT: [&str; 4] = ["HOME", "LANG", "TMPDIR", "USER"];
 
 #[derive(Debug, Clone, Copy)]
 pub struct Site<'a> {
-    /// The folder that they run in.
     pub folder: &'a Path,
-    /// Further folders that no program is taken from: the workspace, where the folder is a checkout of it.
+    /// Further directories from which no program is used: the workspace, if the directory is a checkout of
+    /// it.
     pub closed: &'a [PathBuf],
-    /// The limits of a run.
     pub limits: &'a Run,
 }
 
-/// What was seen of a contract, and what follows from it.
+/// The observation of a contract, and its verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
     pub verdict: Verdict,
@@ -35,7 +34,6 @@ pub struct Seen {
     /// The hash of the command.
     pub contract: String,
     pub output: String,
-    /// How long it took.
     pub milliseconds: u64,
 }
 
@@ -52,8 +50,8 @@ impl Seen {
 }
 
 impl Site<'_> {
-    /// Runs the contract of a step, its setup first, and has it judged. `None` when it was stopped before it could tell
-    /// anything. A step that has no contract is never judged by one.
+    /// Runs the contract of a step after its setup, and has it judged. `None` if it was interrupted before it
+    /// could tell anything. A step without a contract is never judged by one.
     pub fn look(&self, step: &Step, (supervisors, tag): (&Supervisors, &str), stop: &Stop) -> Option<Seen> {
         let Contract::Shell { command, expect } = &step.contract else {
             panic!("a step without a contract is never judged by one")
@@ -75,10 +73,10 @@ impl Site<'_> {
             step.setup.as_ref().map(|setup| observed(setup)).map_or(Some(None), |seen| seen.map(Some))?;
         let (observation, output, milliseconds) = match prepared {
             None | Some((Observation::Exited(0), ..)) => observed(command)?,
-            // What could not be prepared can't be looked at; that is no verdict about the work, but it is none for it either.
+            // A failed setup is not a verdict against the work, but not one for it either.
             Some((unprepared, output, milliseconds)) => {
                 let why = format!(
-                    "the setup did not work ({})",
+                    "the setup failed ({})",
                     judge(0, &unprepared).failure().map(ToString::to_string).unwrap_or_default()
                 );
                 (Observation::NotStarted(why), output, milliseconds)
@@ -88,12 +86,13 @@ impl Site<'_> {
         Some(Seen { verdict, observation, contract: hash(command), output, milliseconds })
     }
 
-    /// How long the contract of a step may take.
+    /// The time limit of a step's contract.
     pub fn deadline(&self, step: &Step) -> Duration {
         Duration::from_secs(step.contract_timeout_seconds.unwrap_or(self.limits.contract_seconds))
     }
 
-    /// The environment of contracts and scripts: these few variables, the ports of the tree, and what the step declares.
+    /// The environment of contracts and scripts: these few variables, the ports of the worktree, and what the
+    /// step declares.
     pub fn environment(&self, step: &Step) -> Vec<(String, String)> {
         let mut env: Vec<(String, String)> = KEPT
             .iter()
@@ -103,12 +102,13 @@ impl Site<'_> {
             .collect();
         let declared = step.env.iter().filter_map(|pair| pair.split_once('='));
         let declared = declared.map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()));
-        // The checker refuses these (PW0505); a plan that was approved by an older one still can't set them.
+        // The checker refuses these (PW0505); a plan approved by an older version still cannot set them.
         env.extend(declared.filter(|(name, _)| !planwright_core::verify::is_obeyed(name)));
         env
     }
 
-    /// The PATH without folders that an agent could put a program into: relative ones and those in the workspace.
+    /// PATH without directories that an agent could put a program into: relative ones and those in the
+    /// workspace.
     fn search_path(&self) -> String {
         let closed: Vec<&Path> =
             std::iter::once(self.folder).chain(self.closed.iter().map(PathBuf::as_path)).collect();
@@ -121,7 +121,6 @@ pub fn hash(command: &str) -> String {
     blake3::hash(command.as_bytes()).to_hex().to_string()
 }
 
-/// The command line that runs a contract or a script.
 pub(crate) fn bash(command: &str) -> Vec<String> {
     ["bash", "-euo", "pipefail", "-c", command].map(str::to_owned).to_vec()
 }
@@ -130,7 +129,7 @@ pub(crate) fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Runs a contract. One whose supervisor was killed has told nothing, so it is run again: it only looks.
+/// Runs a contract. If its supervisor was killed it has told nothing, so it runs again: it only looks.
 fn run(supervisors: &Supervisors, job: &Job, stop: &Stop) -> Result<Ended, process::Error> {
     let mut ended = supervisors.run(job, stop);
     for _ in 1..TRIES {
@@ -142,7 +141,7 @@ fn run(supervisors: &Supervisors, job: &Job, stop: &Stop) -> Result<Ended, proce
     ended
 }
 
-/// What was seen of a contract; `None` when it was stopped.
+/// The observation of a contract; `None` if it was interrupted.
 fn observe(ended: Result<Ended, process::Error>, deadline: Duration) -> Option<(Observation, String, u64)> {
     let ended = match ended {
         Ok(ended) => ended,

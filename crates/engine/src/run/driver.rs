@@ -1,5 +1,5 @@
-//! The one loop: replay, decide, make the intent durable, act, observe, record. A first run is a resume from an empty
-//! journal: there is no second path for recovery. The world is reached through [`Host`] alone.
+//! The one loop: replay, decide, make the intent durable, act, observe, record. A first run is a resume from
+//! an empty journal, so there is no second path for recovery. Reaches the world through [`Host`] alone.
 
 use std::collections::BTreeSet;
 
@@ -9,103 +9,95 @@ use planwright_core::run::event::{AttemptEnd, Event, Outcome, StopWhen, Usage};
 use planwright_core::run::schedule::{Command, Limits, decide};
 use planwright_core::run::state::{Illegal, Phase, RunState, Status};
 
-/// What the driver needs of the world. The embedded host keeps a journal in `SQLite` and runs agents as processes;
-/// another host must pass the same conformance suite.
+/// What the driver needs of the world. The embedded host keeps a journal in `SQLite` and runs agents as
+/// processes; another host must pass the same conformance suite.
 pub trait Host {
-    /// Why the host failed.
     type Error: std::error::Error + 'static;
 
-    /// Everything that was recorded so far.
+    /// Everything recorded so far.
     fn history(&mut self) -> Result<Vec<Event>, Self::Error>;
 
-    /// Makes events durable, all or none: they are when this returns nothing. Where others recorded something that this
-    /// driver has not seen, nothing is recorded and theirs is returned, or a cancelled run would get results behind its end.
-    /// `state` is the fold with them, for whoever keeps lists of runs.
+    /// Makes events durable, all or none; an empty result means they are. If others recorded something that
+    /// this driver has not seen, nothing is recorded and theirs is returned: otherwise a cancelled run would
+    /// get results after its end. `state` is the fold including them, for whoever keeps lists of runs.
     fn record(&mut self, state: &RunState, events: &[Event]) -> Result<Vec<Event>, Self::Error>;
 
-    /// What is to be recorded before an attempt begins.
+    /// What to record before an attempt starts.
     fn intend(&mut self, state: &RunState, step: usize, attempt: u32) -> Result<Event, Self::Error>;
 
-    /// What a person is to be told.
+    /// The text of a question to the user.
     fn question(&mut self, state: &RunState, ask: &Command) -> Result<String, Self::Error>;
 
-    /// Begins an attempt or a contract. Its result comes from [`Host::next`].
+    /// Starts an attempt or a contract. Its result comes from [`Host::next`].
     fn begin(&mut self, state: &RunState, command: &Command) -> Result<(), Self::Error>;
 
-    /// Says what became of an attempt that an earlier driver began: dead, which is proven then, or still under way.
+    /// What became of an attempt that an earlier process started: dead, which is then proven, or still
+    /// running.
     fn recover(&mut self, state: &RunState, step: usize, attempt: u32) -> Result<Recovered, Self::Error>;
 
-    /// Ends the attempts that are under way. Their results come from [`Host::next`] as that of any other.
+    /// Ends the running attempts. Their results come from [`Host::next`] as usual.
     fn interrupt(&mut self) -> Result<(), Self::Error>;
 
     /// Waits for what happens next, until `wake` at the latest.
     fn next(&mut self, wake: Option<u64>) -> Result<Happening, Self::Error>;
 
-    /// The time, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     fn now(&self) -> u64;
 
-    /// Whether the plan still is what was approved. `false` pauses the run before anything else is started.
+    /// Whether the plan still is what was approved. `false` pauses the run before anything else starts.
     fn is_current(&mut self) -> Result<bool, Self::Error>;
 }
 
-/// What became of an attempt that an earlier driver began.
+/// What became of an attempt that an earlier process started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recovered {
     /// Nothing of it is alive.
     Dead,
-    /// A worker is at it, or will be: its result comes from [`Host::next`].
+    /// A worker is running it or will: its result comes from [`Host::next`].
     UnderWay,
 }
 
-/// Something that a host reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Happening {
     /// An attempt or a contract ended. Not recorded yet.
     Ended(Box<Event>),
     /// A contract was ended before it could tell anything.
     Dropped {
-        /// The step, as a place in the plan.
+        /// As an index into the plan.
         step: usize,
-        /// The attempt that was to be judged.
         attempt: u32,
     },
     /// Somebody else recorded these: answers, a stop.
     Recorded(Vec<Event>),
-    /// The time that was waited for has come.
+    /// The awaited time has come.
     Time,
-    /// The user wants to leave: nothing new begins. What this process has under way is being ended.
+    /// The user wants to leave: nothing new starts, and this process is ending what it runs.
     Leave,
-    /// The user wants to leave, and nothing of this process is under way any more.
+    /// The user wants to leave, and this process runs nothing any more.
     Left,
 }
 
-/// How far a drive came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
-    /// The run is over.
     Finished(Outcome),
-    /// Only a person can go on.
+    /// It needs the user.
     NeedsPerson,
-    /// The steps that were to be done are; others are left.
+    /// The requested steps are done; others are left.
     Reached,
-    /// A person stopped it.
     Stopped,
-    /// The plan is no longer what was approved.
     Edited,
     Left,
 }
 
-/// Why a drive failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error<E: std::error::Error + 'static> {
-    #[error("the run can't go on")]
+    #[error("cannot continue the run")]
     Host(#[source] E),
-    /// The journal does not fit the plan.
-    #[error("the journal is broken")]
+    #[error("the journal is corrupt")]
     Journal(#[source] Illegal),
 }
 
-/// Drives a run as far as it goes. `watch` sees every event after it is durable.
+/// Runs a plan as far as it goes. `watch` sees every event once it is durable.
 pub fn drive<H: Host>(
     plan: &Plan,
     limits: &Limits,
@@ -137,16 +129,16 @@ struct Driver<'a, H: Host> {
     state: RunState,
     /// Keys of the commands whose results are awaited.
     under_way: BTreeSet<String>,
-    /// What happened and is to be recorded with what follows from it, in one act. Nothing rests on it before that but
-    /// contracts, which only look.
+    /// What happened and will be recorded in one transaction with what follows from it. Until then only
+    /// contracts depend on it, and they only look.
     unrecorded: Vec<Event>,
-    /// How many recorded events the state holds.
+    /// How many recorded events the state includes.
     recorded: usize,
     is_leaving: bool,
 }
 
 impl<H: Host> Driver<'_, H> {
-    /// Folds the journal anew, and returns what was not known of it.
+    /// Folds the journal again, and returns the events that were new.
     fn replay(&mut self) -> Result<Vec<Event>, Error<H::Error>> {
         self.state = RunState::new(self.plan);
         let mut history = self.host.history().map_err(Error::Host)?;
@@ -157,8 +149,8 @@ impl<H: Host> Driver<'_, H> {
         Ok(history.split_off(known.min(history.len())))
     }
 
-    /// Attempts that an earlier driver began and that never ended are lost, once nothing of them is alive, or go on where
-    /// another process is at them. A run that is over has no place for that, so there they are only ended.
+    /// Attempts that an earlier process started and that never ended count as interrupted once nothing of
+    /// them is alive, or continue if another process runs them. In a finished run they are only ended.
     fn recover(&mut self) -> Result<(), Error<H::Error>> {
         for step in 0..self.state.steps.len() {
             let Status::Running { attempt } = self.state.steps[step].status else { continue };
@@ -190,7 +182,7 @@ impl<H: Host> Driver<'_, H> {
                 continue;
             }
             if let Some(outcome) = self.state.outcome() {
-                // Somebody else may have ended the run while an agent was at work.
+                // Somebody else may have ended the run while an agent was working.
                 self.recover()?;
                 return Ok(Progress::Finished(outcome));
             }
@@ -203,7 +195,7 @@ impl<H: Host> Driver<'_, H> {
         }
     }
 
-    /// Why nothing is to be done.
+    /// Why there is nothing to do.
     fn rest(&self) -> Progress {
         let is_restricted = self.limits.steps.is_some() && self.state.asks.is_empty();
         match self.state.phase {
@@ -228,7 +220,7 @@ impl<H: Host> Driver<'_, H> {
         Ok(false)
     }
 
-    /// Does everything that is to be done now; what has been recorded may make more of it.
+    /// Performs everything that is due now; what gets recorded may add more.
     fn perform_all(&mut self) -> Result<Option<u64>, Error<H::Error>> {
         loop {
             let commands = decide(self.plan, &self.state, self.limits, self.host.now());
@@ -251,7 +243,7 @@ impl<H: Host> Driver<'_, H> {
             Command::Attempt { step, attempt } => {
                 let intent = self.host.intend(&self.state, *step, *attempt).map_err(Error::Host)?;
                 let key = Some(format!("{}/{attempt}/attempt.started", self.plan.steps[*step].id));
-                assert!(intent.key() == key, "a host intends what it is told: {intent:?} is not {key:?}");
+                assert!(intent.key() == key, "the host recorded another intent: {intent:?} is not {key:?}");
                 self.happen(intent)?;
                 if self.flush()? { self.begin(command) } else { Ok(()) }
             }
@@ -277,14 +269,14 @@ impl<H: Host> Driver<'_, H> {
         Ok(())
     }
 
-    /// Takes a result that is awaited. Any other is one that came twice, or of an earlier driver: its attempt was given up,
-    /// so nothing waits for it.
+    /// Handles an awaited result. Any other is a duplicate or belongs to an earlier process: its attempt was
+    /// given up, so nothing waits for it.
     fn end(&mut self, event: Event) -> Result<(), Error<H::Error>> {
         let is_awaited = awaited(&event).is_some_and(|key| self.under_way.contains(&key));
         if is_awaited && self.state.outcome().is_none() { self.happen(event) } else { Ok(()) }
     }
 
-    /// Folds an event of our own into the state; [`Driver::flush`] makes it durable.
+    /// Folds our own event into the state; [`Driver::flush`] makes it durable.
     fn happen(&mut self, event: Event) -> Result<(), Error<H::Error>> {
         self.state.apply(&event).map_err(Error::Journal)?;
         if let Some(key) = awaited(&event) {
@@ -294,8 +286,8 @@ impl<H: Host> Driver<'_, H> {
         Ok(())
     }
 
-    /// Makes durable what has happened, and returns whether it did. Where others came first theirs is taken up, what was
-    /// decided without it has to be decided anew, and results are kept for the next time.
+    /// Makes pending events durable, and returns whether it did. If others came first, theirs are applied,
+    /// decisions made without them are made again, and results are kept for the next flush.
     fn flush(&mut self) -> Result<bool, Error<H::Error>> {
         if self.unrecorded.is_empty() {
             return Ok(true);
@@ -313,7 +305,7 @@ impl<H: Host> Driver<'_, H> {
         let unseen = self.replay()?;
         self.see_all(&unseen)?;
         for result in ours.into_iter().filter(|event| awaited(event).is_some()) {
-            // A run that they ended has no place for it; a step that they settled has none either.
+            // It no longer fits a run or a step that they finished.
             if self.state.apply(&result).is_ok() {
                 self.unrecorded.push(result);
             }
@@ -321,7 +313,7 @@ impl<H: Host> Driver<'_, H> {
         Ok(false)
     }
 
-    /// Takes up what others recorded.
+    /// Applies what others recorded.
     fn take_all(&mut self, events: &[Event]) -> Result<(), Error<H::Error>> {
         for event in events {
             self.state.apply(event).map_err(Error::Journal)?;
@@ -333,7 +325,7 @@ impl<H: Host> Driver<'_, H> {
         self.see_all(events)
     }
 
-    /// Shows what others recorded, and does what they want done at once.
+    /// Shows what others recorded, and does immediately what they ask for.
     fn see_all(&mut self, events: &[Event]) -> Result<(), Error<H::Error>> {
         for event in events {
             if matches!(event, Event::RunStopped { when: StopWhen::Now, .. }) {
@@ -345,7 +337,7 @@ impl<H: Host> Driver<'_, H> {
     }
 }
 
-/// An attempt of which nothing is alive, and nobody knows how it ended.
+/// An attempt of which nothing is alive and whose end is unknown.
 pub(crate) fn lost(step: &str, attempt: u32) -> Event {
     Event::AttemptFinished {
         step: step.to_owned(),

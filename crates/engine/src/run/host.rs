@@ -1,5 +1,5 @@
-//! The embedded host: a journal in `SQLite`, agents and contracts as processes of this machine, marks mirrored into the plan
-//! file after the verdict is durable.
+//! The embedded host: a journal in `SQLite`, agents and contracts as local processes, marks mirrored into the
+//! plan file once the verdict is durable.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
@@ -24,42 +24,39 @@ use crate::store::plan_file;
 use crate::system::process;
 use crate::system::process::Stop;
 
-/// How often the journal is looked at for what others recorded.
+/// How often the journal is polled for what others recorded.
 const LOOK: Duration = Duration::from_millis(100);
-/// How often workers of other processes are looked at.
+/// How often workers of other processes are checked.
 const WORKERS: Duration = Duration::from_secs(1);
-/// How long what is under way may take to end with its host: longer than a process that is killed step by step.
+/// How long running work may take to end with its host: longer than killing a process step by step.
 const ENDING_MAX: Duration = Duration::from_secs(30);
 
-/// What can go wrong with the embedded host.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The journal can't be read or written.
-    #[error("the journal failed")]
+    #[error("cannot access the journal")]
     Journal(#[from] journal::Error),
-    /// What an earlier driver left behind can't be ended.
-    #[error("processes of an earlier driver can't be ended")]
+    /// Leftovers of an earlier process cannot be ended.
+    #[error("cannot end processes of an earlier run")]
     Process(#[from] process::Error),
-    /// The plan file can't be read.
-    #[error("the plan file failed")]
+    #[error("cannot update the plan file")]
     Store(#[from] plan_file::Error),
-    /// Another process recorded what only one driver may record.
-    #[error("another driver is at work on {run}")]
+    /// Another process recorded what only the owner of a run may record.
+    #[error("{run} is already running in another process")]
     Fenced { run: RunId },
 }
 
-/// How a run is driven.
+/// How a run is executed.
 #[derive(Debug, Clone)]
 pub struct Hands {
-    /// How many attempts this process makes at once; the others are left to workers of other processes.
+    /// Parallel attempts in this process; workers of other processes make the rest.
     pub workers: usize,
-    /// Told when the user wants to leave.
+    /// Requested when the user wants to leave.
     pub leave: Stop,
-    /// A step that several agents do against each other, by its id, and how many.
+    /// A step on which several agents compete, by id, and how many.
     pub tournament: Option<(String, u32)>,
 }
 
-/// The key of an attempt: a place in the plan and a number.
+/// An attempt: step index and number.
 type Attempt = (usize, u32);
 
 /// A run on this machine.
@@ -67,44 +64,44 @@ pub struct Embedded {
     worker: Arc<Worker>,
     hands: Hands,
     run: RunId,
-    /// The last event that this driver has seen.
+    /// The last event that this process has seen.
     seen: u64,
     pub(crate) mirror: Mirror,
-    /// What others recorded while we did.
+    /// Events that others recorded meanwhile.
     foreign: VecDeque<Event>,
-    /// What the agent of an attempt whose intent is recorded will be told: what is kept is what is delivered.
+    /// The prompts of attempts whose intent is recorded: what is saved is what is delivered.
     prompts: BTreeMap<Attempt, String>,
-    /// Bytes that are kept with the next events.
+    /// Bytes to save with the next events.
     blobs: Vec<Vec<u8>>,
-    /// Attempts that this process makes.
+    /// Attempts of this process.
     own: BTreeSet<Attempt>,
-    /// Contracts that this process runs.
+    /// Contracts running in this process.
     contracts: usize,
-    /// Attempts that other processes make.
+    /// Attempts of other processes.
     others: BTreeSet<Attempt>,
-    /// Attempts of others that are to be ended. A worker that has just taken one may not have started it yet.
+    /// Attempts of others that must end. A worker that has just claimed one may not have started it yet.
     ending: BTreeSet<Attempt>,
-    /// Attempts of others that were ended by us.
+    /// Attempts of others that we ended.
     ended: BTreeSet<Attempt>,
     results: mpsc::Receiver<Report>,
     report: mpsc::Sender<Report>,
-    /// Ends what this process has under way.
+    /// Ends what this process runs.
     stop: Stop,
     is_leaving: bool,
     beaten: Instant,
     visited: Instant,
-    /// Given back when the host is gone, and with it everything that it had under way.
+    /// Released with the host, after everything it ran.
     _rights: [RunLock; 2],
 }
 
-/// What a thread of this process reports.
+/// A report of a thread of this process.
 enum Report {
     Attempt(Attempt, Done),
     Contract(Attempt, Option<Done>),
 }
 
 impl Embedded {
-    /// A host for `run`, whose plan is at `path` and was approved as `source`, with the right to drive it.
+    /// A host for `run`, whose plan is at `path` and was approved as `source`, with the right to run it.
     pub(crate) fn new(
         (worker, rights): (Worker, [RunLock; 2]),
         run: RunId,
@@ -149,7 +146,7 @@ impl Embedded {
         self.own.len() < self.hands.workers
     }
 
-    /// Takes over what others recorded since we last looked.
+    /// Reads what others recorded since the last look.
     fn look(&mut self) -> Result<(), Error> {
         for recorded in self.store().events(self.run, self.seen)? {
             self.seen = recorded.seq;
@@ -159,7 +156,8 @@ impl Embedded {
         Ok(())
     }
 
-    /// The name by which all processes of an attempt are found. The slash ends the number: attempt 1 is not attempt 12.
+    /// The tag by which all processes of an attempt are found. The slash ends the number: attempt 1 is not
+    /// attempt 12.
     fn tag(&self, (step, attempt): Attempt) -> String {
         format!("{}/{}/{attempt}/", self.worker.tag, self.plan().steps[step].id)
     }
@@ -184,7 +182,7 @@ impl Embedded {
         });
     }
 
-    /// What a thread of this process has to report, if anything comes within the time.
+    /// The next report of a thread of this process, if one comes in time.
     fn report(&mut self, patience: Duration) -> Option<Happening> {
         match self.results.recv_timeout(patience) {
             Ok(Report::Attempt(attempt, done)) => {
@@ -230,7 +228,7 @@ impl Embedded {
         Ok(None)
     }
 
-    /// Ends the attempts of other processes that are to be ended, as far as they have begun.
+    /// Ends attempts of other processes that must end, as far as they have started.
     fn end_others(&mut self) -> Result<(), Error> {
         self.ending.retain(|key| self.others.contains(key));
         for key in self.ending.clone() {
@@ -241,7 +239,8 @@ impl Embedded {
         Ok(())
     }
 
-    /// Takes back an attempt that no worker has taken yet; returns whether there was one. It is reported as any other.
+    /// Withdraws an attempt that no worker has claimed yet; returns whether there was one. It is reported
+    /// like any other.
     fn withdraw(&mut self, (step, attempt): Attempt) -> Result<bool, Error> {
         let id = self.plan().steps[step].id.clone();
         let claim = (self.run, id.as_str(), attempt);
@@ -260,7 +259,7 @@ impl Embedded {
         Some((place, event.attempt()?))
     }
 
-    /// What has to be done now and then while a driver waits.
+    /// Periodic work while waiting.
     fn keep_house(&mut self) -> Result<(), Error> {
         if self.mirror.due() == Some(Duration::ZERO) {
             self.mirror.settle();
@@ -273,8 +272,8 @@ impl Embedded {
     }
 }
 
-/// What this process has under way ends with its host. A thread may be about to start a process that nobody has seen yet,
-/// so looking for processes would not find it.
+/// What this process runs ends with its host. A thread may be about to start a process that is not visible
+/// yet, so looking for processes would not find it.
 impl Drop for Embedded {
     fn drop(&mut self) {
         self.stop.request();
@@ -282,7 +281,7 @@ impl Drop for Embedded {
     }
 }
 
-/// The result of an attempt of another process that was ended by us.
+/// The result of another process's attempt that we ended.
 fn stopped(mut event: Event) -> Event {
     if let Event::AttemptFinished { end, .. } = &mut event {
         *end = AttemptEnd::Stopped;
@@ -351,26 +350,26 @@ impl Host for Embedded {
             (Some(place), Reason::Manual) => {
                 let step = &self.plan().steps[*place];
                 let by_whom = if step.contract == Contract::Manual {
-                    "Confirm that it is done"
+                    "Confirm that this is done"
                 } else {
-                    "Do it; the contract judges"
+                    "Do this; the contract decides"
                 };
                 format!("{by_whom}: {}", step.task)
             }
             (_, Reason::Lost) => {
-                "Attempts were lost too often: the harness died while the agent was at work.".to_owned()
+                "Attempts were interrupted too often: planwright died while the agent was working.".to_owned()
             }
             (Some(place), Reason::Parked) => {
                 let why = self.worker.can_run(&self.plan().steps[*place]).err();
                 let said = Some(state.steps[*place].parked_why.clone()).filter(|why| !why.is_empty());
-                why.or(said).unwrap_or_else(|| "The agent can't be had.".to_owned())
+                why.or(said).unwrap_or_else(|| "The agent is unavailable.".to_owned())
             }
-            (_, Reason::Budget) => format!("The budget is spent: {}.", outlook(self.plan(), state)),
+            (_, Reason::Budget) => format!("The budget is used up: {}.", outlook(self.plan(), state)),
             (Some(place), Reason::Question) => state.steps[*place].question.clone().unwrap_or_default(),
             (Some(place), Reason::Strayed) => {
                 let paths: Vec<&str> = state.steps[*place].strayed.iter().map(String::as_str).collect();
                 format!(
-                    "An attempt changed what it may not touch: {}. Put back what should not stay; no contract is run before you answer.",
+                    "An attempt changed files outside its scope: {}. Undo what should not stay; no contract runs before you answer.",
                     paths.join(", ")
                 )
             }
@@ -414,7 +413,7 @@ impl Host for Embedded {
             None => false,
             Some(Queued { lease: None, .. }) => true,
             Some(Queued { lease: Some(lease), .. }) if lease.is_delivered => true,
-            // The driver that claimed it under this name is dead: its lock is ours.
+            // The process that claimed it under this name is dead: we hold its lock.
             Some(Queued { lease: Some(lease), .. }) if lease.worker == driver_name(self.run) => false,
             Some(Queued { lease: Some(lease), .. }) => {
                 self.store().health(lease, self.now())? != Health::Dead
@@ -443,7 +442,7 @@ impl Host for Embedded {
 
     fn interrupt(&mut self) -> Result<(), Error> {
         self.stop.request();
-        // What begins after this is not meant.
+        // Later starts are not affected.
         self.stop = Stop::new();
         for key in self.others.clone() {
             if !self.withdraw(key)? {
@@ -491,8 +490,8 @@ impl Host for Embedded {
 }
 
 impl Embedded {
-    /// What a person is told about a step whose attempts are spent: the verdict, what was tried, and whether it is the same
-    /// failure each time.
+    /// The question about a step whose attempts are spent: the verdict, what was tried, and whether the
+    /// failure is always the same.
     fn failure(&self, step: &StepState) -> String {
         let feedback = self.worker.feedback(step, &self.blobs);
         let same = match step.same_failure {

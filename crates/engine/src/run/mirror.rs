@@ -1,5 +1,6 @@
-//! The marks and the status in a plan file, and what its dialect keeps beside it: a mirror of the journal, set after the verdict is
-//! durable. Never the truth, never written over somebody's edit; what can't be set is only said.
+//! The marks and the status in a plan file, and what its dialect keeps next to it: a mirror of the journal,
+//! written once the verdict is durable. Never the truth, never written over an edit; what cannot be written
+//! is only reported.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,31 +23,32 @@ use crate::store::plan_file;
 use crate::store::plan_file::{Reading, Text};
 use crate::system::clock;
 
-/// How often a mark is tried again when somebody edits the plan at the same time.
+/// How often a mark is retried while somebody edits the plan.
 const TRIES: usize = 5;
-/// Of the time, at most one part in so many goes into the mirror: a long plan with short steps is not read for each of them.
+/// At most one part in this many of the time goes into the mirror: a long plan with short steps is not read
+/// for each of them.
 const SHARE: u32 = 20;
-/// A file that changed so short ago may change again without a sign: clocks of file systems are coarse.
+/// A file that changed this recently may change again without a visible difference: file system clocks are
+/// coarse.
 const RESTLESS: Duration = Duration::from_millis(100);
-/// How much of what an agent said is shown in a plan: its end.
+/// How much of the end of an agent's message is shown in a plan.
 const OUTPUT_BYTES_MAX: usize = 4 << 10;
-/// How much of a file that only grows is searched for a line.
+/// How much of an append-only file is searched for a line.
 const BESIDE_BYTES_MAX: u64 = 64 << 20;
 
-/// The mirror of one run.
 pub(crate) struct Mirror {
-    /// The plan: a file or a folder.
+    /// A file or a directory.
     path: PathBuf,
     bytes_max: usize,
     store: Arc<Store>,
-    /// The plan as it was approved, which says what it is about.
+    /// The approved plan, whose meaning is the reference.
     approved: (Source, Draft),
-    /// A text of it that means what was approved: the last such one that was seen or written.
+    /// The last text seen or written that means what was approved.
     source: Source,
-    /// What the file looked like when it was last found to mean what was approved.
+    /// The metadata of the file when it last matched the approval.
     look: Option<Look>,
     news: Reflection,
-    /// What is to be written beside the plan.
+    /// What to write next to the plan.
     beside: Vec<Beside>,
     last: Option<(Instant, Duration)>,
     /// What went wrong; nothing is lost by it.
@@ -55,13 +57,11 @@ pub(crate) struct Mirror {
 
 /// How far a plan file is behind the journal.
 pub(crate) struct Behind {
-    /// What is to be changed in it.
     pub(crate) changes: Vec<Change>,
-    /// What it says now.
     pub(crate) draft: Draft,
 }
 
-/// What tells one state of a file from another without reading it.
+/// Distinguishes states of a file without reading it.
 #[derive(PartialEq, Eq)]
 struct Look {
     length: u64,
@@ -71,7 +71,7 @@ struct Look {
 }
 
 impl Mirror {
-    /// A mirror in the file `path`, for a plan that was approved as `source`.
+    /// A mirror in the file `path`, for a plan approved as `source`.
     pub(crate) fn new(path: &Path, source: Source, store: &Arc<Store>, bytes_max: usize) -> Self {
         Self {
             path: path.to_owned(),
@@ -89,7 +89,7 @@ impl Mirror {
 
     /// Notes what follows from an event; [`Mirror::settle`] writes it.
     pub(crate) fn note(&mut self, plan: &Plan, event: &Event, at_ms: u64) {
-        // What an agent said is long, and most plans have no place for it.
+        // An agent's message is long, and most plans have no place for it.
         let has_traces = self.source.dialect().has_traces;
         let said = if let Event::AttemptFinished { output: Some(output), .. } = event
             && has_traces
@@ -107,10 +107,10 @@ impl Mirror {
         });
     }
 
-    /// Mirrors where the run stands: what a person settled while nobody drove it, and what a driver that died had no time
-    /// for.
+    /// Mirrors the state of the run: what a person settled while it was not running, and what a dead process
+    /// did not get to.
     pub(crate) fn show(&mut self, plan: &Plan, state: &RunState, events: &[Recorded]) {
-        // What is still to be written must be, lest it is told twice.
+        // Pending changes must be written first, or they would be reported twice.
         self.settle();
         for recorded in events {
             self.note(plan, &recorded.event, recorded.at_ms);
@@ -120,7 +120,7 @@ impl Mirror {
         self.settle();
     }
 
-    /// The same for a run that nobody drives: what somebody marked meanwhile and is still to be done stays marked.
+    /// The same for a run that is not running: marks that somebody set meanwhile on open steps stay.
     pub(crate) fn mend(&mut self, run: &Run) {
         for recorded in &run.events {
             self.note(&run.plan, &recorded.event, recorded.at_ms);
@@ -132,7 +132,7 @@ impl Mirror {
 
     fn stand_beside_marks(&mut self, state: &RunState) {
         self.news.stand(state);
-        // What can't be read is not written either, and that is said.
+        // A file that cannot be read is not written either, and that is reported.
         if let Ok(Text::Plan(now)) = self.read()
             && self.means_the_same(&now)
         {
@@ -140,7 +140,7 @@ impl Mirror {
         }
     }
 
-    /// Mirrors where a plan stands that is not being run.
+    /// Mirrors the state of a plan that is not running.
     pub(crate) fn rest(&mut self, state: State, at_ms: u64) {
         let (source, draft) = &self.approved;
         let beside = &mut self.beside;
@@ -151,7 +151,7 @@ impl Mirror {
         self.settle();
     }
 
-    /// What [`Mirror::mend`] would change in the file. Nothing is written.
+    /// What [`Mirror::mend`] would change in the file. Writes nothing.
     pub(crate) fn behind_run(&mut self, run: &Run) -> Result<Option<Behind>, plan_file::Error> {
         for recorded in &run.events {
             self.note(&run.plan, &recorded.event, recorded.at_ms);
@@ -160,13 +160,13 @@ impl Mirror {
         self.behind()
     }
 
-    /// What [`Mirror::rest`] would change in the file. Nothing is written.
+    /// What [`Mirror::rest`] would change in the file. Writes nothing.
     pub(crate) fn behind_rest(&mut self, state: State) -> Result<Option<Behind>, plan_file::Error> {
         self.news.rest(state, "", &mut |_| {});
         self.behind()
     }
 
-    /// The marks and the state that are yet to be set. `None` where the file is no plan, or means something else by now.
+    /// The marks and the state that are missing. `None` if the file is not a plan or its meaning changed.
     fn behind(&mut self) -> Result<Option<Behind>, plan_file::Error> {
         let mut changes = self.news.take(self.source.dialect());
         let Text::Plan(now) = self.read()? else { return Ok(None) };
@@ -174,12 +174,12 @@ impl Mirror {
             return Ok(None);
         }
         let draft = now.draft();
-        // A trace is only how it came about.
+        // A trace only shows how it came about.
         changes.retain(|change| !matches!(change, Change::Trace { .. }) && !is_made(&now, &draft, change));
         Ok(Some(Behind { changes, draft }))
     }
 
-    /// Forgets the lines that stand beside the plan already: what is told again when a run is taken up was told before.
+    /// Drops the lines that are already next to the plan: resuming a run repeats what was written before.
     fn drop_known(&mut self) {
         let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let folder = self.path.parent().unwrap_or(Path::new("")).to_owned();
@@ -189,13 +189,13 @@ impl Mirror {
                 let text = plan_file::read_text(&folder.join(path), BESIDE_BYTES_MAX).unwrap_or_default();
                 text.lines().map(str::to_owned).collect()
             });
-            // Each line of the file answers for one of ours: the same thing may happen twice in a second.
+            // Each line of the file matches one of ours: the same thing may happen twice in a second.
             let found = known.iter().position(|known| known == line);
             found.map(|place| known.swap_remove(place)).is_none()
         });
     }
 
-    /// How long until the mirror may be set again; `None` when there is nothing to set.
+    /// The delay before the next write; `None` if nothing is pending.
     pub(crate) fn due(&self) -> Option<Duration> {
         if self.news.is_empty() && self.beside.is_empty() {
             return None;
@@ -204,18 +204,18 @@ impl Mirror {
         Some(wait.unwrap_or_default())
     }
 
-    /// Writes what was noted, all of it at once.
+    /// Writes all pending changes together.
     pub(crate) fn settle(&mut self) {
         let begin = Instant::now();
         let changes = self.news.take(self.source.dialect());
         if !changes.is_empty()
             && let Err(why) = self.change(&changes)
         {
-            self.complain(format!("{} was not marked: {why}", self.path.display()));
+            self.complain(format!("cannot mark progress in {}: {why}", self.path.display()));
         }
         for beside in std::mem::take(&mut self.beside) {
             if let Err(error) = plan_file::keep(&self.path, &beside) {
-                self.complain(format!("nothing was noted beside {}: {error}", self.path.display()));
+                self.complain(format!("cannot write the progress file of {}: {error}", self.path.display()));
             }
         }
         self.last = Some((Instant::now(), begin.elapsed()));
@@ -227,7 +227,7 @@ impl Mirror {
         }
     }
 
-    /// The plan is read in the dialect that it was approved in, whatever it looks like now.
+    /// The plan is read in the dialect it was approved in, whatever it looks like now.
     fn read(&self) -> Result<Text, plan_file::Error> {
         let reading = Reading { bytes_max: self.bytes_max, dialect: Some(self.source.dialect()) };
         plan_file::read(&self.path, "plan", reading)
@@ -239,7 +239,7 @@ impl Mirror {
                 Text::Plan(source) => source,
                 Text::Unreadable(unreadable) => return Err(unreadable.diagnostic.message),
             };
-            // Where the plan says something else now, the same place may be another step.
+            // If the plan's meaning changed, the same index may be another step.
             if !self.means_the_same(&now) {
                 return Err("it was edited meanwhile".to_owned());
             }
@@ -263,7 +263,7 @@ impl Mirror {
                 Err(error) => return Err(error.to_string()),
             }
         }
-        Err("somebody keeps editing it".to_owned())
+        Err("it keeps changing".to_owned())
     }
 
     fn means_the_same(&self, now: &Source) -> bool {
@@ -289,14 +289,14 @@ impl Mirror {
             return Ok(false);
         }
         self.source = now;
-        // What was looked at before the file was read is trusted only where the file has been quiet since.
+        // Metadata taken before the read is trusted only if the file has been quiet since.
         let is_quiet = |look: &Look| look.modified.elapsed().is_ok_and(|age| age > RESTLESS);
         self.look = look.filter(is_quiet);
         Ok(true)
     }
 }
 
-/// What a file looks like. A folder has no look: its files can change without a sign.
+/// The metadata of a file. A directory has none: its files can change without a sign.
 fn look(path: &Path) -> Option<Look> {
     use std::os::unix::fs::MetadataExt;
     let data = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
@@ -308,13 +308,13 @@ fn look(path: &Path) -> Option<Look> {
     })
 }
 
-/// The end of what an agent said.
+/// The end of an agent's message.
 fn tail(text: &str) -> &str {
     let text = text.trim_end();
     &text[text.ceil_char_boundary(text.len().saturating_sub(OUTPUT_BYTES_MAX))..]
 }
 
-/// Whether a plan says already what a change would make it say. Cheap: a plan may have thousands of marks.
+/// Whether a plan already contains a change. Cheap: a plan may have thousands of marks.
 fn is_made(source: &Source, draft: &Draft, change: &Change) -> bool {
     match change {
         Change::Mark { step, mark } => draft.steps.get(*step).is_some_and(|step| step.mark() == *mark),

@@ -1,5 +1,6 @@
-//! Holds an agent to its scope: says what the scope of an attempt or a planner is, lays it where the agent's hook finds it, and reads
-//! what the hook noted. Decides nothing: rulings are [`planwright_core::scope`]'s.
+//! Holds an agent to its scope: determines the scope of an attempt or a planner, writes it where the agent's
+//! hook finds it, and reads what the hook logged. Never rules on a call: that is [`planwright_core::scope`]'s
+//! job.
 
 use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -17,24 +18,22 @@ use crate::run::Runs;
 use crate::store::{plan_file, state_dir};
 use crate::workspace::project::Project;
 
-/// The variable that names the file with the scope.
+/// The variable that names the scope file.
 pub const VARIABLE: &str = "PLANWRIGHT_SCOPE";
-/// The variable with the hash of that file. An agent can write the file; the environment that its hooks are started with, it
-/// can't.
+/// The variable with the hash of that file. An agent can write the file, but not the environment of its
+/// hooks.
 pub const DIGEST: &str = "PLANWRIGHT_HASH_OF_SCOPE";
-/// The variable that holds settings of opencode.
+/// The variable with settings of opencode.
 const OPENCODE: &str = "OPENCODE_CONFIG_CONTENT";
-/// The file in the private folder of an attempt.
+/// The file in the private directory of an attempt.
 const FILE: &str = "scope.json";
-/// How much of a scope is read.
 const SCOPE_BYTES_MAX: u64 = 1 << 20;
-/// How much of the notes of an attempt is read, and how many of them are kept.
+/// How much of an attempt's log is read, and how many entries are kept.
 const NOTES_BYTES_MAX: u64 = 1 << 20;
 const NOTES_MAX: usize = 100;
-/// Where calls of guarded tools are noted, in the state folder of a project.
+/// The log of guarded tool calls, in the state directory of a project.
 const GUARD_NOTES: &str = "guard.log";
 
-/// The scope of a step's attempts.
 pub fn of_step(config: &Config, root: &Path, step: &Step, closed: &[PathBuf]) -> Scope {
     let tools = (!step.tools.is_empty()).then(|| step.tools.clone());
     Scope {
@@ -47,7 +46,7 @@ pub fn of_step(config: &Config, root: &Path, step: &Step, closed: &[PathBuf]) ->
     }
 }
 
-/// The scope of whoever plans in this project: it only reads.
+/// The scope of a planner in this project: it only reads.
 pub fn of_planner(config: &Config, root: &Path) -> Scope {
     Scope {
         registry: config.scope.registry.clone(),
@@ -55,12 +54,13 @@ pub fn of_planner(config: &Config, root: &Path) -> Scope {
     }
 }
 
-/// Lays a scope into `folder`, which is outside of the workspace and the agent's alone, and returns what makes an agent with this
-/// make keep to it; its files are written already. Where the scope can't be laid the agent must not be started.
+/// Writes a scope into `folder`, which is outside the workspace and private to the agent, and returns what
+/// makes an agent of this make comply; its files are written already. If the scope cannot be written, the
+/// agent must not start.
 pub fn hold(scope: &Scope, make: Make, folder: &Path) -> Result<Additions, state_dir::Error> {
     let text = serde_json::to_string(scope).expect("a scope has string keys only");
     state_dir::keep(folder, FILE, text.as_bytes())?;
-    // An agent that nobody knows is looked at afterwards, and not before.
+    // An unknown agent is checked afterwards, not beforehand.
     let held =
         own_program().map(|hook| make.hold(scope, &Rig { hook: &hook, folder: &folder.to_string_lossy() }));
     let mut additions = held.unwrap_or_default();
@@ -82,7 +82,7 @@ pub fn planning(
     hold(&of_planner(config, root), make, folder)
 }
 
-/// Lays variables over an environment. Settings of opencode that are there already are kept, as far as these say nothing else.
+/// Adds variables to an environment. Existing opencode settings are kept unless these override them.
 pub fn lay_over(environment: &mut Vec<(String, String)>, variables: Vec<(String, String)>) {
     for (name, value) in variables {
         let there =
@@ -96,7 +96,7 @@ pub fn lay_over(environment: &mut Vec<(String, String)>, variables: Vec<(String,
     }
 }
 
-/// Two objects as one: lists together, and for the rest what `over` says.
+/// Merges two objects: lists are joined, and otherwise `over` wins.
 fn merged(under: &str, over: &str) -> String {
     let read = |text: &str| serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text).ok();
     let (Some(mut all), Some(over_object)) = (read(under), read(over)) else { return over.to_owned() };
@@ -115,21 +115,21 @@ pub(crate) fn own_program() -> Option<String> {
     Some(std::env::current_exe().ok()?.to_str()?.to_owned())
 }
 
-/// A command line whose bridge, where it begins with one, is this very program, whatever the PATH says.
+/// A command whose bridge, if it starts with one, is this very program, whatever PATH says.
 pub(crate) fn own_bridge(mut argv: Vec<String>) -> Result<Vec<String>, String> {
     if profile::is_bridged(&argv) {
-        argv[0] = own_program().ok_or("the path of planwright itself can't be told")?;
+        argv[0] = own_program().ok_or("cannot find the path of planwright itself")?;
     }
     Ok(argv)
 }
 
-/// The scope that this process was started with; `None`: it has none.
+/// The scope that this process was started with; `None` if it has none.
 pub(crate) fn of_process() -> Option<io::Result<(Scope, PathBuf)>> {
     let file = PathBuf::from(std::env::var_os(VARIABLE).filter(|file| !file.is_empty())?);
     let read = || {
         let text = plan_file::read_text(&file, SCOPE_BYTES_MAX)?;
         if std::env::var(DIGEST).is_ok_and(|said| said != digest(&text)) {
-            return Err(io::Error::other("somebody has changed it"));
+            return Err(io::Error::other("it was changed"));
         }
         serde_json::from_str(&text).map_err(io::Error::other)
     };
@@ -140,26 +140,26 @@ fn digest(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex().to_string()
 }
 
-/// Notes that a call was refused, or would have been.
+/// Logs that a call was refused, or would have been.
 pub(crate) fn note(file: &Path, refused: &Refused) -> io::Result<()> {
     let mut line = serde_json::to_vec(refused).map_err(io::Error::other)?;
     line.push(b'\n');
-    // What lies there may be an agent's: a pipe would be waited for, and the answer would never come.
+    // The file may be an agent's: opening a pipe would block, and the answer would never come.
     let flags = nix::fcntl::OFlag::O_NONBLOCK | nix::fcntl::OFlag::O_NOFOLLOW;
     let mut notes =
         std::fs::OpenOptions::new().create(true).append(true).custom_flags(flags.bits()).open(file)?;
     match notes.metadata()?.is_file() {
         true => notes.write_all(&line),
-        false => Err(io::Error::other("it is no file")),
+        false => Err(io::Error::other("not a file")),
     }
 }
 
-/// What was noted in an attempt. What is no note is passed over: an agent can write there, and proves nothing by it.
+/// The log of an attempt. Invalid entries are skipped: an agent can write there, and proves nothing by it.
 pub fn notes(folder: &Path) -> Vec<Refused> {
     read_notes(&folder.join(FILE).with_extension("log"))
 }
 
-/// The calls of guarded tools in sessions of people.
+/// Guarded tool calls in people's sessions.
 pub fn guard_notes(states: &Path) -> Vec<Refused> {
     read_notes(&states.join(GUARD_NOTES))
 }
@@ -169,7 +169,7 @@ pub(crate) fn guard_file(states: &Path) -> PathBuf {
 }
 
 fn read_notes(file: &Path) -> Vec<Refused> {
-    // The end, so that nobody hides what comes later behind a heap of something else.
+    // The end, so that later entries cannot be hidden behind a heap of others.
     let text = plan_file::read_end(file, NOTES_BYTES_MAX).unwrap_or_default();
     let mut notes: Vec<Refused> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let excess = notes.len().saturating_sub(NOTES_MAX);
@@ -177,7 +177,7 @@ fn read_notes(file: &Path) -> Vec<Refused> {
     notes.into_iter().map(Refused::within_bounds).collect()
 }
 
-/// The tools that need a plan here, by the settings and by those of proposals, and what is wrong with these.
+/// The guarded tools by the settings and those of proposals, and what is wrong with the latter.
 pub fn guard_of(project: &Project) -> (Guard, Option<io::Error>) {
     let mut guard = project.config.guard.clone();
     match project.proposal_settings() {
@@ -188,7 +188,7 @@ pub fn guard_of(project: &Project) -> (Guard, Option<io::Error>) {
     (guard, None)
 }
 
-/// The tools that a planner can put into a plan, as text; empty where nobody has listed any.
+/// The tools that a planner can use in a plan, as text; empty if none are listed.
 pub fn inventory(config: &Config) -> String {
     if config.tools.is_empty() {
         return String::new();
@@ -201,15 +201,15 @@ pub fn inventory(config: &Config) -> String {
     format!("Available executor tools:\n{lines}")
 }
 
-/// A call that was out of scope, and where.
+/// A call out of scope, and where it happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
-    /// `plan/step@attempt`; empty for a session of a person.
+    /// `plan/step@attempt`; empty for a person's session.
     pub place: String,
     pub refused: Refused,
 }
 
-/// Every call that was out of scope in this project, the oldest first.
+/// Every call out of scope in this project, oldest first.
 pub fn refused(project: &Project) -> Result<Vec<Told>, run::Error> {
     let mut all = Vec::new();
     if let Ok(states) = state_dir::folder_of(&state_dir::folder(), &project.root) {
@@ -231,7 +231,7 @@ pub fn refused(project: &Project) -> Result<Vec<Told>, run::Error> {
     Ok(all)
 }
 
-/// A path without links, as far as it exists.
+/// A path with links resolved, as far as it exists.
 pub(crate) fn real(path: &Path) -> PathBuf {
     for above in path.ancestors() {
         if let Ok(known) = above.canonicalize() {

@@ -1,5 +1,5 @@
-//! Workers of their own: processes that take attempts from the queue, for runs that other processes drive. They judge
-//! nothing and record nothing; they deliver what came of an attempt, and the driver takes it from there.
+//! Separate worker processes that take attempts from the queue of runs owned by other processes. They never
+//! judge or record: they deliver the outcome of an attempt, and the owner of the run takes it from there.
 
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
@@ -11,54 +11,53 @@ use crate::run::{Error, Runs, now};
 use crate::store::journal::{BEAT_MS, Claim, RunLock};
 use crate::system::process::Stop;
 
-/// How often the queue is looked at.
+/// How often the queue is polled.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How a worker works.
 #[derive(Debug, Clone)]
 pub struct Shift {
-    /// Attempts at the same time.
+    /// Parallel attempts.
     pub jobs: usize,
     pub until: Until,
-    /// Told when the worker shall leave: what it has under way is ended and delivered as stopped.
+    /// Tells the worker to leave: running attempts are ended and delivered as stopped.
     pub leave: Stop,
 }
 
-/// When a worker ends by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Until {
     /// Never: it waits for more.
     Told,
-    /// When there is nothing to do any more.
+    /// When nothing is left to do.
     Idle,
 }
 
-/// What a worker has to tell.
+/// What a worker reports.
 #[derive(Debug)]
 pub enum News<'a> {
-    /// It took an attempt.
+    /// It claimed an attempt.
     Took(&'a Claim),
-    /// It delivered what came of it.
+    /// It delivered the outcome.
     Delivered(&'a Claim, &'a Event),
-    /// What came of it is no longer wanted: the claim was given up, or the run is over.
+    /// The outcome is no longer wanted: the claim was given up, or the run has finished.
     Fenced(&'a Claim),
 }
 
-/// A worker: alive as long as its lock is held.
+/// A worker: alive while its lock is held.
 struct Crew<'a> {
     runs: &'a Runs,
     name: String,
     _lock: RunLock,
     results: mpsc::Receiver<(Claim, Done)>,
     report: mpsc::Sender<(Claim, Done)>,
-    /// What it has under way, each with what ends it.
+    /// Its running attempts, each with its stop handle.
     under_way: Vec<(Claim, Stop)>,
     beaten: Instant,
 }
 
-/// Takes attempts of this workspace from the queue and makes them, until the shift is over. Returns how many were delivered.
+/// Takes attempts of this workspace from the queue and makes them until the shift ends. Returns how many were
+/// delivered.
 pub fn work(runs: &Runs, shift: &Shift, tell: &mut dyn FnMut(&News<'_>)) -> Result<usize, Error> {
-    // The time makes the name one that no earlier process had.
+    // The time makes the name unique across reused process ids.
     let name = format!("worker-{}-{}", std::process::id(), now());
     let lock = runs.store().lock_named(&name)?;
     let lock = lock.expect("nobody else has a lock of this name");
@@ -100,7 +99,7 @@ impl Crew<'_> {
         }
     }
 
-    /// Says that the worker is alive, and ends what nobody wants any more.
+    /// Sends a heartbeat, and ends attempts that are no longer wanted.
     fn beat(&self) -> Result<(), Error> {
         for (claim, stop) in &self.under_way {
             if !self.runs.store().beat(claim, now())? {
@@ -110,7 +109,7 @@ impl Crew<'_> {
         Ok(())
     }
 
-    /// Starts an attempt in a thread of its own.
+    /// Starts an attempt in its own thread.
     fn begin(&mut self, claim: Claim) -> Result<(), Error> {
         let run = self.runs.run(claim.run)?;
         let place = run.state.place(&claim.step).ok_or(Error::Plan { run: claim.run })?;
@@ -122,7 +121,7 @@ impl Crew<'_> {
         std::thread::spawn(move || {
             let told = Told { prompt, feedback };
             let done = worker.attempt(&worker.plan.steps[place], claim.attempt, &told, &stop);
-            // The crew waits for every report before it ends.
+            // The worker waits for every report before it ends.
             report.send((claim, done)).ok();
         });
         Ok(())

@@ -1,5 +1,5 @@
-//! What carrying out a plan would do, without doing any of it: who would be started in which order, what they would be given,
-//! what they could touch. Reads sizes and names of files; starts nothing, writes nothing.
+//! What running a plan would do, without doing it: which agents would start in which order, what they would
+//! be given, what they could change. Reads names and sizes of files; starts and writes nothing.
 
 use std::path::Path;
 
@@ -15,77 +15,67 @@ use crate::workspace::facts;
 use crate::workspace::project;
 use crate::workspace::project::Project;
 
-/// How many files are named for a step; the others are counted.
+/// How many files are named per step; the others are counted.
 const FILES_NAMED_MAX: usize = 20;
-/// So many bytes of a text are about one token.
+/// Roughly this many bytes are one token.
 const TOKEN_BYTES: u64 = 4;
-/// The target of steps that people do.
+/// The target of manual steps.
 const HUMAN: &str = "human";
 
-/// What can go wrong while a plan is looked ahead at.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The files of the project.
     #[error(transparent)]
     Project(#[from] project::Error),
     #[error(transparent)]
     Runs(#[from] run::Error),
 }
 
-/// What carrying out a plan would do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Simulation {
-    /// The digest of the plan.
     pub digest: String,
-    /// The steps that could run at the same time, wave after wave.
+    /// The steps that could run in parallel, wave by wave.
     pub waves: Vec<Vec<Ahead>>,
-    /// How many contracts there are.
     pub contracts: usize,
-    /// How many attempts agents would make at most, if nobody grants more.
+    /// The most attempts that agents would make, if nobody grants more.
     pub attempts_max: u32,
-    /// What it will likely take; `None`: there is too little history.
+    /// `None` if there is too little history.
     pub forecast: Option<Forecast>,
 }
 
-/// A step that would be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ahead {
     pub number: u32,
     pub id: String,
     pub agent: String,
-    /// The command line that would be started; empty where none is known.
+    /// The command that would start; empty if none is known.
     pub command: Vec<String>,
     /// What it would be given to read.
     pub reads: Vec<Given>,
-    /// The tools that it may use, and whether somebody here has them.
+    /// The tools it may use, and whether they are available.
     pub tools: Vec<(String, bool)>,
-    /// What it may touch; `None`: anything, so it runs alone.
+    /// `None`: anything, so it runs alone.
     pub touches: Option<Touches>,
-    /// What would judge it; `None`: a person.
+    /// `None`: a person decides.
     pub contract: Option<String>,
-    /// How many attempts an agent would make at most.
     pub attempts_max: u32,
 }
 
-/// Something that an agent would be given to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Given {
     /// `file:PATH` or `topic:NAME`.
     pub reference: String,
-    /// About how many tokens it has; `None`: it is not there now.
+    /// The approximate token count; `None` if it does not exist now.
     pub tokens: Option<u64>,
 }
 
-/// What a step may touch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Touches {
     pub globs: Vec<String>,
-    /// Files that match now, the first of them.
+    /// Files that match now, up to a limit.
     pub files: Vec<String>,
     pub count: usize,
 }
 
-/// Looks ahead at a plan.
 pub fn simulate(project: &Project, plan: &Plan) -> Result<Simulation, Error> {
     let needs_files = plan.steps.iter().any(|step| step.touches.is_some());
     let files = if needs_files { project.files()? } else { Vec::new() };
@@ -124,7 +114,7 @@ fn attempts_max(step: &Step, agent: &str) -> u32 {
     match &step.contract {
         _ if agent == HUMAN => 0,
         Contract::Shell { .. } => step.on_fail.retries.saturating_add(1),
-        // A person looks at what came of the first attempt.
+        // A person checks the first attempt.
         Contract::Manual => 1,
     }
 }
@@ -136,7 +126,7 @@ fn given(project: &Project, reference: &Reference) -> Given {
     };
     match reference {
         Reference::File(path) => Given { reference: format!("file:{path}"), tokens: tokens(Path::new(path)) },
-        // A command may know the topic; it is not asked.
+        // A command may know the topic; it is not run.
         Reference::Topic(name) => Given {
             reference: format!("topic:{name}"),
             tokens: tokens(&Path::new(facts::TOPICS).join(format!("{name}.md"))),

@@ -1,5 +1,5 @@
-//! The history of a project, counted: what core makes of its journals and ledgers, and what old runs hold on the disk. Looks;
-//! changes nothing.
+//! The history of a project as statistics: what core computes from its journals and ledgers, and the disk
+//! space of old runs. Only reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -33,12 +33,12 @@ const AGENT_TOOLS: &[&str] = &[
     "websearch",
     "write",
 ];
-/// Forecasts rest on this many runs, the newest: what was long ago is no measure.
+/// Forecasts use this many of the newest runs; older ones say little about today.
 const RUNS_MAX: usize = 200;
 
 #[derive(Debug, Clone, Default)]
 pub struct Scope {
-    /// Only what happened at this time or later, in milliseconds since 1970.
+    /// Only from this time on, in milliseconds since 1970.
     pub since_ms: u64,
     /// Only this plan file.
     pub plan: Option<PathBuf>,
@@ -46,11 +46,10 @@ pub struct Scope {
 
 pub struct Counted {
     pub stats: Stats,
-    /// How many runs could not be read: what they would say is not in the figures.
+    /// How many unreadable runs are missing from the figures.
     pub unread: usize,
 }
 
-/// Counts the runs of a project.
 pub fn count(runs: &Runs, scope: &Scope) -> Result<Counted, Error> {
     let plan = scope.plan.as_deref().map(|path| runs.relative(path));
     let mut counter = Counter::since(scope.since_ms);
@@ -62,7 +61,7 @@ pub fn count(runs: &Runs, scope: &Scope) -> Result<Counted, Error> {
         }
     }
     for row in runs.store().ledgers()? {
-        // A ledger that is broken says nothing; `audit` says why.
+        // A broken ledger contributes nothing; `audit` says why.
         for said in runs.store().ledger(&row.plan).unwrap_or_default() {
             if let Entry::Proposed { red, .. } = &said.entry {
                 counter.count_red(red);
@@ -80,7 +79,7 @@ fn add(counter: &mut Counter, runs: &Runs, run: Run) {
     counter.count(&record, now());
 }
 
-/// What contracts printed that could not run.
+/// The output of contracts that could not run.
 fn outputs(runs: &Runs, events: &[(u64, Event)]) -> BTreeMap<Blob, String> {
     let named = events.iter().filter_map(|(_, event)| match event {
         Event::ContractFinished { receipt, .. } => match receipt.verdict.failure() {
@@ -122,7 +121,7 @@ pub fn has_tool(name: &str) -> bool {
 pub fn past(runs: &Runs) -> Result<Vec<Sample>, Error> {
     let mut counter = Counter::since(0);
     for id in runs.store().run_ids(None)?.into_iter().rev().take(RUNS_MAX) {
-        // A run that can't be read tells nothing.
+        // An unreadable run contributes nothing.
         if let Ok(run) = runs.run(id) {
             add(&mut counter, runs, run);
         }
@@ -130,14 +129,14 @@ pub fn past(runs: &Runs) -> Result<Vec<Sample>, Error> {
     Ok(counter.samples())
 }
 
-/// What a plan will likely take, by the history of its project; `None`: there is too little of it.
+/// What a plan will likely take, by the project's history; `None` if there is too little of it.
 pub fn forecast(project: &Project, plan: &Plan) -> Result<Option<Forecast>, Error> {
     let Some(runs) = Runs::open_existing(project)? else { return Ok(None) };
     let agent_of = |target: &str| project.config.agent_of(target).to_owned();
     Ok(forecast::forecast(&past(&runs)?, plan, project.config.run.jobs, agent_of))
 }
 
-/// The plans whose runs and decisions were over before a time, by path.
+/// The plans whose runs and decisions finished before a time, by path.
 pub fn over_before(runs: &Runs, before_ms: u64) -> Result<Vec<PathBuf>, Error> {
     let root = &runs.project().root;
     let mut ends: BTreeMap<PathBuf, Option<u64>> = BTreeMap::new();
@@ -147,7 +146,7 @@ pub fn over_before(runs: &Runs, before_ms: u64) -> Result<Vec<PathBuf>, Error> {
         ends.insert(run.path, is_over(&run.tally.phase).then_some(run.changed_at_ms));
     }
     for row in runs.store().ledgers()? {
-        // The ledger hears of the end of a run only with the next thing that is said.
+        // The ledger learns the end of a run only with the next entry.
         let is_told_by_run =
             matches!(row.summary.state.as_str(), "running" | "done" | "failed") && ran.contains(&row.plan);
         let is_over = ["done", "failed", "rejected", "cancelled"].contains(&row.summary.state.as_str());

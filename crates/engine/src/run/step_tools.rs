@@ -1,5 +1,6 @@
-//! What the tools of an agent at work may do about its step: read it, look at what its contract says now, and add lines to the
-//! report. All of it is advice or hearsay: the harness judges when the attempt is over, and takes nobody's word.
+//! What the tools of a working agent may do about its step: read it, see its contract's current result, and
+//! append to the report. All of it is advice or hearsay: planwright judges after the attempt and trusts no
+//! one's claim.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -15,55 +16,48 @@ use crate::system::process::{JobSign, Stop, Supervisors};
 use crate::workspace::project;
 use crate::workspace::project::Project;
 
-/// The variable that names the file with what the agent may know of its step.
+/// The variable that names the file with the agent's view of its step.
 pub const STEP: &str = "PLANWRIGHT_STEP";
-/// The variable that names the file that reports go to.
+/// The variable that names the report file.
 pub const REPORT: &str = "PLANWRIGHT_REPORT";
-/// The most bytes that are read of a step.
 const STEP_BYTES_MAX: u64 = 4 << 20;
-/// The most bytes that a report may have; an agent that reports without end is not listened to any longer.
+/// The maximum size of a report; an agent that reports without end is ignored from then on.
 const REPORT_BYTES_MAX: u64 = 256 << 10;
 
-/// What can go wrong for an agent at work.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No attempt is above this process.
-    #[error(
-        "no step is being done here: {STEP} is not set, so this server was not started by an agent at work on one"
-    )]
+    /// This process is not part of an attempt.
+    #[error("no step is running: {STEP} is not set, so no agent working on a step started this server")]
     Idle,
-    /// The step can't be read.
     #[error("cannot read the step in {}", path.display())]
     Step {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
-    /// The report can't be written.
-    #[error("cannot add to the report")]
+    #[error("cannot append to the report")]
     Report(#[source] io::Error),
-    /// Nobody reads a report of this attempt.
-    #[error("nobody reads reports here: {REPORT} is not set")]
+    /// Nothing reads a report of this attempt.
+    #[error("reports are unavailable: {REPORT} is not set")]
     Unheard,
-    /// There is no more room.
-    #[error("the report is full: {REPORT_BYTES_MAX} bytes at most")]
+    #[error("the report is full: the limit is {REPORT_BYTES_MAX} bytes")]
     Full,
     #[error(transparent)]
     Project(#[from] project::Error),
     /// A person confirms the step.
-    #[error("this step has no contract: a person looks at what you did and confirms it")]
+    #[error("this step has no contract: a person checks your work and confirms it")]
     Unjudged,
 }
 
-/// An attempt, as seen from below.
+/// An attempt as seen from inside.
 pub struct Attempt {
-    /// What may be known of the step.
+    /// What the agent may know about the step.
     pub assignment: Assignment,
     report: Option<PathBuf>,
 }
 
 impl Attempt {
-    /// The attempt that this process is a part of.
+    /// The attempt that this process is part of.
     pub fn here() -> Result<Self, Error> {
         let path = PathBuf::from(process::variable_above(STEP).ok_or(Error::Idle)?);
         let unread = |source| Error::Step { path: path.clone(), source };
@@ -72,12 +66,12 @@ impl Attempt {
         Ok(Self { assignment, report: process::variable_above(REPORT).map(PathBuf::from) })
     }
 
-    /// Adds a line to the report of the attempt.
+    /// Appends a line to the report of the attempt.
     pub fn report(&self, line: &Line) -> Result<(), Error> {
         add(self.report.as_ref().ok_or(Error::Unheard)?, &line.spelled())
     }
 
-    /// What the contract says now, in the workspace that this process stands in. `None`: it was stopped.
+    /// The contract's current result in this process's workspace. `None` if it was interrupted.
     pub fn look(&self, stop: &Stop) -> Result<Option<Seen>, Error> {
         let step = self.assignment.known_step();
         if self.assignment.contract.is_none() {
@@ -93,7 +87,7 @@ impl Attempt {
     }
 }
 
-/// Adds a text to a file, in one write: several servers of one agent may do so at once.
+/// Appends a text to a file in one write: several servers of one agent may do so concurrently.
 fn add(path: &Path, text: &str) -> Result<(), Error> {
     let mut file = OpenOptions::new().create(true).append(true).open(path).map_err(Error::Report)?;
     let length = file.metadata().map_err(Error::Report)?.len();

@@ -1,5 +1,5 @@
-//! Carries out one command of a run: an attempt by an agent, or a contract. Reports what happened as an event; only
-//! [`planwright_core::judge`] makes a verdict of it.
+//! Executes one command of a run: an attempt by an agent, or a contract. Reports what happened as an event;
+//! only [`planwright_core::judge`] makes a verdict of it.
 
 mod review;
 mod tournament;
@@ -41,98 +41,89 @@ use crate::workspace::facts;
 use crate::workspace::topic;
 use review::Asked;
 
-/// How often a contract is run because other steps landed meanwhile.
+/// How often a contract is rerun because other steps were merged meanwhile.
 const LANDINGS_MAX: usize = 100;
 /// How much of a contract's output goes into the next prompt.
 const FEEDBACK_BYTES_MAX: usize = 4 << 10;
 
-/// Carries out the commands of one run.
+/// Executes the commands of one run.
 pub struct Worker {
-    /// The root of the project.
     pub root: PathBuf,
-    /// Where agents work and contracts look.
+    /// Where agents work and contracts run.
     pub ground: Ground,
-    /// A step that several agents do against each other, by its id, and how many.
+    /// A step on which several agents compete, by id, and how many.
     pub tournament: Option<(String, u32)>,
     pub config: Config,
-    /// The command lines that were approved for the agents.
+    /// The approved commands of the agents.
     pub agents: Agents,
-    /// The plan that was approved.
+    /// The approved plan.
     pub plan: Arc<Plan>,
-    /// Its file, relative to the root. The harness writes marks into it at any time, so it is no agent's change; an edit of
-    /// it pauses the run.
+    /// Relative to the root. Planwright writes marks into it at any time, so that is not an agent's change;
+    /// an edit of it pauses the run.
     pub plan_file: PathBuf,
     pub digest: String,
-    /// The approvals that the run began on.
+    /// The approvals that permitted the run.
     pub approvals: Vec<ApprovedBy>,
-    /// The hash of every sealed file, as it was approved.
+    /// The approved hash of every sealed file.
     pub sealed: BTreeMap<String, String>,
-    /// Names the run in the environment of its processes.
+    /// Identifies the run in the environment of its processes.
     pub tag: String,
     pub store: Arc<Store>,
     pub for_agents: Supervisors,
-    /// Supervise contracts. They are others than those of agents, which can reach theirs.
+    /// Supervise contracts. Separate from those of agents, which can reach theirs.
     pub for_contracts: Supervisors,
 }
 
-/// What came of an attempt or a contract: what is to be recorded, and the bytes that it names.
+/// The outcome of an attempt or a contract: the event to record, and the bytes it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {
-    /// What is to be recorded.
     pub event: Event,
-    /// The bytes that it names, to be kept in the same act.
+    /// Stored in the same transaction.
     pub blobs: Vec<Vec<u8>>,
 }
 
-/// What an agent is told.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Told {
     pub prompt: String,
-    /// What the last contract said, for a script that reads no prompt; empty at the first attempt.
+    /// The output of the last contract, for a script that reads no prompt; empty at the first attempt.
     pub feedback: String,
 }
 
-/// What does a step.
 enum Agent {
-    /// Runs the script that is the task.
+    /// Runs the task itself as a script.
     Shell,
-    /// A command line that gets the prompt on its stdin.
+    /// A command that reads the prompt from stdin.
     Command(Vec<String>),
 }
 
 impl Worker {
-    /// The agent that a step is for, by name.
     pub fn agent_name(&self, step: &Step) -> String {
         self.config.agent_of(&step.target).to_owned()
     }
 
-    /// Why the step's agent can't be run, if it can't.
+    /// Why the step's agent cannot run, if it cannot.
     pub fn can_run(&self, step: &Step) -> Result<(), String> {
         self.agent(step).map(|_| ())
     }
 
     fn agent(&self, step: &Step) -> Result<Agent, String> {
         let name = self.agent_name(step);
-        let missing = |name: &str| format!("no command line is known for `{name}`");
+        let missing = |name: &str| format!("agent `{name}` has no command");
         match self.agents.get(&step.target).map(Vec::as_slice) {
             None if step.target == SHELL => Ok(Agent::Shell),
             Some([word]) if word == SHELL => Ok(Agent::Shell),
             Some(command @ [_, ..]) => match missing_program(&self.root, command) {
                 None => Ok(Agent::Command(command.to_vec())),
-                Some(program) => {
-                    Err(format!("{name} is not installed: there is no program `{program}` on the PATH"))
-                }
+                Some(program) => Err(format!("{name} is not installed: `{program}` is not on the PATH")),
             },
             _ if self.config.agents_of(&self.plan).get(&step.target).is_some_and(|now| !now.is_empty()) => {
-                Err(format!("{} in what was approved: run the plan again to approve it", missing(&name)))
+                Err(format!("{} in the approval; run the plan again to approve it", missing(&name)))
             }
-            None | Some([]) => {
-                Err(format!("{}: say it in planwright.toml, [agents.{name}] command = […]", missing(&name)))
-            }
+            None | Some([]) => Err(format!("{}; set agents.{name}.command", missing(&name))),
         }
     }
 
-    /// What the agent is given to read. What can't be read is said, and nothing else is lost.
+    /// What the agent is given to read. What cannot be read is reported, and nothing else is lost.
     pub fn context(&self, step: &Step) -> Vec<Context> {
         let bytes_max = self.config.run.context_bytes;
         let given = step.reads.iter().map(|reference| match reference {
@@ -150,12 +141,13 @@ impl Worker {
         given.collect()
     }
 
-    /// The command that topics come from, as it was approved.
+    /// The approved topic command.
     fn topics(&self) -> &[String] {
         self.agents.get(TOPICS_KEY).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// What the last attempt came to, for the next one. What it printed may be among the bytes that are not kept yet.
+    /// The outcome of the last attempt, for the next one. Its output may be among the bytes that are not
+    /// stored yet.
     pub fn feedback(&self, state: &planwright_core::run::state::StepState, unkept: &[Vec<u8>]) -> Feedback {
         let Some(last) = state.failed.last() else {
             return Feedback { hint: state.hint.clone(), ..Feedback::default() };
@@ -175,7 +167,7 @@ impl Worker {
         }
     }
 
-    /// Makes an attempt: a fresh agent, which ends before this returns, and everything that it started with it.
+    /// Makes an attempt with a fresh agent, which has ended with everything it started when this returns.
     pub fn attempt(&self, step: &Step, attempt: u32, told: &Told, stop: &Stop) -> Done {
         if let Some((_, entrants)) = self.tournament.as_ref().filter(|(id, _)| *id == step.id) {
             return self.compete((step, attempt), *entrants, told, stop);
@@ -183,7 +175,7 @@ impl Worker {
         self.enter((step, attempt), &attempt.to_string(), told, stop)
     }
 
-    /// Has an agent work at a step, in the workspace or apart, and keeps what it left under this name.
+    /// Has an agent work on a step, in the workspace or isolated, and saves what it left under this name.
     fn enter(&self, (step, attempt): (&Step, u32), name: &str, told: &Told, stop: &Stop) -> Done {
         let worked = self.ground.field(&format!("{} {name}", step.id)).and_then(|field| {
             let root = field.as_ref().map_or(&self.root, |field| &field.root);
@@ -196,7 +188,7 @@ impl Worker {
         worked.unwrap_or_else(|error| unworked(step, attempt, &error))
     }
 
-    /// Has an agent work in a folder. `name` tells it from others at the same step.
+    /// Has an agent work in a directory. `name` distinguishes it from others at the same step.
     fn work(&self, (step, attempt, name): (&Step, u32, &str), root: &Path, told: &Told, stop: &Stop) -> Done {
         let before = Snapshot::of(root);
         let folder = Folder::of(&self.store, &format!("{}-{}-{name}", self.tag.replace('/', "-"), step.id));
@@ -239,14 +231,13 @@ impl Worker {
         Done { event, blobs: vec![output] }
     }
 
-    /// What is known of the step's agent: what was approved says so, or the program of its command line.
+    /// The make of the step's agent, by the approval or the program of its command.
     fn make(&self, step: &Step) -> Make {
         let command = self.agents.get(&step.target).map(Vec::as_slice).unwrap_or_default();
         let like = self.agents.get(&format!("{LIKE_KEY}{}", step.target)).and_then(|words| words.first());
         Make::of(command, like.map(String::as_str))
     }
 
-    /// Listens to the step's agent.
     fn listener(&self, agent: &Agent, step: &Step) -> Listener {
         let places = self.config.agents.get(&self.agent_name(step)).map(|agent| agent.places.clone());
         match agent {
@@ -255,7 +246,8 @@ impl Worker {
         }
     }
 
-    /// The end of an attempt that the agent could not make now, out of quota for example. Only where it ended by itself.
+    /// The end of an attempt that the agent could not make now, for example out of quota. Only if it exited
+    /// by itself.
     fn parked(&self, step: &Step, end: AttemptEnd, said: &attempt_dir::Said, heard: &Heard) -> AttemptEnd {
         let AttemptEnd::Exited(_) = end else { return end };
         let (now, name) = (run::now(), self.agent_name(step));
@@ -284,7 +276,7 @@ impl Worker {
                 (bash(&script(&step.task)), Vec::new())
             }
             Agent::Command(argv) => {
-                // Agents bring their own credentials and settings: they get the environment of the harness.
+                // Agents bring their own credentials and settings: they get planwright's environment.
                 env = self.agent_environment(step).into_iter().chain(env).collect();
                 let argv = argv.iter().map(|word| folder.word(word)).collect();
                 (argv, told.prompt.as_bytes().to_vec())
@@ -302,7 +294,7 @@ impl Worker {
         }
     }
 
-    /// What the attempts of a step may do. The plan and what is known of it are nobody's but the harness's.
+    /// What the attempts of a step may do. The plan and its records belong to planwright alone.
     fn scope(&self, step: &Step, root: &Path) -> Scope {
         let plans = [root.join(&self.plan_file), self.root.join(&self.plan_file), state_dir::folder()];
         permission::of_step(&self.config, root, step, &plans)
@@ -319,32 +311,34 @@ impl Worker {
         let Agent::Command(_) = agent else { return Ok(job) };
         let additions = permission::hold(scope, self.make(step), folder.path());
         let additions =
-            additions.map_err(|error| format!("the agent can't be held to its scope: {error}"))?;
+            additions.map_err(|error| format!("cannot restrict the agent to its scope: {error}"))?;
         let argv = permission::own_bridge(additions.applied_to(&job.argv))?;
         let mut env = job.env;
         permission::lay_over(&mut env, additions.environment);
         Ok(Job { argv, env, ..job })
     }
 
-    /// Why the contract is not run on what the attempts left: they changed what they may not, and that is to count. It counts
-    /// for all of them until a person has seen it, or one would stray and the next one pass.
+    /// Why the contract does not run on what the attempts left: they changed files outside their scope, and
+    /// that counts. It counts for all of them until a person has seen it, or one would stray and the next one
+    /// pass.
     fn strayed(&self, strayed: &BTreeSet<String>) -> Option<String> {
         let counts = match self.config.scope.violation {
             Violation::Flag => false,
             Violation::Fail => !strayed.is_empty(),
         };
         let paths: Vec<&str> = strayed.iter().map(String::as_str).collect();
-        counts.then(|| format!("the attempt changed what it may not touch: {}", paths.join(", ")))
+        counts.then(|| format!("the attempt changed files outside its scope: {}", paths.join(", ")))
     }
 
-    /// The environment of a step's agent: what its profile adds, unless the user says otherwise, and what was approved for it.
+    /// The environment of a step's agent: what its profile adds unless the user overrides it, and what was
+    /// approved for it.
     fn agent_environment(&self, step: &Step) -> Vec<(String, String)> {
         let said = self.agents.get(&format!("{ENVIRONMENT_KEY}{}", step.target));
         attempt_dir::environment(self.make(step), said.map(Vec::as_slice).unwrap_or_default())
     }
 
-    /// Runs the contract of a step and has it judged, and lands what passed. `None` when it was stopped before it could tell
-    /// anything.
+    /// Runs the contract of a step, has it judged, and merges what passed. `None` if it was interrupted
+    /// before it could tell anything.
     pub fn contract(
         &self,
         (step, attempt): (&Step, u32),
@@ -352,7 +346,7 @@ impl Worker {
         stop: &Stop,
     ) -> Option<Done> {
         let name = attempt.to_string();
-        // What else landed meanwhile makes another tree of it: contracts only look, so it is judged once more.
+        // Work merged meanwhile changes the result: contracts only look, so it is judged again.
         for _ in 0..LANDINGS_MAX {
             let stand = match self.ground.stand(step, &name) {
                 Ok(Ok(stand)) => stand,
@@ -367,21 +361,22 @@ impl Worker {
                 Ok(Landed::Yes) => return Some(done),
                 Ok(Landed::Again) => {}
                 Ok(Landed::No(why)) => return Some(self.unseen((step, attempt), why)),
-                // Where all work in one place it lies there already, and what is kept is only for a way back.
+                // In the shared workspace the work is already in place, and what is saved only serves a
+                // rollback.
                 Err(_) if !stand.is_apart() => return Some(done),
                 Err(error) => return Some(self.unseen((step, attempt), told(&error))),
             }
         }
-        let why = "other steps landed each time while its contract ran".to_owned();
+        let why = "other steps were merged each time while its contract ran".to_owned();
         Some(self.unseen((step, attempt), why))
     }
 
-    /// A contract that could not be run, for this reason.
+    /// A contract that could not run, for this reason.
     fn unseen(&self, (step, attempt): (&Step, u32), why: String) -> Done {
         self.recorded((step, attempt), Seen::unseen(step, why), (String::new(), None))
     }
 
-    /// Runs the contract of a step where it stands, and has it judged.
+    /// Runs the contract of a step in its place, and has it judged.
     fn look(
         &self,
         (step, attempt): (&Step, u32),
@@ -391,8 +386,8 @@ impl Worker {
     ) -> Option<Done> {
         let tag = format!("{}/{}/{attempt}/contract", self.tag, step.id);
         let root = stand.root();
-        // Before the contract, which may leave things behind. Without the plan: the harness writes marks into it at any time.
-        // Content that can't be told is not told: that takes nothing from what the contract says.
+        // Before the contract, which may leave things behind. Without the plan: planwright writes marks into
+        // it at any time. Unknown content is left out, which takes nothing from the contract's result.
         let tree = base::tree_of_workspace(root, &self.own_files());
         let closed = [self.root.clone()];
         let seen = match self.broken_seal(root).or_else(|| self.strayed(strayed)) {
@@ -405,14 +400,14 @@ impl Worker {
         };
         let opinion = match asked {
             Some(Asked::Said(opinion)) => Some(opinion),
-            // Without its word nothing is known yet: contracts only look, so all of it is done again.
+            // Without the opinion nothing is known yet: contracts only look, so all of it is repeated.
             Some(Asked::Stopped) => return None,
             None => None,
         };
         Some(self.recorded((step, attempt), seen, (tree.unwrap_or_default(), opinion)))
     }
 
-    /// What was seen of a contract and what an agent thinks of it, as it is recorded.
+    /// The observation of a contract and an agent's opinion of it, as recorded.
     fn recorded(
         &self,
         (step, attempt): (&Step, u32),
@@ -448,16 +443,18 @@ impl Worker {
         Done { event, blobs: vec![output.into_bytes()] }
     }
 
-    /// What is wrong with the sealed files: a contract that would run others than those that were approved tells nothing.
+    /// What is wrong with the sealed files: a contract that would run other files than the approved ones
+    /// means nothing.
     fn broken_seal(&self, root: &Path) -> Option<String> {
         let moved = match sealed::of(root, &self.plan) {
             Ok(now) => sealed::moved(&self.sealed, &now),
             Err(error) => vec![error.to_string()],
         };
-        (!moved.is_empty()).then(|| format!("a sealed file is not what was approved: {}", moved.join("; ")))
+        (!moved.is_empty())
+            .then(|| format!("a sealed file differs from what was approved: {}", moved.join("; ")))
     }
 
-    /// The plan, and the file that takes its place for a moment whenever the harness writes marks into it.
+    /// The plan, and the file that briefly replaces it while planwright writes marks into it.
     fn own_files(&self) -> [PathBuf; 2] {
         let name = self.plan_file.file_name().unwrap_or_default().to_string_lossy();
         [self.plan_file.clone(), self.plan_file.with_file_name(format!(".{name}.planwright"))]
@@ -468,8 +465,8 @@ impl Worker {
     }
 }
 
-/// The program of an agent, where it is known not to be there. One that is started by its path fails by itself, and says so; the one
-/// behind the bridge would only be found missing by the bridge.
+/// The program of an agent that is known to be missing. One started by path fails by itself and says so; the
+/// one behind the bridge would only be missed by the bridge.
 fn missing_program<'a>(root: &Path, command: &'a [String]) -> Option<&'a str> {
     let program = profile::program(command)?;
     let is_there = match (program.contains('/'), profile::is_bridged(command)) {
@@ -480,7 +477,7 @@ fn missing_program<'a>(root: &Path, command: &'a [String]) -> Option<&'a str> {
     (!is_there).then_some(program)
 }
 
-/// The script of a task for the agent `shell`: what stands in its only block of code, or the whole text.
+/// The script of a task for the agent `shell`: its only code block, or the whole text.
 fn script(task: &str) -> String {
     let fence: String = task.chars().take_while(|&character| character == '`' || character == '~').collect();
     let inner = task.strip_prefix(&fence).and_then(|rest| rest.trim_end().strip_suffix(&fence));
@@ -490,7 +487,7 @@ fn script(task: &str) -> String {
     }
 }
 
-/// An attempt that no agent could work at, because there is no place for it.
+/// An attempt that no agent could work on, because there is no place for it.
 fn unworked(step: &Step, attempt: u32, error: &checkout::Error) -> Done {
     let why = told(error);
     let event = Event::AttemptFinished {
@@ -505,7 +502,7 @@ fn unworked(step: &Step, attempt: u32, error: &checkout::Error) -> Done {
     Done { event, blobs: vec![why.into_bytes()] }
 }
 
-/// What went wrong, with what is behind it.
+/// An error with its causes.
 fn told(error: &checkout::Error) -> String {
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);
@@ -520,11 +517,11 @@ fn is_passed(event: &Event) -> bool {
     matches!(event, Event::ContractFinished { receipt, .. } if receipt.verdict.is_passed())
 }
 
-/// How an attempt ended. One that was stopped by a person is neither failed nor lost.
+/// How an attempt ended. One that a person stopped is neither failed nor interrupted.
 fn attempt_end(ended: Result<Ended, process::Error>, deadline: Duration) -> (AttemptEnd, Vec<u8>, u64) {
     let ended = match ended {
         Ok(ended) => ended,
-        // Nobody knows how it ended, and nothing of it is alive: as if the harness itself had died.
+        // How it ended is unknown, and nothing of it is alive: as if planwright itself had died.
         Err(process::Error::Lost { .. }) => return (AttemptEnd::Lost, Vec::new(), 0),
         Err(error) => return (AttemptEnd::Parked { why: error.to_string(), until: None }, Vec::new(), 0),
     };

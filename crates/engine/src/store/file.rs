@@ -1,4 +1,4 @@
-//! Makes and replaces files: whole or not at all.
+//! Creates and replaces files: whole or not at all.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use super::plan_file::Error;
 
-/// The folder for plans that are over. They are found by their path alone.
+/// The directory of archived plans. They are found by path only.
 pub const ARCHIVE: &str = "archive";
 
-/// The folder for plans that wait to be put in their place. They are found by their path alone, and never run.
+/// The directory of shelved plans. They are found by path only, and never run.
 pub const STAGED: &str = "queued-plans";
 
-/// Makes a new file with its folders. Never writes over one that is there.
+/// Creates a new file with its directories. Never overwrites an existing one.
 pub fn create(path: &Path, text: &str) -> Result<(), Error> {
     let write_error = |source: io::Error| match source.kind() == io::ErrorKind::AlreadyExists {
         true => Error::Exists { path: path.to_owned() },
@@ -23,17 +23,18 @@ pub fn create(path: &Path, text: &str) -> Result<(), Error> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(write_error)?;
     }
-    // The name is claimed first; should writing fail the claim is withdrawn, so that nothing half written stays.
+    // The name is claimed first; if writing fails, the claim is withdrawn, so that nothing half written
+    // stays.
     let claim = OpenOptions::new().write(true).create_new(true).open(path).map_err(write_error)?;
     drop(claim);
     put(path, text).map_err(|source| {
-        // The error that is reported is the first one: an empty file that can't be removed either is the lesser news.
+        // The first error is reported: an empty file that cannot be removed either matters less.
         std::fs::remove_file(path).ok();
         write_error(source)
     })
 }
 
-/// Makes a file, with its folders, or replaces the one that is there. Follows no link: it would lead elsewhere.
+/// Creates a file with its directories, or replaces it. Never follows a link.
 pub fn fill_or_create(path: &Path, text: &str) -> Result<(), Error> {
     match path.symlink_metadata() {
         Ok(data) if data.is_file() => {
@@ -44,7 +45,7 @@ pub fn fill_or_create(path: &Path, text: &str) -> Result<(), Error> {
     }
 }
 
-/// Makes a folder below another, and returns where it is. None of the folders on the way may be a link.
+/// Creates a directory below another, and returns its path. None of the directories on the way may be a link.
 pub fn folder_within(root: &Path, folder: &Path) -> Result<PathBuf, Error> {
     let mut path = root.to_owned();
     for part in folder.components() {
@@ -58,7 +59,7 @@ pub fn folder_within(root: &Path, folder: &Path) -> Result<PathBuf, Error> {
     Ok(path)
 }
 
-/// Makes a new folder. One that is there is left alone, and said.
+/// Creates a new directory. An existing one is an error.
 pub fn create_folder(path: &Path) -> Result<(), Error> {
     std::fs::create_dir(path).map_err(|source| match source.kind() == io::ErrorKind::AlreadyExists {
         true => Error::Exists { path: path.to_owned() },
@@ -66,13 +67,13 @@ pub fn create_folder(path: &Path) -> Result<(), Error> {
     })
 }
 
-/// Moves a plan into the folder `archive/` beside it. Never over one that lies there.
+/// Moves a plan into the directory `archive/` next to it. Never over an existing one.
 pub fn archive(path: &Path) -> Result<PathBuf, Error> {
     let write_error = |source| Error::Write { path: path.to_owned(), source };
     let real = path.canonicalize().map_err(write_error)?;
     let folder = real.parent().unwrap_or(Path::new("/")).join(ARCHIVE);
     std::fs::create_dir_all(&folder).map_err(write_error)?;
-    // A link would lead out of the folder of the plan.
+    // A link would lead out of the plan's directory.
     if folder.canonicalize().map_err(write_error)? != folder {
         return Err(Error::Astray { path: folder });
     }
@@ -85,7 +86,7 @@ pub fn archive(path: &Path) -> Result<PathBuf, Error> {
         rename(&real, &to).map_err(write_error)?;
         return Ok(to);
     }
-    // A second name takes no other file's place, which a rename would.
+    // Unlike a rename, a second name never replaces another file.
     std::fs::hard_link(&real, &to).map_err(|source| match source.kind() == io::ErrorKind::AlreadyExists {
         true => exists(),
         false => write_error(source),
@@ -94,8 +95,8 @@ pub fn archive(path: &Path) -> Result<PathBuf, Error> {
     Ok(to)
 }
 
-/// Moves a file or a folder to where nothing lies, in one act of the kernel: at no moment is it in both places, or in none.
-/// What died between the two acts of a file system that can't do this is finished by the same call.
+/// Moves a file or a directory to a free path in one atomic operation: it is never in both places, or in
+/// none. On a file system that needs two operations, the same call finishes an interrupted one.
 pub(super) fn shift(from: &Path, to: &Path) -> io::Result<()> {
     match rename_to_nothing(from, to) {
         Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
@@ -128,37 +129,38 @@ fn shift_in_two(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::remove_file(from)
 }
 
-/// Whether two names are one file.
+/// Whether two paths are the same file.
 fn are_one(one: &Path, other: &Path) -> bool {
     let node = |path: &Path| path.symlink_metadata().map(|data| (data.dev(), data.ino(), data.is_file()));
     matches!((node(one), node(other)), (Ok(one), Ok(other)) if one == other && one.2)
 }
 
-/// Writes into a file that somebody made for this and nobody else writes to, like the one that Git makes for a merge.
+/// Writes to a file that was created for this and has no other writer, such as git's merge result.
 pub fn fill_in(path: &Path, text: &str) -> Result<(), Error> {
-    // A name alone has no folder that could be synced.
+    // A bare name has no directory to sync.
     let written = path.canonicalize().and_then(|real| put(&real, text));
     written.map_err(|source| Error::Write { path: path.to_owned(), source })
 }
 
-/// Puts a new text in the place of a file that is there, with its mode and, where that is allowed, its owner.
+/// Replaces an existing file, keeping its mode and, where allowed, its owner.
 pub(super) fn put(path: &Path, text: &str) -> io::Result<()> {
     let beside = beside(path);
     remove(&beside)?;
-    // Follows no link: somebody may have laid one here since.
+    // Never follows a link: one may have been put here since.
     let mut file = OpenOptions::new().write(true).create_new(true).open(&beside)?;
     let written = fill(&mut file, path, text).and_then(|()| rename(&beside, path));
     if let Err(source) = written {
-        // The error that is reported is the first one; what stays is removed by whoever writes next.
+        // The first error is reported; the next writer removes what is left.
         remove(&beside).ok();
         return Err(source);
     }
-    // A rename is durable only once its folder is: without this a power cut can bring the old text back.
+    // A rename is durable only once its directory is synced: otherwise a power cut can bring the old text
+    // back.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
 
-/// Makes or replaces a file that only its owner may read and write: for what lies outside of every workspace.
+/// Creates or replaces a private file, outside every workspace.
 pub fn put_private(path: &Path, text: &str) -> io::Result<()> {
     use std::os::unix::fs::OpenOptionsExt;
     let beside = beside(path);
@@ -166,7 +168,7 @@ pub fn put_private(path: &Path, text: &str) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     if let Err(source) = written.and_then(|()| rename(&beside, path)) {
-        // The error that is reported is the first one; what stays is removed by whoever writes next.
+        // The first error is reported; the next writer removes what is left.
         remove(&beside).ok();
         return Err(source);
     }
@@ -175,7 +177,7 @@ pub fn put_private(path: &Path, text: &str) -> io::Result<()> {
 
 fn fill(file: &mut File, path: &Path, text: &str) -> io::Result<()> {
     let old = path.metadata()?;
-    // Only root may give a file away. Before the mode, which a change of the owner may cut.
+    // Only root may give a file away. Before the mode, which a change of owner may reset.
     fchown(&*file, Some(old.uid()), Some(old.gid())).ok();
     file.set_permissions(old.permissions())?;
     file.write_all(text.as_bytes())?;
@@ -194,8 +196,8 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Where a text is written before it takes the place of the old one. Always the same name: what a writer that was killed
-/// left there is removed by the next one, while a name by chance would stay in the workspace for ever.
+/// Where a text is written before it replaces the old one. Always the same name: the next writer removes what
+/// a killed one left, while a random name would stay in the workspace forever.
 pub(super) fn beside(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
@@ -289,7 +291,7 @@ mod tests {
         shift(&from, &to).expect("finished");
         assert_eq!((text(&from), text(&to).as_deref()), (None, Some("mine")));
         assert_eq!(shift(&from, &to).expect_err("it is gone").kind(), io::ErrorKind::NotFound);
-        // Folders go the same way.
+        // Directories go the same way.
         std::fs::create_dir(&from).expect("a folder");
         assert_eq!(shift(&from, &to).expect_err("something is there").kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(shift_in_two(&from, &to).expect_err("there").kind(), io::ErrorKind::AlreadyExists);

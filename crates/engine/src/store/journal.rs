@@ -1,5 +1,6 @@
-//! What happened: runs, their journals and the bytes that these name, in one database outside the workspace. Everything
-//! that a call has reported as written is durable. Never decides what an event means, and never writes a plan file.
+//! What happened: runs, their journals and the blobs these name, in one database outside the workspace.
+//! Whatever a call has reported as written is durable. Never decides what an event means, and never writes a
+//! plan file.
 
 mod anchor;
 mod chain;
@@ -51,21 +52,19 @@ use error::failed;
 use schema::Unready;
 use writer::Writer;
 
-/// The most that is kept under one name, that an approved plan may have, and that one call may append.
+/// The maximum size of a blob, an approved plan, or one append.
 pub const BYTES_MAX: usize = 8 * 1024 * 1024;
-/// The name of the database in the folder of a store.
 const DATABASE: &str = "state.db";
-/// How many connections are kept for the next reader.
+/// How many idle read connections are kept.
 const IDLE_READERS_MAX: usize = 4;
-/// How often somebody who waits looks for news of other processes.
+/// How often a waiting reader polls for events of other processes.
 const POLL: Duration = Duration::from_millis(10);
 
-/// The number of a run, counted in its store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunId(i64);
 
 impl RunId {
-    /// The run with this number. Whether there is one, the store tells.
+    /// The run with this number, which need not exist.
     pub const fn new(number: i64) -> Self {
         Self(number)
     }
@@ -81,54 +80,46 @@ impl fmt::Display for RunId {
     }
 }
 
-/// A run that is to be recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewRun {
-    /// The root of the project: where the work is done.
+    /// The root of the project, where the work is done.
     pub root: PathBuf,
-    /// The plan file, relative to the root of the project.
+    /// Relative to the root of the project.
     pub plan: PathBuf,
-    /// The name of the plan.
     pub name: String,
-    /// The digest that was approved.
     pub digest: String,
-    /// The approved text, byte for byte.
+    /// Byte for byte.
     pub text: String,
-    /// The dialect that it is written in.
     pub dialect: String,
-    /// When, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub created_at_ms: u64,
 }
 
-/// A run that was recorded. Where it stands follows from its events.
+/// A recorded run. Its state follows from its events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunRow {
     pub id: RunId,
-    /// The plan file, relative to the root of the project.
+    /// Relative to the root of the project.
     pub plan: PathBuf,
-    /// The name of the plan.
     pub name: String,
-    /// The digest that was approved.
     pub digest: String,
-    /// The approved text, byte for byte.
+    /// Byte for byte.
     pub text: String,
-    /// The dialect that it is written in.
     pub dialect: String,
-    /// When it was recorded, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub created_at_ms: u64,
-    /// The end of its journal.
     pub head: Head,
-    /// The last event; after `run.finished` there is no other.
+    /// The last event; nothing follows `run.finished`.
     pub last: Option<Recorded>,
 }
 
 impl RunRow {
-    /// The approved plan as it is read; `None` where it is written in a dialect that a later planwright brought.
+    /// The source of the approved plan; `None` for a dialect of a later planwright.
     pub fn source(&self) -> Option<Source> {
         source_of((&self.name, &self.plan), (&self.text, &self.dialect))
     }
 
-    /// The plan that was approved; `None` where it can't be read, or is not the one that the digest names.
+    /// The approved plan; `None` if it cannot be read or does not match the digest.
     pub fn approved(&self) -> Option<Plan> {
         approved(&self.source()?, &self.digest)
     }
@@ -143,58 +134,56 @@ fn approved(source: &Source, digest: &str) -> Option<Plan> {
     verify::trusted(source).filter(|plan| Digest::of(plan).to_string() == digest)
 }
 
-/// An event as it was recorded, or an entry of a ledger.
+/// A recorded event, or an entry of a ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recorded<T = Event> {
-    /// Its place in the book, counted from 1.
+    /// Its position in the book, from 1.
     pub seq: u64,
-    /// When it was recorded, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub at_ms: u64,
     pub event: T,
-    /// Names it and everything before it.
+    /// The hash over it and everything before it.
     pub hash: Hash,
 }
 
-/// What is to be added to a journal, all of it or nothing.
+/// Additions to a journal, all or nothing.
 #[derive(Debug, Clone)]
 pub struct Addition<'a> {
-    /// The last event that the caller knows of; 0 when none.
+    /// The last event that the caller knows; 0 if none.
     pub after: u64,
     pub events: &'a [Event],
-    /// Bytes that the events name (see [`blob_of`]), kept in the same act: one sync for all.
+    /// Bytes that the events name (see [`blob_of`]), stored in the same transaction: one sync for all.
     pub blobs: Vec<Vec<u8>>,
-    /// The worker that claims the attempts which the events intend; `None`: they are left to others.
+    /// The worker that claims the intended attempts; `None` leaves them to others.
     pub claim_for: Option<String>,
-    /// Where the run stands with them, for lists of many runs; `None`: the caller has not folded the journal.
+    /// The resulting state of the run, for long lists; `None` if the caller has not folded the journal.
     pub tally: Option<Tally>,
-    /// When, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub at_ms: u64,
 }
 
-/// What became of an addition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Appended {
     Written {
-        /// The last event now.
         seq: u64,
     },
-    /// One of the events was recorded before; nothing was written. What was recorded then holds.
+    /// One of the events was recorded before; nothing was written, and the earlier record stands.
     Known,
-    /// There are events that the caller does not know of; nothing was written.
+    /// There are events that the caller does not know; nothing was written.
     Moved,
 }
 
-/// The name of the worker that is inside the driver of a run: that of the lock which the driver holds.
+/// The name of the worker inside the process that runs a run: that of the lock it holds.
 pub fn driver_name(run: RunId) -> String {
     format!("run-{}", run.0)
 }
 
-/// The name under which bytes are kept.
+/// The name under which bytes are stored.
 pub fn blob_of(bytes: &[u8]) -> Blob {
     Blob(blake3::hash(bytes).to_hex().to_string())
 }
 
-/// Everything that is known about the runs of one repository. Can be shared between threads.
+/// Everything known about the runs of one repository. Can be shared between threads.
 #[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
@@ -205,7 +194,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the store of the project at `root`, with what is missing made.
+    /// Opens the store of the project at `root`, creating what is missing.
     pub fn open(root: &Path) -> Result<Self, Error> {
         let error = |source| Error::State { root: root.to_owned(), source };
         let states = state_dir::folder();
@@ -214,14 +203,13 @@ impl Store {
         Self::open_folder(&folder)
     }
 
-    /// Whether the project at `root` has a store already.
     pub fn exists(root: &Path) -> Result<bool, Error> {
         let error = |source| Error::State { root: root.to_owned(), source };
         let folder = state_dir::folder_of(&state_dir::folder(), root).map_err(error)?;
         Ok(folder.join(DATABASE).is_file())
     }
 
-    /// Opens the store in a folder of its own, with what is missing made.
+    /// Opens the store in a directory, creating what is missing.
     pub fn open_folder(folder: &Path) -> Result<Self, Error> {
         for folder in [folder, &folder.join("locks")] {
             state_dir::create(folder).map_err(|source| Error::State { root: folder.to_owned(), source })?;
@@ -240,24 +228,24 @@ impl Store {
         Ok(Self { folder: folder.to_owned(), database: path, anchors, writer, readers: Mutex::default() })
     }
 
-    /// Names the repository: the last part of the store's folder.
+    /// Identifies the repository: the last part of the store's directory.
     pub fn key(&self) -> Cow<'_, str> {
         self.folder.file_name().unwrap_or_default().to_string_lossy()
     }
 
-    /// Where the store lies.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Records a new run, with the text that was approved.
+    /// Records a new run with its approved text.
     pub fn create_run(&self, new: &NewRun) -> Result<RunId, Error> {
         self.record_run(new, (Vec::new(), None))
     }
 
-    /// Records a new run together with its first event: a run that has none can't go on, and nobody could tell why.
+    /// Records a new run together with its first event: without one it could not continue, and nobody could
+    /// tell why.
     pub fn begin_run(&self, new: &NewRun, first: &Event, tally: &Tally) -> Result<RunId, Error> {
-        // The number of a run that is not there yet is not known either.
+        // The number of a run that does not exist yet is unknown.
         let news = vec![Happened::of(RunId(0), first)?];
         self.record_run(new, (news, Some(run_summary::text_of(tally))))
     }
@@ -280,12 +268,12 @@ impl Store {
         })
     }
 
-    /// Every run, the oldest first.
+    /// Oldest first.
     pub fn runs(&self) -> Result<Vec<RunRow>, Error> {
         self.rows("runs", "ORDER BY run.id", params![])
     }
 
-    /// The number of every run, or of every run of one plan, the oldest first.
+    /// The number of every run, or of every run of one plan, oldest first.
     pub fn run_ids(&self, plan: Option<&Path>) -> Result<Vec<RunId>, Error> {
         let plan = plan.map(|plan| plan.as_os_str().as_bytes());
         self.read("runs", |connection| {
@@ -295,7 +283,7 @@ impl Store {
         })
     }
 
-    /// Every run of a plan, by its path relative to the project, the oldest first.
+    /// Every run of a plan, by its path relative to the project, oldest first.
     pub fn runs_of(&self, plan: &Path) -> Result<Vec<RunRow>, Error> {
         let what = format!("the runs of {}", plan.display());
         self.rows(&what, "WHERE run.plan = ?1 ORDER BY run.id", params![plan.as_os_str().as_bytes()])
@@ -309,14 +297,14 @@ impl Store {
     /// The last run of a plan in the workspace `root`, by its path relative to that.
     pub fn latest_run(&self, root: &Path, plan: &Path) -> Result<Option<RunRow>, Error> {
         let what = format!("the runs of {}", plan.display());
-        // Runs of before the root was recorded are everybody's.
+        // Runs from before the root was recorded belong to every workspace.
         let order =
             "WHERE run.plan = ?1 AND (run.root = ?2 OR run.root IS NULL) ORDER BY run.id DESC LIMIT 1";
         let values = params![plan.as_os_str().as_bytes(), root.as_os_str().as_bytes()];
         Ok(self.rows(&what, order, values)?.pop())
     }
 
-    /// Adds events to a journal, if `after` is its last event. They are durable when this returns.
+    /// Appends events to a journal if `after` is its last event. They are durable when this returns.
     pub fn append(&self, run: RunId, after: u64, events: &[Event], now_ms: u64) -> Result<Appended, Error> {
         self.add(
             run,
@@ -324,7 +312,7 @@ impl Store {
         )
     }
 
-    /// Adds events to a journal together with the bytes that they name, if nothing was added meanwhile.
+    /// Appends events together with the bytes they name, if nothing was added meanwhile.
     pub fn add(&self, run: RunId, addition: Addition<'_>) -> Result<Appended, Error> {
         let Addition { after, events, blobs, claim_for, tally, at_ms } = addition;
         let events =
@@ -357,7 +345,7 @@ impl Store {
         }
     }
 
-    /// The events of a run after the one with the number `after`, each checked against its hash.
+    /// The events of a run after number `after`, each verified against its hash.
     pub fn events(&self, run: RunId, after: u64) -> Result<Vec<Recorded>, Error> {
         let found = self.read(&format!("the journal of {run}"), |connection| {
             chain::read(connection, Book::Run(run), after)
@@ -369,13 +357,13 @@ impl Store {
         }
     }
 
-    /// Waits until there is an event after the one with the number `after`; `false` when there was none in time.
+    /// Waits for an event after number `after`; `false` on timeout.
     pub fn wait(&self, run: RunId, after: u64, timeout: Duration) -> Result<bool, Error> {
         let begin = Instant::now();
         let more = self.read(&format!("the journal of {run}"), |connection| {
             let version = || connection.pragma_query_value(None, "data_version", |row| row.get::<_, i64>(0));
             loop {
-                // The version first: what comes between the two questions changes it.
+                // The version first: a write between the two queries changes it.
                 let seen = version()?;
                 let query = "SELECT seq FROM head WHERE run = ?1";
                 let seq = connection.query_row(query, [run.0], |row| row.get::<_, i64>(0)).optional()?;
@@ -396,7 +384,7 @@ impl Store {
         more.ok_or_else(|| self.no_run(run))
     }
 
-    /// Keeps bytes. The same bytes are kept once; they are durable when this returns.
+    /// Stores bytes. The same bytes are stored once; they are durable when this returns.
     pub fn put(&self, bytes: &[u8]) -> Result<Blob, Error> {
         within_limit("what is to be kept", bytes.len())?;
         let kept = bytes.to_vec();
@@ -406,7 +394,7 @@ impl Store {
         Ok(blob_of(bytes))
     }
 
-    /// The bytes that are kept under a name, checked against it.
+    /// The bytes stored under a name, verified against it.
     pub fn get(&self, blob: &Blob) -> Result<Vec<u8>, Error> {
         let query = "SELECT bytes FROM blob WHERE hash = ?1";
         let found = self.read(&blob.0, |connection| {
@@ -425,57 +413,57 @@ impl Store {
         }
     }
 
-    /// Takes the right to drive a run; `None` when somebody else has it.
+    /// Takes the right to run a run; `None` if another process has it.
     pub fn lock(&self, run: RunId) -> Result<Option<RunLock>, Error> {
         let path = self.lock_path(run);
         lock::acquire(&path).map_err(|source| Error::Lock { path, source })
     }
 
-    /// Takes a lock of another kind: the life of a worker, the use of a workspace. `None` when somebody else has it.
+    /// Takes a lock of another kind: the life of a worker, the use of a workspace. `None` if another process
+    /// has it.
     pub fn lock_named(&self, name: &str) -> Result<Option<RunLock>, Error> {
         let path = self.worker_lock_path(name);
         lock::acquire(&path).map_err(|source| Error::Lock { path, source })
     }
 
-    /// Who holds a lock of another kind now.
     pub fn holder_named(&self, name: &str) -> Result<Option<Holder>, Error> {
         let path = self.worker_lock_path(name);
         lock::holder(&path).map_err(|source| Error::Lock { path, source })
     }
 
-    /// Removes the lock file of a worker that is done. Its name is never used again.
+    /// Removes the lock file of a finished worker. Its name is never used again.
     pub fn forget_lock(&self, name: &str) {
-        // One that stays is a small empty file, which `doctor` finds.
+        // A leftover is a small empty file, which `doctor` finds.
         std::fs::remove_file(self.worker_lock_path(name)).ok();
     }
 
-    /// Everything in which the tables differ from what the journals say, in words.
+    /// Every difference between the tables and the journals, for people.
     pub fn check_projection(&self) -> Result<Vec<String>, Error> {
         self.read("the tables that follow from the journals", projection::check)
     }
 
-    /// Builds anew the tables that follow from the journals.
+    /// Rebuilds the tables derived from the journals.
     pub fn rebuild_projection(&self) -> Result<(), Error> {
         self.writer.write(projection::rebuild).map_err(|source| {
             failed(&self.database, source, |path, source| Error::Queue { act: "rebuild", path, source })
         })
     }
 
-    /// Who drives a run now.
+    /// The process that runs a run now.
     pub fn holder(&self, run: RunId) -> Result<Option<Holder>, Error> {
         let path = self.lock_path(run);
         lock::holder(&path).map_err(|source| Error::Lock { path, source })
     }
 
-    /// Checks every event of a run, and the run's record of their end.
+    /// Verifies every event of a run, and its recorded head.
     ///
-    /// Who can write the database can cut off the last events and the record of them. Only a head that was kept elsewhere
+    /// Whoever can write the database can cut off the last events and the head. Only a head kept elsewhere
     /// shows that: [`Store::verify_chain_with`].
     pub fn verify_chain(&self, run: RunId) -> Result<ChainReport, Error> {
         self.check_chain(run, &[])
     }
 
-    /// Checks every event of a run, and that a head that was kept elsewhere is still among them.
+    /// Verifies every event of a run, and that a head kept elsewhere is still among them.
     pub fn verify_chain_with(&self, run: RunId, kept: Head) -> Result<ChainReport, Error> {
         self.check_chain(run, &[kept])
     }
@@ -506,7 +494,7 @@ impl Store {
             .collect()
     }
 
-    /// Asks a connection that can't write. Readers never wait for the writer, nor for each other.
+    /// Uses a read-only connection. Readers never wait for the writer or for each other.
     fn read<T>(&self, what: &str, act: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
         let idle = || self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         let known = idle().pop();
@@ -544,25 +532,22 @@ impl Store {
     }
 }
 
-/// What an addition met.
 enum Found {
     Nothing,
     Broken(Break),
     /// One of the records was there before.
     Known,
-    /// There are records that the caller does not know of.
+    /// There are records that the caller does not know.
     Moved,
-    /// They were added, and the book ends here now.
+    /// They were added, and this is the new head.
     Written(Head),
 }
 
-/// A record on its way into a book.
 struct Line {
     key: Option<String>,
     text: Vec<u8>,
 }
 
-/// An event on its way into a journal.
 struct Happened {
     line: Line,
     event: Event,
@@ -576,7 +561,6 @@ impl Happened {
     }
 }
 
-/// The attempt that an event intends.
 fn intent(event: &Event) -> Option<(&str, u32)> {
     match event {
         Event::AttemptStarted { step, attempt, .. } => Some((step, *attempt)),
@@ -594,7 +578,7 @@ fn intent(event: &Event) -> Option<(&str, u32)> {
     }
 }
 
-/// Makes a run, with its first events. There is nothing in a new journal that could be in the way.
+/// Creates a run with its first events. A new journal contains nothing that could conflict.
 fn insert_run(
     connection: &Connection,
     run: &NewRun,
@@ -621,7 +605,6 @@ fn insert_run(
     Ok(RunId(id))
 }
 
-/// What is to be added to a journal, ready to be written.
 struct News<'a> {
     after: u64,
     at_ms: u64,
@@ -629,7 +612,7 @@ struct News<'a> {
     tally: Option<&'a str>,
 }
 
-/// Adds events to a journal, with the tables that follow from them.
+/// Appends events to a journal, with the tables derived from them.
 fn extend_run(connection: &Connection, run: RunId, news: &News<'_>) -> rusqlite::Result<Found> {
     let News { after, at_ms, events, tally } = *news;
     let lines: Vec<&Line> = events.iter().map(|new| &new.line).collect();
@@ -645,7 +628,6 @@ fn extend_run(connection: &Connection, run: RunId, news: &News<'_>) -> rusqlite:
     Ok(found)
 }
 
-/// Adds records to a book.
 fn extend(
     connection: &Connection,
     book: Book,
@@ -665,12 +647,12 @@ fn extend(
     });
     let Some((mut head, is_last)) = found.optional()? else { return Ok(Found::Nothing) };
     if head.seq > 0 && !is_last {
-        // Records after a lost one would make it look as if it had never been.
+        // Appending after a lost record would hide the loss.
         return Ok(Found::Broken(Break { seq: head.seq, fault: Fault::OtherHead }));
     }
     let query = format!("SELECT 1 FROM {records} WHERE {owner} = ?1 AND key = ?2");
     let mut query = connection.prepare_cached(&query)?;
-    // Before the number: who reports a thing twice has mostly missed what came between.
+    // Checked before the number: a caller that reports something twice has usually missed what came between.
     for key in lines.iter().filter_map(|line| line.key.as_ref()) {
         if query.exists(params![number, key])? {
             return Ok(Found::Known);
@@ -702,7 +684,7 @@ fn extend(
 }
 
 fn keep(connection: &Connection, bytes: &[u8]) -> rusqlite::Result<()> {
-    // Bytes that the disk has changed since are put right again.
+    // Bytes that the disk has changed are corrected.
     let mut insert = connection.prepare_cached(
         "INSERT INTO blob (hash, bytes) VALUES (?1, ?2) \
          ON CONFLICT (hash) DO UPDATE SET bytes = excluded.bytes WHERE bytes IS NOT excluded.bytes",
@@ -711,7 +693,7 @@ fn keep(connection: &Connection, bytes: &[u8]) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// A run as it lies in the database, not yet checked.
+/// A run as stored, not yet verified.
 struct StoredRun {
     row: RunRow,
     first: Hash,

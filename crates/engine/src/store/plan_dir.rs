@@ -1,4 +1,4 @@
-//! Plans that are folders: `plan.md` and the files of `tasks/`, read as one text.
+//! Plans that are directories: `plan.md` and the files of `tasks/`, read as one text.
 
 use std::path::{Path, PathBuf};
 
@@ -10,17 +10,15 @@ use planwright_core::verify;
 use super::plan_file::{Error, Reading, Text, read_error, read_file, read_text};
 use super::plan_write;
 
-/// The folder with a file for each task.
 const TASKS: &str = "tasks";
-/// The dialect of plans that are folders.
+/// The dialect of plans that are directories.
 pub(super) const DIALECT: &str = "directory";
-/// What the files of a folder end in that another tool wrote.
+/// File extensions of directories written by another tool.
 const ENDINGS: &[&str] = &["md", "json", "jsonl"];
-/// How many files a folder may have.
 const FILES_MAX: usize = 10_000;
 
 pub(super) fn read(folder: &Path, name: &str, bytes_max: usize) -> Result<Text, Error> {
-    // The files of a plan are replaced one by one: a writer that died in between is helped out first.
+    // The files of a plan are replaced one by one: an interrupted write is finished first.
     plan_write::recover(folder).map_err(|source| read_error(folder, source))?;
     let mut paths = Vec::new();
     if folder.join(PLAN).exists() {
@@ -37,7 +35,8 @@ pub(super) fn read(folder: &Path, name: &str, bytes_max: usize) -> Result<Text, 
     bundle(folder, name, paths, bytes_max)
 }
 
-/// Reads what another tool wrote: a file, or all files of a folder as one text, for tools that keep a file for each task.
+/// Reads what another tool wrote: a file, or all files of a directory as one text, for tools that keep one
+/// file per task.
 pub fn read_foreign(path: &Path, name: &str, reading: Reading) -> Result<Text, Error> {
     match path.is_dir() && !path.join(PLAN).exists() {
         true => read_bundle(path, name, reading.bytes_max),
@@ -62,7 +61,7 @@ fn bundle(folder: &Path, name: &str, paths: Vec<PathBuf>, bytes_max: usize) -> R
     let mut left = bytes_max;
     let mut files = Vec::new();
     for path in paths {
-        // A folder where a file should be is a part without text: the checker says what it makes of it.
+        // A directory in place of a file is a part without text: the checker reports it.
         if folder.join(&path).is_dir() {
             files.push((format!("{}/", path.display()), String::new()));
             continue;
@@ -87,14 +86,13 @@ fn is_larger(path: &Path, bytes: usize) -> bool {
     path.metadata().is_ok_and(|data| data.len() > bytes as u64)
 }
 
-/// What of a folder is wanted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Only {
     Files,
     Anything,
 }
 
-/// The files of a folder, by name. What editors and services leave there (`.x.swp`) is not among them.
+/// The files of a directory, by name. Editor and service files (`.x.swp`) are left out.
 fn names(folder: &Path, only: Only) -> Result<Vec<PathBuf>, Error> {
     let entries = folder.read_dir().map_err(|source| read_error(folder, source))?;
     let mut names = Vec::new();
@@ -117,7 +115,7 @@ fn names(folder: &Path, only: Only) -> Result<Vec<PathBuf>, Error> {
     Ok(names)
 }
 
-/// The plan that a path belongs to: the folder, for `plan.md` and the tasks of a plan that is one.
+/// The plan that a path belongs to: the directory, for `plan.md` and tasks of a plan that is one.
 pub fn plan_at(path: &Path, forced: Option<&'static Dialect>) -> PathBuf {
     let is_named = |path: &Path, name: &str| path.file_name().is_some_and(|known| known == name);
     let folder = path.parent().and_then(|above| match is_named(path, PLAN) {
@@ -133,7 +131,7 @@ pub fn plan_at(path: &Path, forced: Option<&'static Dialect>) -> PathBuf {
     }
 }
 
-/// Whether a folder is a plan: it has `plan.md` beside `tasks/`, and that one is no plan of its own.
+/// Whether a directory is a plan: it has `plan.md` next to `tasks/`, and `plan.md` is not a plan of its own.
 fn is_folder_plan(folder: &Path, forced: Option<&'static Dialect>) -> bool {
     if forced.is_some_and(|dialect| dialect.name != DIALECT) {
         return false;

@@ -1,5 +1,5 @@
-//! Plan files on disk: reading one as it is, replacing one whole. Never half a file, never a change that somebody else made
-//! in between. What happened to plans is below, in [`crate::store::journal`].
+//! Plan files on disk: reads one consistently, replaces one as a whole. Never half a file, never over a
+//! change made in between. The record of what happened is in [`crate::store::journal`].
 
 pub use crate::store::file::{
     ARCHIVE, STAGED, archive, create, create_folder, fill_in, fill_or_create, folder_within, put_private,
@@ -20,49 +20,44 @@ use planwright_core::dialect::Dialect;
 use planwright_core::syntax::source::Source;
 use planwright_core::verify::{self, Unreadable};
 
-/// How often a file that changes while it is read is read again.
+/// How often a file that changes during the read is read again.
 const READ_TRIES: usize = 5;
 
-/// What can go wrong with a plan file.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// There is no such file.
-    #[error("there is no file {}", path.display())]
+    #[error("file {} not found", path.display())]
     Missing { path: PathBuf },
     /// It is a directory, a pipe or a device.
     #[error("{} is not a regular file", path.display())]
     NotAFile { path: PathBuf },
-    /// It may not be read, or reading failed.
     #[error("cannot read {}", path.display())]
     Read {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
-    /// It changed every time that it was read.
+    /// It changed on every read.
     #[error("{} keeps changing while it is read", path.display())]
     Restless { path: PathBuf },
-    /// It is not what it was when it was read.
+    /// It changed since it was read.
     #[error("{} was changed by {by}: expected {expected}, found {found}", path.display())]
     Moved {
         path: PathBuf,
         /// Who did it, as far as that is known.
         by: String,
-        /// What it was when it was read: `version 3`, or the beginning of the hash of its content.
+        /// What it was when it was read: `version 3`, or the start of its content hash.
         expected: String,
-        /// What it is now.
         found: String,
     },
-    /// It is a folder, and plans of the dialect that was said are files.
-    #[error("{} is a folder, and a plan of the dialect {dialect} is a file", path.display())]
+    /// It is a directory, but plans of the forced dialect are files.
+    #[error("{} is a directory; a {dialect} plan is a file", path.display())]
     NoFolder { path: PathBuf, dialect: &'static str },
-    /// Something is in the way that could lead out of the folder of the plan.
-    #[error("{} leads elsewhere", path.display())]
+    /// Something could lead out of the plan's directory.
+    #[error("{} is a link that leaves the plan's directory", path.display())]
     Astray { path: PathBuf },
-    /// There is a file where a new one was to be made.
-    #[error("{} is there already", path.display())]
+    #[error("{} already exists", path.display())]
     Exists { path: PathBuf },
-    /// Writing failed; the old file is still there.
+    /// The old file is still there.
     #[error("cannot write {}", path.display())]
     Write {
         path: PathBuf,
@@ -72,7 +67,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The file that it is about, so that a face can call it as its user does.
+    /// The file it is about, so that a user interface can show the user's name for it.
     pub fn path_mut(&mut self) -> &mut PathBuf {
         match self {
             Self::Missing { path }
@@ -88,29 +83,27 @@ impl Error {
     }
 }
 
-/// A plan file as it was read.
 pub enum Text {
     /// Text that can be parsed.
     Plan(Source),
-    /// Bytes that can't, and why.
+    /// Bytes that cannot, and why.
     Unreadable(Box<Unreadable>),
 }
 
-/// How plans are read.
 #[derive(Debug, Clone, Copy)]
 pub struct Reading {
-    /// The most bytes that a plan may have.
+    /// The maximum size of a plan.
     pub bytes_max: usize,
-    /// The dialect that somebody says it is written in; it is told by content and place where nobody does.
+    /// The forced dialect; otherwise it is detected by content and place.
     pub dialect: Option<&'static Dialect>,
 }
 
-/// Whether anything lies there, a link that leads nowhere included: a new plan can't.
+/// Whether anything is there, including a dangling link: a new plan cannot be created there.
 pub fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
-/// Reads a plan, which is a file or a folder; `name` is how the user calls it.
+/// Reads a plan, a file or a directory; `name` is the user's name for it.
 pub fn read(path: &Path, name: &str, reading: Reading) -> Result<Text, Error> {
     let is_folder = path.is_dir();
     if let Some(dialect) =
@@ -122,7 +115,7 @@ pub fn read(path: &Path, name: &str, reading: Reading) -> Result<Text, Error> {
         true => crate::store::plan_dir::read(path, name, reading.bytes_max)?,
         false => read_file(path, name, reading.bytes_max)?,
     };
-    // Where a plan lies tells more than how it was called.
+    // A plan's real path tells more than the path it was given by.
     let place = path.canonicalize().map_err(|source| read_error(path, source))?;
     Ok(match text {
         Text::Plan(source) => Text::Plan(source.at(place.to_string_lossy()).recognised(reading.dialect)),
@@ -134,7 +127,7 @@ pub(super) fn read_file(path: &Path, name: &str, bytes_max: usize) -> Result<Tex
     for _ in 0..READ_TRIES {
         let before = stamp(path)?;
         let bytes = bytes(path, bytes_max)?;
-        // The clock of a file system may be too coarse to tell two states apart: the length must fit as well.
+        // File system clocks may be too coarse to distinguish two states: the length must match as well.
         let is_whole = bytes.len() as u64 == before.length.min((bytes_max as u64).saturating_add(1));
         if before != stamp(path)? || !is_whole {
             continue;
@@ -147,7 +140,7 @@ pub(super) fn read_file(path: &Path, name: &str, bytes_max: usize) -> Result<Tex
     Err(Error::Restless { path: path.to_owned() })
 }
 
-/// Reads a plan from a stream that can't be read twice, such as stdin.
+/// Reads a plan from a stream that cannot be read twice, such as stdin.
 pub fn read_stream(stream: &mut dyn Read, name: &str, reading: Reading) -> io::Result<Text> {
     let bytes_max = reading.bytes_max;
     let mut bytes = Vec::new();
@@ -161,19 +154,19 @@ pub fn read_stream(stream: &mut dyn Read, name: &str, reading: Reading) -> io::R
     })
 }
 
-/// Reads a file that is no plan, up to `bytes_max`. A pipe that nobody writes to is not waited for.
+/// Reads a file that is not a plan, up to `bytes_max`. Never blocks on a pipe.
 pub fn read_text(path: &Path, bytes_max: u64) -> io::Result<String> {
     String::from_utf8(read_bytes(path, bytes_max)?).map_err(io::Error::other)
 }
 
-/// The bytes of a regular file, up to `bytes_max`. Waits for nobody.
+/// The bytes of a regular file, up to `bytes_max`. Never blocks.
 pub fn read_bytes(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open_regular(path)?.take(bytes_max).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// The last `bytes_max` of a regular file that anybody may have written to: what is no text in it is replaced.
+/// The last `bytes_max` of a regular file that anyone may have written: invalid text is replaced.
 pub(crate) fn read_end(path: &Path, bytes_max: u64) -> io::Result<String> {
     let mut file = open_regular(path)?;
     let start = file.metadata()?.len().saturating_sub(bytes_max);
@@ -188,11 +181,11 @@ fn open_regular(path: &Path) -> io::Result<File> {
     let file = File::options().read(true).custom_flags(nix::libc::O_NONBLOCK).open(path)?;
     match file.metadata()?.is_file() {
         true => Ok(file),
-        false => Err(io::Error::other("it is not a regular file")),
+        false => Err(io::Error::other("not a regular file")),
     }
 }
 
-/// Reads what the user points at, be it a file or a pipe, up to `bytes_max`.
+/// Reads a file or pipe named by the user, up to `bytes_max`.
 pub fn read_stream_at(path: &Path, bytes_max: u64) -> io::Result<String> {
     let mut text = String::new();
     File::open(path)?.take(bytes_max).read_to_string(&mut text)?;
@@ -206,7 +199,7 @@ fn text(name: &str, bytes: Vec<u8>) -> Text {
     }
 }
 
-/// What tells one state of a file from another without reading it.
+/// Distinguishes states of a file without reading it.
 #[derive(PartialEq, Eq)]
 struct Stamp {
     length: u64,
@@ -216,7 +209,7 @@ struct Stamp {
 
 fn stamp(path: &Path) -> Result<Stamp, Error> {
     use std::os::unix::fs::MetadataExt;
-    // A pipe without a writer would be waited for when it is opened: look before that.
+    // Opening a pipe without a writer would block: look first.
     let data = path.metadata().map_err(|source| read_error(path, source))?;
     if !data.is_file() {
         return Err(Error::NotAFile { path: path.to_owned() });
@@ -224,7 +217,7 @@ fn stamp(path: &Path) -> Result<Stamp, Error> {
     Ok(Stamp { length: data.len(), modified: data.modified().ok(), inode: data.ino() })
 }
 
-/// The first bytes of a file, one more than allowed at most.
+/// The first bytes of a file, at most one more than allowed.
 fn bytes(path: &Path, bytes_max: usize) -> Result<Vec<u8>, Error> {
     let file = File::open(path).map_err(|source| read_error(path, source))?;
     let mut bytes = Vec::new();

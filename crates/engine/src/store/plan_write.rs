@@ -1,5 +1,5 @@
-//! The only place that writes plans. One is replaced only if it still is what was read, and a plan of several files is replaced
-//! whole even if the writer dies in between.
+//! The only place that writes plans. A plan is replaced only if it is still what was read, and a plan of
+//! several files is replaced as a whole even if the writer dies halfway.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -14,10 +14,11 @@ use super::write_lock::Turn;
 use super::{file, sidecar};
 use crate::system::clock;
 
-/// How many digits of a hash tell one text from another.
+/// How many digits of a hash distinguish texts.
 const HASH_DIGITS: usize = 8;
 
-/// Replaces a plan by `new`, if it still is `old`, with all that its dialect adds to every write. Returns what was written.
+/// Replaces a plan by `new` if it is still `old`, with everything its dialect adds to a write. Returns what
+/// was written.
 pub fn save(path: &Path, old: &Source, new: &Source) -> Result<Source, Error> {
     let new = new.dialect().touched(new, &clock::utc_now());
     let version = |text: &str| version(&old.with(text));
@@ -28,8 +29,8 @@ pub fn save(path: &Path, old: &Source, new: &Source) -> Result<Source, Error> {
     Ok(new)
 }
 
-/// Moves what a plan may not carry itself into files beside it, and returns what is left: the context of a proposal has a
-/// limit. What is there already under such a name is the same, since the name holds its digest.
+/// Moves what a plan may not contain into files next to it, and returns the rest: the context of a proposal
+/// has a limit. An existing file of that name has the same contents, since the name contains its digest.
 pub fn unload(path: &Path, source: &Source) -> Result<Source, Error> {
     let overflow = match source.dialect().name {
         "proposal" => proposal::overflow(source),
@@ -45,12 +46,12 @@ pub fn unload(path: &Path, source: &Source) -> Result<Source, Error> {
     Ok(source.with(overflow.text))
 }
 
-/// Replaces the text of a file, if it still is `old`.
+/// Replaces the text of a file if it is still `old`.
 pub fn replace(path: &Path, old: &str, new: &str) -> Result<(), Error> {
     swap(path, (old, new), &content)
 }
 
-/// Makes a new plan, a file or a folder. Never writes over one that is there.
+/// Creates a new plan, a file or a directory. Never overwrites an existing one.
 pub fn create_plan(path: &Path, text: &str, dialect: &'static Dialect) -> Result<(), Error> {
     let source = Source::new("plan", text).written_in(dialect);
     if source.parts()[0].path.is_empty() {
@@ -65,8 +66,8 @@ pub fn create_plan(path: &Path, text: &str, dialect: &'static Dialect) -> Result
     source.parts().iter().try_for_each(|part| file::create(&path.join(&part.path), source.slice(part.span)))
 }
 
-/// Puts a plan that is a folder in the place of whatever lies there: for copies that planwright itself keeps. Whole or not at all,
-/// but for a moment in which nothing lies there; who may die in it notes first what it is about to do.
+/// Puts a plan directory in place of whatever is there, for copies that planwright keeps. Whole or not at
+/// all, except for a moment in which nothing is there; the caller records its intent first.
 pub fn lay_plan(path: &Path, text: &str, dialect: &'static Dialect) -> Result<(), Error> {
     let write_error = |source| Error::Write { path: path.to_owned(), source };
     let new = hidden(path, "new");
@@ -76,13 +77,13 @@ pub fn lay_plan(path: &Path, text: &str, dialect: &'static Dialect) -> Result<()
     remove_folder(&hidden(path, "old")).map_err(write_error)
 }
 
-/// Removes such a copy: it is there with all its files, or it is not.
+/// Removes such a copy with all its files, or not at all.
 pub fn remove_laid(path: &Path) -> Result<(), Error> {
     let removed = take_away(path).and_then(|()| remove_folder(&hidden(path, "old")));
     removed.map_err(|source| Error::Write { path: path.to_owned(), source })
 }
 
-/// Gives a folder another name, under which nobody looks for it.
+/// Renames a directory to a name nobody looks for.
 fn take_away(path: &Path) -> io::Result<()> {
     let old = hidden(path, "old");
     remove_folder(&old)?;
@@ -94,7 +95,7 @@ fn hidden(path: &Path, ending: &str) -> PathBuf {
     path.with_file_name(format!(".{name}.{ending}"))
 }
 
-/// Removes a folder with all that lies in it, if there is one. A link is removed, and not followed.
+/// Removes a directory with its contents, if there is one. A link is removed, not followed.
 pub fn remove_folder(path: &Path) -> io::Result<()> {
     match path.symlink_metadata() {
         Ok(data) if data.is_dir() => std::fs::remove_dir_all(path),
@@ -104,7 +105,8 @@ pub fn remove_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes a plan, if it still is `old`: its own files, and folders that are empty then. What lies beside it stays.
+/// Removes a plan if it is still `old`: its own files, and directories that become empty. Files next to it
+/// stay.
 pub fn delete_plan(path: &Path, old: &Source) -> Result<(), Error> {
     let write_error = |source| Error::Write { path: path.to_owned(), source };
     let path = &path.canonicalize().map_err(write_error)?;
@@ -128,14 +130,14 @@ pub fn delete_plan(path: &Path, old: &Source) -> Result<(), Error> {
         std::fs::remove_file(file).map_err(write_error)?;
     }
     if path.is_dir() {
-        // Only where nothing of somebody's own lies in them.
+        // Only if they contain nothing else.
         std::fs::remove_dir(path.join("tasks")).ok();
         std::fs::remove_dir(path).ok();
     }
     turn.sign("").map_err(write_error)
 }
 
-/// Moves a plan to where nothing lies. Never over anything, and never while somebody writes to it.
+/// Moves a plan to a free path. Never over anything, and never during a write.
 pub fn shift(from: &Path, to: &Path) -> Result<(), Error> {
     let write_error = |source: io::Error| {
         let is = |kind: io::ErrorKind| source.kind() == kind;
@@ -145,7 +147,7 @@ pub fn shift(from: &Path, to: &Path) -> Result<(), Error> {
             (false, false) => Error::Write { path: from.to_owned(), source },
         }
     };
-    // A link would be moved, and the plan that it leads to would stay.
+    // Moving a link would leave the plan it leads to.
     if from.symlink_metadata().map_err(write_error)?.is_symlink() {
         return Err(Error::Astray { path: from.to_owned() });
     }
@@ -155,11 +157,11 @@ pub fn shift(from: &Path, to: &Path) -> Result<(), Error> {
     turn.sign("").map_err(write_error)
 }
 
-/// The check and the replacement are one act for everybody who writes through here: a lock is held across both, in a file
-/// of its own because the plan file itself is replaced.
+/// The check and the replacement are atomic for every writer that uses this: a lock is held across both, in a
+/// separate file because the plan file itself is replaced.
 fn swap(path: &Path, (old, new): (&str, &str), version: &dyn Fn(&str) -> String) -> Result<(), Error> {
     let write_error = |source| Error::Write { path: path.to_owned(), source };
-    // A link is followed first: replacing it would leave the plan that it points to as it was.
+    // A link is followed first: replacing it would leave its target unchanged.
     let path = &path.canonicalize().map_err(write_error)?;
     let mut turn = Turn::at(path).map_err(write_error)?;
     let present = std::fs::read(path).map_err(write_error)?;
@@ -171,7 +173,7 @@ fn swap(path: &Path, (old, new): (&str, &str), version: &dyn Fn(&str) -> String)
     file::put(path, new).and_then(|()| turn.sign(new)).map_err(write_error)
 }
 
-/// What tells this text from others: the version that it says, else its content.
+/// What distinguishes this text from others: its declared version, otherwise its content.
 fn version(source: &Source) -> String {
     match source.draft().frontmatter.value("version") {
         Some(version) => format!("version {}", version.value),
@@ -183,7 +185,7 @@ fn content(text: &str) -> String {
     format!("content {}", &blake3::hash(text.as_bytes()).to_hex()[..HASH_DIGITS])
 }
 
-/// What is about to be done to the files of a folder.
+/// What is about to be done to the files of a directory.
 #[derive(Serialize, Deserialize)]
 struct Intent {
     files: Vec<Replacement>,
@@ -221,7 +223,7 @@ fn replace_folder(folder: &Path, old: &Source, new: &Source) -> Result<(), Error
     turn.sign(new.text()).map_err(write_error)
 }
 
-/// Finishes what a writer that died had begun with the plan of this folder.
+/// Finishes an interrupted write to the plan of this directory.
 pub(super) fn recover(folder: &Path) -> io::Result<()> {
     let folder = folder.canonicalize()?;
     finish(&Turn::at(&folder)?)
@@ -234,13 +236,13 @@ fn intend(turn: &Turn, intent: &Intent) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Puts every file that was meant to be replaced and still is what it was. One that somebody changed since is left alone.
+/// Replaces every intended file that is unchanged. One that changed since is left alone.
 fn finish(turn: &Turn) -> io::Result<()> {
     let text = match std::fs::read(turn.intent()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         read => read?,
     };
-    // A record that is cut off was never acted on.
+    // A truncated record was never acted on.
     if let Ok(intent) = serde_json::from_slice::<Intent>(&text) {
         for Replacement { path, old, new } in intent.files {
             if std::fs::read(&path).is_ok_and(|present| present == old.as_bytes()) {
@@ -284,7 +286,7 @@ mod tests {
         old.edited(&places.into_iter().map(|at| Edit::replace(span(at), "Did")).collect::<Vec<_>>())
     }
 
-    // E-02: a folder is one plan; an edit writes the files that it changes and leaves the others alone.
+    // E-02: a directory is one plan; an edit writes the files that it changes and leaves the others alone.
     #[test]
     fn a_folder_is_read_and_saved_as_one_plan() {
         let (_scratch, path) = folder("save-folder");
@@ -305,7 +307,7 @@ mod tests {
         assert!(words.contains("01-a.md was changed by") && words.contains("expected content"), "{words}");
     }
 
-    // C-07: a writer that dies between two files of a folder is helped out by whoever reads or writes next.
+    // C-07: a writer that dies between two files of a directory is helped out by whoever reads or writes next.
     #[test]
     fn a_folder_whose_writer_died_is_finished_by_the_next_reader() {
         let (_scratch, path) = folder("save-died");

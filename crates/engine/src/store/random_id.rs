@@ -1,4 +1,4 @@
-//! Names that nobody else has made, on this branch or any other.
+//! Random names that nothing else uses, on this branch or any other.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,7 +10,7 @@ const SOURCE: &str = "/dev/urandom";
 const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const COUNT: usize = 8;
 
-/// Eight letters and digits by chance: one of a million million.
+/// Eight random letters and digits.
 pub fn chance() -> Result<String, Error> {
     let mut bytes = [0; COUNT];
     let read = File::open(SOURCE).and_then(|mut file| file.read_exact(&mut bytes));

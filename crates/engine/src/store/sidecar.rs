@@ -1,5 +1,5 @@
-//! What some dialects keep beside a plan: files that only grow, and files of a few keys. Nothing that an agent lays there may
-//! lead the harness elsewhere: it writes where agents can't.
+//! Files that some dialects keep next to a plan: append-only files and files of a few keys. Nothing an agent
+//! puts there may redirect planwright, which can write where agents cannot.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -13,10 +13,9 @@ use super::plan_file::{Error, read_text};
 use super::write_lock::Turn;
 use super::{file, plan_write};
 
-/// How much of a file of keys is read.
 const KEYS_BYTES_MAX: u64 = 1 << 20;
 
-/// Writes what belongs beside the plan at `plan`.
+/// Writes what belongs next to the plan at `plan`.
 pub fn keep(plan: &Path, beside: &Beside) -> Result<(), Error> {
     match beside {
         Beside::Append { path, line } => append(&place(plan, path)?, line),
@@ -24,11 +23,11 @@ pub fn keep(plan: &Path, beside: &Beside) -> Result<(), Error> {
     }
 }
 
-/// Adds a whole line to the end of a file, which is made if it is not there. Many may do so at once.
+/// Appends a whole line to a file, creating it if needed. Safe for concurrent callers.
 pub fn append(path: &Path, line: &str) -> Result<(), Error> {
     let write_error = |source| Error::Write { path: path.to_owned(), source };
     let add = || -> io::Result<()> {
-        // Held so that a line which somebody left unfinished is ended once.
+        // Held so that an unfinished line is completed only once.
         let _turn = Turn::at(path)?;
         let mut file = OpenOptions::new()
             .read(true)
@@ -42,7 +41,7 @@ pub fn append(path: &Path, line: &str) -> Result<(), Error> {
             file.read_exact(&mut last)?;
         }
         let start = if last == *b"\n" { "" } else { "\n" };
-        // One write: whoever appends without asking us gets no line of theirs into the middle of ours.
+        // One write: others who append without our lock cannot split our line.
         file.write_all(format!("{start}{}\n", line.replace(['\n', '\r'], " ")).as_bytes())?;
         file.sync_all()
     };
@@ -56,7 +55,7 @@ fn set(path: &Path, values: &[(String, String)]) -> Result<(), Error> {
     };
     let mut new = old.clone().unwrap_or_default();
     for (key, value) in values {
-        let unclear = || io::Error::other(format!("`{key}` can't be set there"));
+        let unclear = || io::Error::other(format!("cannot set `{key}` there"));
         new = frontmatter::set_in_yaml(&new, key, value)
             .ok_or_else(|| Error::Write { path: path.to_owned(), source: unclear() })?;
     }
@@ -67,7 +66,8 @@ fn set(path: &Path, values: &[(String, String)]) -> Result<(), Error> {
     }
 }
 
-/// Where a path beside a plan leads, without any link on the way. The plan itself may be a link, or not be there yet.
+/// The real path of a file next to a plan, without any link on the way. The plan itself may be a link, or not
+/// exist yet.
 pub(super) fn place(plan: &Path, beside: &str) -> Result<PathBuf, Error> {
     let astray = || Error::Astray { path: PathBuf::from(beside) };
     let read_error = |source| super::plan_file::read_error(plan, source);
@@ -93,7 +93,7 @@ pub(super) fn place(plan: &Path, beside: &str) -> Result<PathBuf, Error> {
     std::fs::create_dir_all(&folder).map_err(write_error)?;
     let is_straight = folder.canonicalize().is_ok_and(|real| real == folder);
     let path = folder.join(file);
-    // A link leads elsewhere, and a pipe would be waited for.
+    // A link leads elsewhere, and opening a pipe would block.
     let is_sound = path.symlink_metadata().map_or_else(|_| true, |data| data.is_file());
     match is_straight && is_sound {
         true => Ok(path),
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).expect("read"), "# mine\nplanId: p-2 # now\nother: 1\n");
     }
 
-    // what an agent lays beside a plan does not lead the harness to files that the agent can't write.
+    // what an agent lays next to a plan does not lead planwright to files that the agent can't write.
     #[test]
     fn nothing_leads_the_harness_elsewhere() {
         let (scratch, plan) = plan("beside-astray");
@@ -176,7 +176,7 @@ mod tests {
         ] {
             assert!(matches!(append(path), Err(Error::Astray { .. })), "{path}");
         }
-        // A pipe that nobody reads from would hold the harness up for ever.
+        // A pipe that nobody reads from would hold planwright up for ever.
         let pipe = std::process::Command::new("mkfifo").arg(plan.with_file_name("pipe")).status();
         assert!(pipe.is_ok_and(|status| status.success()));
         assert!(matches!(append("pipe"), Err(Error::Astray { .. })));

@@ -1,5 +1,5 @@
-//! Where planwright keeps what it knows: one folder a repository, outside every workspace, shared by all worktrees. Finds
-//! and makes that folder; never runs git and never looks at what lies in the folder.
+//! Where planwright keeps its state: one directory per repository, outside every workspace, shared by all
+//! worktrees. Finds and creates that directory; never runs git and never reads its contents.
 
 use std::fs::{DirBuilder, File, Permissions};
 use std::io::{self, Read, Write};
@@ -11,24 +11,23 @@ use planwright_core::plan::verified;
 
 use super::worktree_registry;
 
-/// Read, write and enter: the owner alone. Approvals and verdicts are nobody else's to read or change.
+/// Owner only: approvals and verdicts are nobody else's to read or change.
 const MODE: u32 = 0o700;
-/// How much of a `.git` file or a `commondir` file is read: a path, with room to spare.
+/// How much of a `.git` or `commondir` file is read: a path, with room to spare.
 const POINTER_BYTES_MAX: u64 = 8192;
 
-/// What can go wrong with the state folder.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The repository that a folder belongs to can't be told.
-    #[error("cannot tell which repository {} belongs to", path.display())]
+    /// The repository of a directory cannot be determined.
+    #[error("cannot find the repository of {}", path.display())]
     Repository {
-        /// The file or folder that should say so.
+        /// The file or directory that should name it.
         path: PathBuf,
         #[source]
         source: io::Error,
     },
-    /// The folder can't be made or kept private.
-    #[error("cannot use the state folder {}", path.display())]
+    /// The directory cannot be created or made private.
+    #[error("cannot use the state directory {}", path.display())]
     Folder {
         path: PathBuf,
         #[source]
@@ -38,20 +37,20 @@ pub enum Error {
 
 /// Where planwright keeps its state: `$XDG_STATE_HOME/planwright`.
 pub fn folder() -> PathBuf {
-    // A relative path would lie in the workspace, within reach of the agents; the specification says to ignore it.
+    // A relative path would be in the workspace, within reach of agents; the specification says to ignore it.
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || set("HOME").map(|home| home.join(".local/state"));
     set("XDG_STATE_HOME").or_else(home).unwrap_or_else(std::env::temp_dir).join("planwright")
 }
 
-/// The folder below `states` for the project at `root`: the same for every worktree of a repository.
+/// The directory below `states` for the project at `root`: the same for every worktree of a repository.
 pub fn folder_of(states: &Path, root: &Path) -> Result<PathBuf, Error> {
     let root = root.canonicalize().map_err(|source| Error::Repository { path: root.to_owned(), source })?;
     let Some(tree) = tree_of(&root)? else {
         return Ok(states.join(key(&root, &root, Path::new(""))));
     };
     let git = common_git_folder(tree)?;
-    // A project that is a part of a repository has plans of its own: their paths are relative to it.
+    // A project that is part of a repository has its own plans, with paths relative to it.
     let part = root.strip_prefix(tree).unwrap_or(Path::new(""));
     let named = match git.file_name() {
         Some(name) if name == ".git" => git.parent().unwrap_or(&git),
@@ -60,12 +59,12 @@ pub fn folder_of(states: &Path, root: &Path) -> Result<PathBuf, Error> {
     Ok(states.join(key(&git, &named.join(part), part)))
 }
 
-/// The nearest folder with a `.git`. A disk that can't tell is an error: taken for "none", it would lead to another state
-/// folder, where nothing of what was done is known.
+/// The nearest directory with a `.git`. A read error is not a "no": that would lead to another state
+/// directory, where nothing of the past is known.
 pub(crate) fn tree_of(root: &Path) -> Result<Option<&Path>, Error> {
     for folder in root.ancestors() {
         let git = folder.join(".git");
-        // In a tree that we made somebody may have removed it, and the next one above is another repository.
+        // In a worktree of ours it may have been removed, and the next one above is another repository.
         if worktree_registry::tree_at(folder)?.is_some() {
             return Ok(Some(folder));
         }
@@ -78,12 +77,12 @@ pub(crate) fn tree_of(root: &Path) -> Result<Option<&Path>, Error> {
     Ok(None)
 }
 
-/// Whether a `.git` is there and holds anything: sandboxes leave empty ones where they had mounted something.
+/// Whether a `.git` exists and is not empty: sandboxes leave empty ones as mount points.
 pub(crate) fn is_repository(git: &Path) -> io::Result<bool> {
     match git.symlink_metadata() {
         Ok(data) if data.is_dir() => match git.read_dir() {
             Ok(mut entries) => Ok(entries.next().is_some()),
-            // What can't be looked into is not known to be empty.
+            // An unreadable directory is not known to be empty.
             Err(error) if is_absence(&error) => Ok(true),
             Err(error) => Err(error),
         },
@@ -101,7 +100,7 @@ pub(crate) fn is_absence(error: &io::Error) -> bool {
     )
 }
 
-/// Makes a folder that only its owner may enter, with everything above it; one that is there is made private.
+/// Creates a private directory with its parents; an existing one is made private.
 pub fn create(folder: &Path) -> Result<(), Error> {
     let error = |source| Error::Folder { path: folder.to_owned(), source };
     make(folder).map_err(error)?;
@@ -109,11 +108,11 @@ pub fn create(folder: &Path) -> Result<(), Error> {
     if mode & 0o777 == MODE {
         return Ok(());
     }
-    // This also fails, as it should, where the folder is somebody else's.
+    // This also fails, as it should, if the directory belongs to someone else.
     std::fs::set_permissions(folder, Permissions::from_mode(MODE)).map_err(error)
 }
 
-/// Makes a private folder with nothing in it. Whatever lies there already is removed first, and never taken over.
+/// Creates an empty private directory. Anything that exists is removed first, and never reused.
 pub(crate) fn create_fresh(folder: &Path) -> Result<(), Error> {
     let error = |source| Error::Folder { path: folder.to_owned(), source };
     if let Some(above) = folder.parent() {
@@ -128,17 +127,17 @@ pub(crate) fn create_fresh(folder: &Path) -> Result<(), Error> {
     removed.and_then(|()| DirBuilder::new().mode(MODE).create(folder)).map_err(error)
 }
 
-/// Where throw-away trees are made: `$XDG_CACHE_HOME/planwright`. Not in the state folder, where a contract that goes up by
-/// accident would find what is known of runs.
+/// The directory of temporary checkouts: `$XDG_CACHE_HOME/planwright`. Not in the state directory, where a
+/// contract that walks up by accident would find the records of runs.
 pub(crate) fn cache() -> PathBuf {
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || set("HOME").map(|home| home.join(".cache"));
     set("XDG_CACHE_HOME").or_else(home).unwrap_or_else(std::env::temp_dir).join("planwright")
 }
 
-/// Puts a file into a state folder, whole or not at all, for what can be found out again: it may be lost by a power cut. Several
-/// may write at once: each writes a file of its own, and one of them is the last.
-#[expect(clippy::disallowed_methods, reason = "writes into the state folder, never where plans are")]
+/// Writes a file into a state directory, whole or not at all, for what can be recomputed: a power cut may
+/// lose it. Concurrent writers each use their own file, and the last one wins.
+#[expect(clippy::disallowed_methods, reason = "writes into the state directory, never where plans are")]
 pub(crate) fn keep(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     create(folder)?;
@@ -148,8 +147,8 @@ pub(crate) fn keep(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Error>
     written.map_err(|source| Error::Folder { path: folder.to_owned(), source })
 }
 
-/// The same for what can't be found out again: it is durable when this returns.
-#[expect(clippy::disallowed_methods, reason = "writes into the state folder, never where plans are")]
+/// The same for what cannot be recomputed: it is durable when this returns.
+#[expect(clippy::disallowed_methods, reason = "writes into the state directory, never where plans are")]
 pub(crate) fn keep_durably(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), Error> {
     create(folder)?;
     let fresh = folder.join(format!(".{name}.{}", std::process::id()));
@@ -174,7 +173,8 @@ fn make(folder: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(MODE).create(folder) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => Ok(()),
         Err(error) => Err(error),
-        // The new name is durable only once the folder above is: a power cut must not take the whole store along.
+        // The new name is durable only once the parent directory is: a power cut must not take the whole
+        // store along.
         Ok(()) => above.map_or(Ok(()), |above| File::open(above)?.sync_all()),
     }
 }
@@ -183,7 +183,7 @@ fn key(identity: &Path, named: &Path, part: &Path) -> String {
     let mut hasher = blake3::Hasher::new();
     hasher.update(identity.as_os_str().as_encoded_bytes());
     if !part.as_os_str().is_empty() {
-        // No path has a zero byte, so no repository can be taken for a part of another.
+        // Paths contain no zero byte, so no repository can be mistaken for a part of another.
         hasher.update(&[0]).update(part.as_os_str().as_encoded_bytes());
     }
     let name = named.file_name().map(|name| verified::slug(&name.to_string_lossy())).unwrap_or_default();
@@ -191,11 +191,11 @@ fn key(identity: &Path, named: &Path, part: &Path) -> String {
     format!("{name}-{}", &hasher.finalize().to_hex()[..8])
 }
 
-/// The git folder that all worktrees of a repository have in common.
+/// The git directory that all worktrees of a repository share.
 pub(crate) fn common_git_folder(tree: &Path) -> Result<PathBuf, Error> {
     let git = tree.join(".git");
     let error = |source| Error::Repository { path: git.clone(), source };
-    // A tree that we made is the repository's that it was made of, whatever lies in it.
+    // A worktree of ours belongs to the repository it was created from, whatever is in it.
     if let Some(known) = worktree_registry::tree_at(tree)? {
         return known
             .repository
@@ -207,8 +207,8 @@ pub(crate) fn common_git_folder(tree: &Path) -> Result<PathBuf, Error> {
     } else {
         let text = pointer(&git).map_err(error)?;
         let target = text.strip_prefix("gitdir:").map(str::trim).filter(|target| !target.is_empty());
-        let target =
-            target.ok_or_else(|| error(io::Error::new(io::ErrorKind::InvalidData, "no `gitdir:` in it")))?;
+        let target = target
+            .ok_or_else(|| error(io::Error::new(io::ErrorKind::InvalidData, "it contains no `gitdir:`")))?;
         tree.join(target)
     };
     let common = own.join("commondir");
@@ -223,7 +223,7 @@ pub(crate) fn common_git_folder(tree: &Path) -> Result<PathBuf, Error> {
     common.canonicalize().map_err(error)
 }
 
-/// The text of a small file that points somewhere. A pipe in its place would be waited for without end.
+/// The text of a small pointer file. Opening a pipe in its place would block forever.
 fn pointer(path: &Path) -> io::Result<String> {
     if !path.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "not a regular file"));

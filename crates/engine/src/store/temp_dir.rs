@@ -1,4 +1,4 @@
-//! Folders for a while, outside every workspace: gone when they are dropped, and swept when whoever made them died before.
+//! Temporary directories outside every workspace: removed on drop, and swept if their creator died first.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -9,36 +9,36 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::git::base::Error;
 use crate::store::state_dir;
 
-/// Where they are, below the folder for what can be made again.
+/// Their directory, below the cache.
 const FOLDER: &str = "checkouts";
-/// What is locked as long as somebody uses the folder. The kernel lets go of it when the process dies, however it dies.
+/// The lock held while a directory is in use. The kernel releases it when the process dies, however that
+/// happens.
 const LOCK: &str = "lock";
 
-/// A folder for a while.
+/// A temporary directory.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) path: PathBuf,
-    /// Held for as long as the folder is used.
     _lock: File,
 }
 
 impl Place {
-    /// Makes a new folder, and removes those that nobody uses any more.
+    /// Creates a directory, and removes those no longer in use.
     pub(crate) fn new(root: &Path) -> Result<Self, Error> {
         let folder = state_dir::folder_of(&state_dir::cache().join(FOLDER), root)?;
         state_dir::create(&folder)?;
         Self::within(&folder).map_err(|source| Error::File { path: folder, source })
     }
 
-    /// The same in a folder of such folders.
+    /// The same in a given parent directory.
     pub(crate) fn within(folder: &Path) -> io::Result<Self> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
-        // Between the making of a folder and its lock nobody may take it for a leftover.
+        // Between creating a directory and locking it, nobody may take it for a leftover.
         let door = lock_file(&folder.join(LOCK))?;
         door.lock()?;
         sweep(folder);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        // A process that died may have had our id, and what it left may be in the way.
+        // A dead process may have had our id, and its leftovers may have this name.
         let names = (0..).map(|again| format!("{}-{count}-{again}", std::process::id()));
         for name in names.take(100) {
             let path = folder.join(name);
@@ -58,7 +58,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // What can't be removed now is swept by the next one.
+        // The next sweep removes what cannot be removed now.
         remove(&self.path).ok();
     }
 }
@@ -67,15 +67,15 @@ fn lock_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().create(true).truncate(false).write(true).open(path)
 }
 
-/// Removes the folders whose makers are dead.
+/// Removes the directories whose creators are dead.
 fn sweep(folder: &Path) {
     for path in unused(folder) {
-        // Another try is made next time.
+        // The next sweep tries again.
         remove(&path).ok();
     }
 }
 
-/// The folders whose makers are dead.
+/// The directories whose creators are dead.
 fn unused(folder: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> =
         folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path()).collect();
@@ -87,14 +87,14 @@ fn unused(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// How many folders of a project nobody uses any more, and nobody has swept yet.
+/// How many unused directories of a project have not been swept yet.
 pub(crate) fn abandoned(root: &Path) -> usize {
     state_dir::folder_of(&state_dir::cache().join(FOLDER), root)
         .map(|folder| unused(&folder).len())
         .unwrap_or_default()
 }
 
-/// Removes a folder, also one in which somebody took away the right to.
+/// Removes a directory, even one without write permission.
 pub(crate) fn remove(folder: &Path) -> io::Result<()> {
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -106,7 +106,7 @@ pub(crate) fn remove(folder: &Path) -> io::Result<()> {
 }
 
 fn open_up(folder: &Path) {
-    // What can't be opened is named by the second try to remove it.
+    // If this fails, the second attempt to remove it says why.
     std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700)).ok();
     let Ok(entries) = folder.read_dir() else { return };
     for entry in entries.flatten() {

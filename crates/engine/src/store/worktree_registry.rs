@@ -1,5 +1,5 @@
-//! The trees that planwright made of a repository: which folder is one, and whose. It lies in the state folder, outside of
-//! every tree, so that nothing in a tree can say to which repository it belongs.
+//! The worktrees that planwright created for a repository: their directories and owners. Kept in the state
+//! directory, outside every worktree, so that nothing in a worktree can claim a repository.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,39 +9,36 @@ use serde::{Deserialize, Serialize};
 use super::state_dir;
 use super::state_dir::Error;
 
-/// The folder of the registry, below the state folder.
 const FOLDER: &str = "trees";
-/// How much of an entry is read.
 const ENTRY_BYTES_MAX: u64 = 1 << 16;
 
-/// A working copy of a repository, with a git folder of its own.
+/// A working copy of a repository, with its own git directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tree {
-    /// The folder: the top of the working copy, without links on the way.
+    /// The top of the working copy, with links resolved.
     pub path: PathBuf,
-    /// The git folder that all worktrees of the user's repository have in common.
+    /// The git directory that all worktrees of the user's repository share.
     pub repository: PathBuf,
-    /// The folder that it is a copy of: the top of the user's working copy.
+    /// The top of the user's working copy that it was created from.
     pub origin: PathBuf,
-    /// What it is called.
     pub name: String,
-    /// The plan that it is for, relative to the root of the project.
+    /// Its plan, relative to the root of the project.
     pub plan: Option<PathBuf>,
-    /// The root of the project that the plan is in, where that is another: the tree lies beside the one of that project.
+    /// The root of the plan's project, if that is another one: the worktree is next to that project's.
     #[serde(default)]
     pub owner: Option<PathBuf>,
-    /// The branch of the user's repository that its work goes to.
+    /// The branch of the user's repository that receives its work.
     pub branch: Option<String>,
-    /// The commit that it began with.
+    /// The commit it started with.
     pub base: String,
-    /// The ports that it has for itself.
+    /// Its reserved ports.
     #[serde(default)]
     pub ports: Vec<u16>,
-    /// When it was made, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub created_at_ms: u64,
 }
 
-/// All trees that are known, by path. An entry that can't be read is none.
+/// All registered worktrees, by path. Unreadable entries are skipped.
 pub fn trees() -> Vec<Tree> {
     let entries = folder().read_dir().into_iter().flatten().flatten();
     let mut trees: Vec<Tree> = entries.filter_map(|entry| read(&entry.path()).ok().flatten()).collect();
@@ -49,15 +46,15 @@ pub fn trees() -> Vec<Tree> {
     trees
 }
 
-/// The tree whose top is exactly this folder.
+/// The worktree whose top is exactly this directory.
 pub fn tree_at(top: &Path) -> Result<Option<Tree>, Error> {
     let entry = entry_of(top);
     let tree = read(&entry).map_err(|source| Error::Repository { path: entry, source })?;
-    // Two paths with one hash are not to be expected; but a path says more than its hash.
+    // A hash collision is not expected, but the path is authoritative.
     Ok(tree.filter(|tree| tree.path == top))
 }
 
-/// Makes a tree known, or what is known of it new.
+/// Registers a worktree, or updates its entry.
 pub fn register(tree: &Tree) -> Result<(), Error> {
     let text = serde_json::to_vec_pretty(tree).map_err(|source| Error::Folder {
         path: tree.path.clone(),
@@ -66,7 +63,7 @@ pub fn register(tree: &Tree) -> Result<(), Error> {
     state_dir::keep_durably(&folder(), &name_of(&tree.path), &text)
 }
 
-/// Forgets a tree. One that is not known is forgotten already.
+/// Forgets a worktree. Succeeds for an unknown one.
 pub fn forget(top: &Path) -> Result<(), Error> {
     let entry = entry_of(top);
     match std::fs::remove_file(&entry) {

@@ -1,5 +1,5 @@
-//! Who wrote a plan last, and the lock that makes writers wait for each other. Both live outside the workspace, where no agent
-//! can hold the one or forge the other.
+//! Who wrote a plan last, and the lock that serializes writers. Both are outside the workspace, where no
+//! agent can hold the one or forge the other.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
@@ -9,13 +9,11 @@ use super::state_dir;
 use crate::run;
 use crate::system::clock;
 
-/// How much of a record is read.
 const RECORD_BYTES_MAX: u64 = 4096;
 
-/// The right to write one plan, as long as it lives.
+/// The right to write one plan, while it lives.
 pub(super) struct Turn {
     file: File,
-    /// Where the lock is.
     path: PathBuf,
 }
 
@@ -23,7 +21,7 @@ impl Turn {
     /// Waits for the right to write the plan at `path`.
     pub(super) fn at(path: &Path) -> io::Result<Self> {
         let folder = state_dir::folder().join("locks");
-        // The first edit may come before the first run: what is made here is made for the owner alone.
+        // The first edit may come before the first run: everything created here is private.
         state_dir::create(&folder).map_err(io::Error::other)?;
         let name = blake3::hash(path.as_os_str().as_encoded_bytes()).to_hex();
         let path = folder.join(&name[..32]);
@@ -32,13 +30,14 @@ impl Turn {
         Ok(Self { file, path })
     }
 
-    /// Where to note what is about to be done to a plan of several files, so that it can be finished should we die.
+    /// Where to record what is about to be done to a plan of several files, so that a crash can be recovered
+    /// from.
     pub(super) fn intent(&self) -> PathBuf {
         self.path.with_extension("intent")
     }
 
-    /// Notes that this process wrote `text`.
-    #[expect(clippy::disallowed_methods, reason = "a lock is no plan file")]
+    /// Records that this process wrote `text`.
+    #[expect(clippy::disallowed_methods, reason = "a lock is not a plan file")]
     pub(super) fn sign(&mut self, text: &str) -> io::Result<()> {
         let program = std::env::args().take(2).collect::<Vec<_>>();
         let command = program.get(1).map_or("planwright", String::as_str);
@@ -54,10 +53,9 @@ impl Turn {
         self.file.write_all(record.as_bytes())
     }
 
-    /// Who wrote this text.
     pub(super) fn author(&mut self, text: &str) -> String {
         let mut record = String::new();
-        // A record that can't be read names nobody.
+        // An unreadable record names nobody.
         let read =
             self.file.rewind().and_then(|()| (&self.file).take(RECORD_BYTES_MAX).read_to_string(&mut record));
         let mut lines = record.lines();
@@ -116,7 +114,7 @@ mod tests {
         File::options().write(true).open(lock).expect("a lock").try_lock().is_err()
     }
 
-    // D-22: the lock lies outside of the folder that is synced, and ends with its holder: no heartbeat, and nothing to take over.
+    // D-22: the lock is outside the directory that is synced, and ends with its holder: no heartbeat, and nothing to take over.
     #[test]
     fn a_writer_that_is_killed_holds_nobody_up() {
         if let (Ok(part), Some(folder)) = (std::env::var(PART), std::env::var_os(FOLDER)) {

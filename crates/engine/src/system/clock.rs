@@ -1,27 +1,26 @@
-//! The time, as people at this machine read it. `SQLite` knows the time zone of the machine already; a library for that alone
-//! would bring a dozen others. What the zone of this machine has a part in never orders or decides anything.
+//! Local time for people. `SQLite` already knows the time zone; a library for that alone would bring a dozen
+//! dependencies. Local time never orders or decides anything.
 
 use rusqlite::Connection;
 
-/// A time, in milliseconds since 1970, as the clock on the wall shows it: `2026-01-31 14:34:55`.
+/// Local wall-clock time of a time in milliseconds since 1970: `2026-01-31 14:34:55`.
 pub fn local(at_ms: u64) -> String {
     let seconds = (at_ms / 1000).cast_signed();
     ask("SELECT strftime('%Y-%m-%d %H:%M:%S', ?1, 'unixepoch', 'localtime')", seconds).unwrap_or_default()
 }
 
-/// A time, in milliseconds since 1970, as RFC 3339 has it: `2026-01-31T13:34:55Z`.
+/// RFC 3339 of a time in milliseconds since 1970: `2026-01-31T13:34:55Z`.
 pub fn utc(at_ms: u64) -> String {
     let seconds = (at_ms / 1000).cast_signed();
     ask("SELECT strftime('%Y-%m-%dT%H:%M:%SZ', ?1, 'unixepoch')", seconds).unwrap_or_default()
 }
 
-/// Now, as RFC 3339 has it.
 pub fn utc_now() -> String {
     utc(crate::run::now())
 }
 
-/// Reads a time as people write it: `14:30` and `14:30:05` are of today, `2026-01-31 14:30` is local, and with a `Z` or an
-/// offset at its end it is what it says. In milliseconds since 1970.
+/// Parses a time as people write it: `14:30` and `14:30:05` mean today, `2026-01-31 14:30` is local, and `Z`
+/// or an offset at the end counts. Returns milliseconds since 1970.
 pub fn read(text: &str, now_ms: u64) -> Option<u64> {
     let text = text.trim();
     let is_time_only = !text.contains('-') && text.contains(':');
@@ -29,7 +28,7 @@ pub fn read(text: &str, now_ms: u64) -> Option<u64> {
     let whole = if is_time_only { format!("{} {text}", today.split_once(' ')?.0) } else { text.to_owned() };
     let has_offset = whole.ends_with(['Z', 'z'])
         || whole.len() > 16 && whole.as_bytes()[whole.len() - 6..].iter().any(|&byte| b"+-".contains(&byte));
-    // `SQLite` reads other things as dates too: a bare number, `now`.
+    // `SQLite` accepts more as a date: a bare number, `now`.
     let is_date = whole.as_bytes().get(4) == Some(&b'-') && whole.as_bytes()[0].is_ascii_digit();
     let query = match has_offset {
         true => "SELECT strftime('%s', ?1)",
@@ -40,7 +39,7 @@ pub fn read(text: &str, now_ms: u64) -> Option<u64> {
 }
 
 thread_local! {
-    // A long journal asks for the time of every line.
+    // Printing a long journal asks for the time of every line.
     static DATABASE: Option<Connection> = Connection::open_in_memory().ok();
 }
 

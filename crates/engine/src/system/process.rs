@@ -1,5 +1,6 @@
-//! The only place that starts a process. Owns deadlines, output caps and the proof that nothing is left alive; never
-//! interprets what a process says, except for the syntax check of bash, which is asked here because nobody else may.
+//! The only place that starts a process. Owns deadlines, output limits and the proof that nothing is left
+//! alive; never interprets output, except for bash's syntax check, which is here because nothing else may
+//! start bash.
 
 mod capture;
 mod line_protocol;
@@ -35,149 +36,135 @@ pub use shim::{SHIM, shim_main, shim_main_without_sweep};
 pub use ssh_keygen::sign_with_ssh;
 pub use supervise::{Supervisors, run};
 
-/// The variable by which the processes of a job are found again: it holds the job's tag.
+/// The variable that holds a job's tag, by which its processes are found again.
 pub const TAG: &str = "PLANWRIGHT_TAG";
-/// How long a command may take to end by itself once it was asked to.
+/// How long a command may take to exit once it was asked to.
 pub const GRACE: Duration = Duration::from_secs(2);
-/// How long a killed process may take to be gone. One that hangs in the kernel is not waited for any longer.
+/// How long a killed process may take to disappear. One that hangs in the kernel is not waited for any
+/// longer.
 const DEATH_MAX: Duration = Duration::from_secs(10);
-/// How long killed processes are given before they are looked at again.
+/// The delay before killed processes are checked again.
 const ROUND: Duration = Duration::from_millis(2);
 
-/// One process that is supervised: an agent, a contract, a set-up.
+/// One supervised process: an agent, a contract, a setup.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// The program and its arguments. The program is looked for in the PATH of `env`.
+    /// The program and its arguments. The program is searched in the PATH of `env`.
     pub argv: Vec<String>,
-    /// The folder that it runs in.
     pub folder: PathBuf,
-    /// Its whole environment, but for the tag.
+    /// Its whole environment, apart from the tag.
     pub env: Vec<(String, String)>,
-    /// What it can read from its standard input.
     pub input: Vec<u8>,
-    /// How long it may take.
     pub deadline: Duration,
     /// How much of each output is kept.
     pub output_bytes_max: usize,
-    /// The name by which its processes are found after a crash. No other job that runs may have the same.
+    /// The name by which its processes are found after a crash. No other running job may have the same.
     pub tag: String,
 }
 
 /// How a job ended. Nothing that it started is alive.
 #[derive(Debug, Clone)]
 pub struct Ended {
-    /// How the command itself ended.
     pub how: How,
-    /// Standard output and standard error, in the order in which they arrived.
+    /// Standard output and standard error, in the order of arrival.
     pub output: Capture,
     pub stdout: Capture,
     pub stderr: Capture,
-    /// How long it took, until nothing of it was alive.
+    /// The time until nothing of it was alive.
     pub duration: Duration,
-    /// Processes that were alive after the command had ended, and were killed.
+    /// Processes that outlived the command and were killed.
     pub leftovers: usize,
 }
 
-/// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum How {
-    /// It ended by itself, with this exit code.
     Exited(i32),
-    /// This signal killed it, and it was not ours.
+    /// A signal that was not ours killed it.
     Signalled(i32),
     /// It was killed at its deadline.
     TimedOut,
-    /// It was killed because the caller said so.
+    /// It was killed on request.
     Stopped,
-    /// It was never run, for this reason.
+    /// It was never started, for this reason.
     NotStarted(String),
 }
 
-/// A handle with which jobs are told to stop. Its clones are the same handle.
+/// A handle that tells jobs to stop. Clones share the same state.
 #[derive(Debug, Clone, Default)]
 pub struct Stop(Arc<AtomicBool>);
 
 impl Stop {
-    /// Returns a handle that nobody has used yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Tells every job that runs with this handle to stop, and those that are started later.
+    /// Tells every job with this handle to stop, including later ones.
     pub fn request(&self) {
         self.0.store(true, Ordering::Release);
     }
 
-    /// Whether somebody said stop.
     pub fn is_requested(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
 }
 
-/// What can go wrong with a process.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The program could not be started.
     #[error("cannot start `{program}`")]
     Start {
         program: String,
         #[source]
         source: io::Error,
     },
-    /// Talking to the process failed.
-    #[error("cannot talk to `{program}`")]
+    #[error("cannot communicate with `{program}`")]
     Talk {
         program: String,
         #[source]
         source: io::Error,
     },
-    /// The process did not end in time and was killed.
-    #[error("`{program}` did not end within {seconds} s")]
+    /// The process timed out and was killed.
+    #[error("`{program}` timed out after {seconds} s")]
     Deadline { program: String, seconds: u64 },
-    /// The supervisor of the process is gone, so nobody can say how the process ended. It was killed.
-    #[error("the supervisor of `{program}` died before it could say how that ended")]
+    /// The supervisor is gone, so how the process ended is unknown. It was killed.
+    #[error("the supervisor of `{program}` died before it reported the exit status")]
     Lost { program: String },
     /// Processes stay alive although they were killed.
-    #[error("{count} processes of `{tag}` cannot be killed")]
+    #[error("cannot kill {count} {} of `{tag}`", if *count == 1 { "process" } else { "processes" })]
     Alive {
-        /// The tag, or the beginning of it.
+        /// The tag, or its prefix.
         tag: String,
         count: usize,
     },
-    /// The running processes could not be listed.
     #[error("cannot list the running processes")]
     List {
         #[source]
         source: io::Error,
     },
     /// This process was started as a supervisor, but its `main` did not call [`shim_main`].
-    #[error("this program cannot supervise `{program}`: its `main` does not serve `{SHIM}`")]
-    NoShim {
-        /// The program that was to be run.
-        program: String,
-    },
+    #[error("cannot supervise `{program}`: this program's `main` does not handle `{SHIM}`")]
+    NoShim { program: String },
 }
 
-/// Kills every process of this user whose tag starts with `tag_prefix`, and what these started; returns how many.
+/// Kills every process of this user whose tag starts with `tag_prefix`, and their descendants; returns how
+/// many.
 ///
-/// For the time after a crash of the harness: when it returns, they are proven dead. End the prefix with what separates
-/// the parts of a tag, or `run-1` takes `run-10` with it. A process that wiped its environment is found as long as one
-/// above it has the tag.
+/// For use after a crash of planwright: when it returns, they are proven dead. End the prefix with the
+/// separator of tag parts, or `run-1` takes `run-10` with it. A process that wiped its environment is found
+/// while an ancestor has the tag.
 pub fn reclaim(tag_prefix: &str) -> Result<usize, Error> {
     system::kill_tagged(tag_prefix, &|tag| tag.starts_with(tag_prefix))
 }
 
-/// By what a process is known to be a part of a job.
+/// How a process is known to be part of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobSign {
-    /// The tag of the job, in the environment of a process above.
+    /// The tag of the job, in the environment of an ancestor.
     Tag(String),
-    /// A hard limit that a job has and others have not; which job it is can't be seen.
+    /// A hard limit that only jobs have; it does not tell which job.
     Limit(u64),
 }
 
 impl JobSign {
-    /// The tag of the job, where it can be seen.
     pub fn tag(&self) -> Option<&str> {
         match self {
             Self::Tag(tag) => Some(tag),
@@ -185,12 +172,12 @@ impl JobSign {
         }
     }
 
-    /// What a person does who is taken for an agent by it.
+    /// What a person can do who is mistaken for an agent because of it.
     pub fn way_out(&self) -> Option<&'static str> {
         match self {
             Self::Tag(_) => None,
             Self::Limit(_) => Some(
-                "planwright sets this limit for agents and contracts; where none is at work another program has set one, and a new login, in which `ulimit -Hx` says unlimited, is free of it",
+                "planwright sets this limit for agents and contracts; if none is running, another program set it, and a new login, where `ulimit -Hx` prints unlimited, is free of it",
             ),
         }
     }
@@ -200,29 +187,31 @@ impl fmt::Display for JobSign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tag(tag) => write!(f, "{TAG}={tag}"),
-            Self::Limit(limit) => write!(f, "its hard limit RLIMIT_LOCKS is {limit}"),
+            Self::Limit(limit) => write!(f, "the hard limit RLIMIT_LOCKS is {limit}"),
         }
     }
 }
 
-/// By what this process is a part of a job, if it is: then an agent or a contract has started it, in however roundabout a way.
+/// How this process is known to be part of a job, if it is: then an agent or a contract started it, directly
+/// or not.
 pub fn job_above() -> Option<JobSign> {
     let limit = || system::job_mark().map(JobSign::Limit);
     system::tag_above().map(JobSign::Tag).or_else(limit)
 }
 
-/// A variable of this process, or of the nearest one above it within the same job that has it: some agents start their tools
-/// without the environment that they were given.
+/// A variable of this process, or of its nearest ancestor within the same job that has it: some agents start
+/// their tools without the environment they were given.
 pub fn variable_above(name: &str) -> Option<String> {
     std::env::var(name).ok().or_else(|| system::variable_above(name))
 }
 
-/// The tags of living processes of this user that start with `tag_prefix`, each with how many processes have it.
+/// The tags of live processes of this user that start with `tag_prefix`, each with the number of processes.
 pub fn tags(tag_prefix: &str) -> Result<std::collections::BTreeMap<String, usize>, Error> {
     system::tags(tag_prefix)
 }
 
-/// The environment of this process, as far as it is text: for programs that bring their own settings and credentials.
+/// The environment of this process, as far as it is text, for programs that need their own settings and
+/// credentials.
 pub fn environment() -> Vec<(String, String)> {
     let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
         Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -230,7 +219,7 @@ pub fn environment() -> Vec<(String, String)> {
     std::env::vars_os().filter_map(text).collect()
 }
 
-/// Runs git in a folder; returns what it printed and whether it succeeded.
+/// Runs git in a directory; returns its output and whether it succeeded.
 pub fn git(folder: &std::path::Path, words: &[&std::ffi::OsStr]) -> Result<(String, Option<i32>), Error> {
     let mut git = std::process::Command::new("git");
     git.args(words).current_dir(folder).stdin(std::process::Stdio::null());
@@ -238,10 +227,10 @@ pub fn git(folder: &std::path::Path, words: &[&std::ffi::OsStr]) -> Result<(Stri
     Ok((String::from_utf8_lossy(&ended.stdout).into_owned(), ended.status.code()))
 }
 
-/// Makes a git repository in a folder that is our own and new, with everything that lies in it committed: where there is no
-/// commit, nothing can be looked at before the work.
+/// Creates a git repository in a new directory of ours and commits its contents: without a commit there is no
+/// base to check contracts on.
 pub fn init_repository(folder: &std::path::Path) -> Result<(), Error> {
-    // Whoever has no name yet, or signs every commit, still has a demo.
+    // Users without a git identity, or who sign every commit, still get a demo.
     let plain =
         ["-c", "user.name=planwright", "-c", "user.email=planwright@localhost", "-c", "commit.gpgsign=false"];
     let acts: [&[&str]; 3] = [

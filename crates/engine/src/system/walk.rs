@@ -1,16 +1,17 @@
-//! Walks over the files of a folder. Lists of ignored files lie within reach of agents: one that is a pipe would be waited for
-//! without end, so the lists of a folder in which one is no file are not read, and nothing below it is ignored.
+//! Walks the files of a directory. Ignore files are within reach of agents, and reading one that is a pipe
+//! would block forever; so the ignore files of a directory in which one is not a regular file are not read,
+//! and nothing below it is ignored.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ignore::WalkBuilder;
 
-/// Lists of ignored files, in whichever folder they lie.
+/// Ignore files, in any directory.
 const LISTS: [&str; 3] = [".gitignore", ".ignore", ".git/info/exclude"];
 
-/// Walks over everything below `top` that no list ignores. `build` says which lists count, `walk` has every walk that this takes;
-/// no file is met twice. The folders of repositories themselves are left out.
+/// Walks everything below `top` that no ignore file excludes. `build` says which ignore files count, `walk`
+/// runs every walk this takes; no file is visited twice. Git directories are left out.
 pub(crate) fn over(top: &Path, build: impl Fn(&Path) -> WalkBuilder, walk: &mut dyn FnMut(&WalkBuilder)) {
     let mut unsound = vec![top.to_owned()];
     if top.ancestors().all(has_sound_lists) {
@@ -22,7 +23,7 @@ pub(crate) fn over(top: &Path, build: impl Fn(&Path) -> WalkBuilder, walk: &mut 
     }
 }
 
-/// Walks, and returns the folders that were left out because a list in them is no file.
+/// Walks, and returns the directories left out because an ignore file in them is not a regular file.
 fn by_lists(mut build: WalkBuilder, walk: &mut dyn FnMut(&WalkBuilder)) -> Vec<PathBuf> {
     let unsound: Arc<Mutex<Vec<PathBuf>>> = Arc::default();
     let noted = Arc::clone(&unsound);
@@ -42,7 +43,7 @@ fn by_lists(mut build: WalkBuilder, walk: &mut dyn FnMut(&WalkBuilder)) -> Vec<P
     std::mem::take(&mut *unsound)
 }
 
-/// Whether every list in a folder can be read without waiting: it is a file, or there is none.
+/// Whether every ignore file in a directory can be read without blocking: it is a regular file, or missing.
 fn has_sound_lists(folder: &Path) -> bool {
     LISTS.iter().all(|list| folder.join(list).metadata().map_or(true, |data| data.is_file()))
 }

@@ -1,4 +1,4 @@
-//! Waits for changes of files. An event is only a reason to look again, never a fact about what is there.
+//! Waits for file changes. An event is only a reason to look again, never a fact about what is there.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -7,10 +7,9 @@ use std::time::Duration;
 use notify_debouncer_full::notify::{self, RecursiveMode};
 use notify_debouncer_full::{DebounceEventResult, Debouncer, RecommendedCache, new_debouncer};
 
-/// Editors write a file in several acts; they are one change to people.
+/// Editors write a file in several steps; to people they are one change.
 const SETTLED: Duration = Duration::from_millis(150);
 
-/// Watches the folders of some files.
 pub struct Watch {
     /// Dropping it ends the watching.
     _debouncer: Debouncer<notify::RecommendedWatcher, RecommendedCache>,
@@ -18,7 +17,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Watches these files. Their folders are what is watched: editors replace files by new ones.
+    /// Watches the directories of these files, since editors replace files by new ones.
     pub fn of(files: &[PathBuf]) -> Result<Self, notify::Error> {
         let (tell, changes) = mpsc::channel();
         let wanted: Vec<_> =
@@ -32,7 +31,7 @@ impl Watch {
                     .any(|name| wanted.iter().any(|wanted| wanted == name))
             });
             if is_ours {
-                // Nobody listens any more once the watch is being dropped.
+                // Nothing listens any more once the watch is being dropped.
                 tell.send(()).ok();
             }
         })?;
@@ -46,7 +45,7 @@ impl Watch {
         Ok(Self { _debouncer: debouncer, changes })
     }
 
-    /// Waits until one of the files may have changed. `false` when nothing can be learnt any more.
+    /// Waits until one of the files may have changed. `false` if no more events can come.
     pub fn wait(&self) -> bool {
         let is_alive = self.changes.recv().is_ok();
         while self.changes.try_recv().is_ok() {}

@@ -1,5 +1,5 @@
-//! Binds a worktree to a plan: reads and writes its marker, and finds the harness folder with the plans. Follows no link to a
-//! marker, and takes no other plan where one is missing; what is chosen is decided in core.
+//! Binds a worktree to a plan: reads and writes its marker, and finds the directory of named plans. Never
+//! follows a link to a marker and never falls back to another plan; core decides what is chosen.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -22,36 +22,29 @@ use crate::store::plan_file::STAGED;
 use crate::store::{plan_file as store, state_dir};
 use crate::workspace::project::Project;
 
-/// How much of a plan is read to see whether it says anything.
+/// How much of a plan is read to see whether it is empty.
 const PLAN_BYTES_MAX: u64 = 1 << 16;
-/// How many entries of the harness folder are looked at.
+/// The most entries read of the `.harness` directory.
 const ENTRIES_MAX: usize = 100_000;
 /// How much of a document the gate reads.
 const DOCUMENT_BYTES_MAX: u64 = 4 << 20;
 
-/// What can go wrong with a binding.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// There is no folder with plans: nothing to bind to, and nothing wrong.
-    #[error("there is no harness folder {}", path.display())]
-    NoFolder {
-        /// Where it should be.
-        path: PathBuf,
-    },
-    /// No plan can be chosen.
+    /// Without a directory of plans there is nothing to bind to, and nothing wrong.
+    #[error("plan directory {} not found", path.display())]
+    NoFolder { path: PathBuf },
     #[error(transparent)]
     Loud(#[from] Fault),
-    /// Something can't be read.
     #[error("cannot read {}", path.display())]
     Read {
         path: PathBuf,
         #[source]
         source: io::Error,
     },
-    /// A path can't be printed so that a script reads it.
-    #[error("{path:?} has a character that no script reads right")]
+    /// A path cannot be printed so that a script reads it.
+    #[error("{path:?} contains a character that scripts cannot read")]
     Unprintable { path: PathBuf },
-    /// The marker can't be written.
     #[error(transparent)]
     Store(#[from] store::Error),
 }
@@ -60,34 +53,33 @@ pub enum Error {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binding {
     pub plan: PathBuf,
-    /// The file of its progress.
     pub progress: PathBuf,
     pub name: Name,
-    /// By what it was chosen.
+    /// How it was chosen.
     pub by: By,
 }
 
-/// The plans of the harness folder and what the marker says.
+/// The plans of the `.harness` directory, and what the marker says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
     pub folder: PathBuf,
-    /// Its plans: the one without a name first, then by name.
+    /// The unnamed plan first, then by name.
     pub plans: Vec<Name>,
-    /// Copies that sync services left, which are no plans.
+    /// Conflict copies by sync services, which are not plans.
     pub copies: Vec<String>,
-    /// The plan that this worktree is bound to, or why its marker leads to none; `None` where there is no marker.
+    /// The plan that this worktree is bound to, or why its marker is dangling; `None` without a marker.
     pub bound: Option<Result<Slug, Fault>>,
 }
 
 impl Listing {
-    /// What a session is told when it begins; `None` where there is no plan.
+    /// What a session learns at its start; `None` without a plan.
     pub fn told(&self) -> Option<String> {
         let folder = self.folder.to_string_lossy();
         let bound = self.bound.as_ref().map(Result::as_ref);
         block(&Plans { folder: &folder, plans: &self.plans, bound })
     }
 
-    /// The files of the plans and of their progress.
+    /// The plan files and their progress files.
     pub fn files(&self) -> impl Iterator<Item = (&Name, PathBuf, PathBuf)> {
         self.plans.iter().map(|plan| {
             let slug = plan.slug();
@@ -96,13 +88,14 @@ impl Listing {
     }
 }
 
-/// The folder with the plans: what the settings name, else `.harness` in the root.
+/// The directory of plans: as set, otherwise `.harness` in the root.
 pub fn folder(project: &Project) -> PathBuf {
     let named = project.config.plans.harness.as_deref().unwrap_or(Path::new(FOLDER));
     project.root.join(config::from_home(named))
 }
 
-/// Where a new plan goes that its dialect keeps at `home`, a path below the root: plans of the harness folder go where that is.
+/// Where a new plan goes whose dialect keeps it at `home`, a path below the root: plans of the `.harness`
+/// directory follow that directory.
 pub fn place(project: &Project, home: &str) -> PathBuf {
     match Path::new(home).strip_prefix(FOLDER) {
         Ok(name) => folder(project).join(name),
@@ -110,14 +103,14 @@ pub fn place(project: &Project, home: &str) -> PathBuf {
     }
 }
 
-/// Whether a plan lies in the harness folder of a project, wherever that is.
+/// Whether a plan is in the `.harness` directory of a project, wherever that is.
 pub fn holds(project: &Project, plan: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().ok();
     let above = plan.parent().map(|above| if above.as_os_str().is_empty() { Path::new(".") } else { above });
     above.and_then(real).is_some_and(|above| real(&folder(project)) == Some(above))
 }
 
-/// Where a plan lies, without links on the way.
+/// A plan's path with links resolved.
 pub fn real(plan: &Path) -> PathBuf {
     plan.canonicalize().unwrap_or_else(|_| plan.to_owned())
 }
@@ -130,7 +123,7 @@ pub fn resolve(project: &Project, want: Want<'_>) -> Result<Binding, Error> {
     Ok(bound(&folder, &choice))
 }
 
-/// The plan that the marker binds this worktree to; `None` where there is no marker.
+/// The plan that the marker binds this worktree to; `None` without a marker.
 pub fn of_marker(project: &Project) -> Result<Option<Binding>, Error> {
     match marker(&project.root) {
         Marker::Unset => Ok(None),
@@ -140,7 +133,7 @@ pub fn of_marker(project: &Project) -> Result<Option<Binding>, Error> {
     }
 }
 
-/// Checks a choice against what lies in the harness folder, and among the plans that are staged there.
+/// Checks a choice against the `.harness` directory and its shelved plans.
 fn check_in(folder: &Path, choice: &Choice, want: Want<'_>, entries: &[Entry]) -> Result<(), Fault> {
     let fault = match check(choice, want, entries) {
         Ok(()) => return Ok(()),
@@ -164,7 +157,7 @@ fn bound(folder: &Path, choice: &Choice) -> Binding {
     }
 }
 
-/// Every plan of the harness folder, and what the marker says. A marker that leads nowhere is no error here.
+/// Every plan of the `.harness` directory, and what the marker says. A dangling marker is not an error here.
 pub fn list(project: &Project) -> Result<Listing, Error> {
     let (folder, entries) = look(project)?;
     let marker = marker(&project.root);
@@ -182,7 +175,7 @@ pub fn list(project: &Project) -> Result<Listing, Error> {
     Ok(Listing { folder, plans: plans(&entries), copies, bound })
 }
 
-/// Binds the worktree at `root` to a plan. Whether the plan is there is not asked: see [`resolve`].
+/// Binds the worktree at `root` to a plan. Whether the plan exists is not checked here: see [`resolve`].
 pub fn write_marker(root: &Path, slug: &Slug) -> Result<PathBuf, Error> {
     refuse_other(root)?;
     let folder = store::folder_within(root, Path::new(FOLDER))?;
@@ -191,12 +184,13 @@ pub fn write_marker(root: &Path, slug: &Slug) -> Result<PathBuf, Error> {
     Ok(path)
 }
 
-/// Binds the worktree at `root` to no plan, and says whether it was bound to one. What is no file of its own is left alone.
+/// Unbinds the worktree at `root`, and returns whether it was bound. Leaves anything other than a marker
+/// alone.
 pub fn clear_marker(root: &Path) -> Result<bool, Error> {
     let path = root.join(MARKER);
     match marker(root) {
         Marker::Unset => return Ok(false),
-        // A link is removed by its own name, unless it is the folder that is one.
+        // A link is removed by its own name, unless the directory itself is one.
         Marker::Link if !root.join(FOLDER).is_symlink() => {}
         Marker::Link | Marker::NotAFile(_) | Marker::Bytes(_) | Marker::TooLong | Marker::Unreadable(_) => {
             refuse_other(root)?;
@@ -210,7 +204,7 @@ pub fn clear_marker(root: &Path) -> Result<bool, Error> {
     }
 }
 
-/// Refuses to write where something else than a marker lies.
+/// Refuses to write over anything other than a marker.
 fn refuse_other(root: &Path) -> Result<(), Fault> {
     match marker(root) {
         _ if root.join(FOLDER).is_symlink() => Err(Fault::Link),
@@ -220,7 +214,7 @@ fn refuse_other(root: &Path) -> Result<(), Fault> {
     }
 }
 
-/// What lies where the marker of a worktree does.
+/// What is at the place of a worktree's marker.
 pub fn marker(root: &Path) -> Marker {
     let path = root.join(MARKER);
     let data = match path.symlink_metadata() {
@@ -235,7 +229,7 @@ pub fn marker(root: &Path) -> Marker {
         return Marker::NotAFile(if data.is_dir() { Thing::Folder } else { Thing::Device });
     }
     let read = || -> io::Result<Vec<u8>> {
-        // Somebody may have laid a link or a pipe there since.
+        // A link or a pipe may have replaced it meanwhile.
         let flags = nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK;
         let file = File::options().read(true).custom_flags(flags).open(&path)?;
         let mut bytes = Vec::new();
@@ -250,12 +244,12 @@ pub fn marker(root: &Path) -> Marker {
     }
 }
 
-/// Whether nothing is there. Something that may not be seen is not nothing: a plan could be named there.
+/// Whether nothing is there. A file that cannot be seen is not missing: it could name a plan.
 fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// The harness folder and what in it has to do with plans.
+/// The `.harness` directory and its plan-related entries.
 fn look(project: &Project) -> Result<(PathBuf, Vec<Entry>), Error> {
     let path = folder(project);
     let folder = match path.canonicalize() {
@@ -272,7 +266,7 @@ fn look(project: &Project) -> Result<(PathBuf, Vec<Entry>), Error> {
     let mut entries = Vec::new();
     for entry in folder.read_dir().map_err(failed)?.take(ENTRIES_MAX) {
         let entry = entry.map_err(failed)?;
-        // No plan has a name that is no text.
+        // A plan's name is always valid text.
         let Ok(name) = entry.file_name().into_string() else { continue };
         if is_like_plan(&name) || conflict_copy(&name).is_some() {
             let kind = kind(&entry.path());
@@ -285,7 +279,7 @@ fn look(project: &Project) -> Result<(PathBuf, Vec<Entry>), Error> {
 fn kind(path: &Path) -> Kind {
     match path.symlink_metadata() {
         Ok(data) if data.is_file() => {
-            // What can't be read is not known to be empty; whoever works on the plan is told.
+            // A file that cannot be read is not known to be empty; whoever works on the plan is told.
             let is_blank = store::read_bytes(path, PLAN_BYTES_MAX).is_ok_and(|bytes| {
                 bytes.iter().all(u8::is_ascii_whitespace) && (bytes.len() as u64) < PLAN_BYTES_MAX
             });
@@ -295,8 +289,8 @@ fn kind(path: &Path) -> Kind {
     }
 }
 
-/// Everything that would lead a worker of this project to the wrong plan again; `words` are those that the program knows. Documents
-/// are the markdown files of the project, but for plans, what happened to them, and what is over.
+/// Everything that would lead a worker of this project to the wrong plan again; `words` are the program's own
+/// words. Documents are the markdown files of the project other than plans, progress files and archives.
 pub fn breaches(
     project: &Project,
     words: &[String],
@@ -305,7 +299,7 @@ pub fn breaches(
     let files = project.files()?;
     let mut documents = Vec::new();
     for name in files.iter().filter(|name| is_document(name, &files)) {
-        // What is no text says nothing to a reader.
+        // A file that is not text says nothing to a reader.
         if let Ok(text) = store::read_text(&project.root.join(name), DOCUMENT_BYTES_MAX) {
             documents.push((name.clone(), text));
         }
@@ -321,7 +315,6 @@ fn script(path: &Path) -> Script {
     }
 }
 
-/// Whether a file is a document, among all files of the project.
 fn is_document(name: &str, files: &[String]) -> bool {
     let path = Path::new(name);
     let file = path.file_name().unwrap_or_default().to_string_lossy();
@@ -332,7 +325,8 @@ fn is_document(name: &str, files: &[String]) -> bool {
     is_markdown && !is_of_plan && !is_over && !file.starts_with("CHANGELOG")
 }
 
-/// Whether a file tells what happened to a plan. A report on progress may be called so, too: there is no such plan.
+/// Whether a file records the progress of a plan. A progress report may have such a name, but then the plan
+/// does not exist.
 fn is_progress(file: &str, files: &[String]) -> bool {
     let Some(name) = file.strip_prefix("progress").and_then(|rest| rest.strip_suffix(".md")) else {
         return false;

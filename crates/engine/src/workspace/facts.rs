@@ -1,4 +1,5 @@
-//! Finds out what the checker asks about the world: files, programs, agents, topics, and what bash thinks of a command.
+//! Gathers what the checker asks about the world: files, programs, agents, topics, and bash's view of a
+//! command.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -9,10 +10,9 @@ use planwright_core::verify::{Facts, Questions};
 use crate::system::process;
 use crate::workspace::project::Project;
 
-/// Where topics are kept, below the root of the project.
 pub(crate) const TOPICS: &str = ".planwright/topics";
 
-/// Agents that planwright knows without being told; `shell`, `command` and `human` need no model.
+/// Agents known without configuration; `shell`, `command` and `human` need no model.
 pub const AGENTS: &[&str] = &[
     "shell",
     "command",
@@ -29,7 +29,7 @@ pub const AGENTS: &[&str] = &[
     "goose",
     "cursor",
 ];
-/// Roles that can be named before anybody has said which agent plays them.
+/// Roles that can be used before an agent is assigned to them.
 pub const ROLES: &[&str] = &["coder", "reviewer", "planner", "orchestrator"];
 
 /// Answers the questions for a plan in this project.
@@ -48,7 +48,7 @@ pub fn gather(project: &Project, questions: &Questions) -> Result<Facts, process
     })
 }
 
-/// The agents and roles that a step in this project can be given to.
+/// The agents and roles available to steps of this project.
 pub fn agents(project: &Project) -> BTreeSet<String> {
     let built_in = AGENTS.iter().chain(ROLES).map(|&name| name.to_owned());
     let known = planwright_core::agent::profile::PROFILES.iter().map(|profile| profile.name.to_owned());
@@ -57,23 +57,24 @@ pub fn agents(project: &Project) -> BTreeSet<String> {
 }
 
 fn topics(project: &Project, questions: &Questions) -> BTreeSet<String> {
-    // A command may know any topic. It is not run to find out: checking a plan must run nothing that a project brings.
+    // A command may know any topic. It is not run to find out: checking a plan must never run what a project
+    // brings along.
     if !project.config.topics.command.is_empty() {
         return questions.topics.clone();
     }
-    // A project without the folder has no topics; nothing else is lost.
+    // A project without the directory has no topics; nothing else is lost.
     let Ok(entries) = project.root.join(TOPICS).read_dir() else { return BTreeSet::new() };
     let paths = entries.flatten().map(|entry| entry.path());
     let pages = paths.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
     pages.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect()
 }
 
-/// Whether a path can't lead out of the folder that it is relative to, whatever links are on the way.
+/// Whether a path stays inside its base directory, whatever links are on the way.
 fn is_inside(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
-/// Whether a program can be started by its name, or by its path.
+/// Whether a program can be started by its name or path.
 pub fn has_program(name: &str) -> bool {
     programs().have(name)
 }
@@ -82,19 +83,19 @@ struct Programs {
     folders: Vec<std::path::PathBuf>,
 }
 
-/// The folders in which programs are looked for.
+/// The directories searched for programs.
 fn programs() -> Programs {
     Programs { folders: std::env::split_paths(&search_path()).collect() }
 }
 
-/// The PATH, or the usual one where there is none.
+/// PATH, or the usual one if it is not set.
 pub(crate) fn search_path() -> OsString {
     std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into())
 }
 
 impl Programs {
     fn have(&self, name: &str) -> bool {
-        // A name with a slash is a path: whether it is there was asked as a path.
+        // A name with a slash is a path, and was checked as one.
         !name.contains('/') && self.folders.iter().any(|folder| is_program(&folder.join(name)))
             || (name.starts_with('/') && is_program(Path::new(name)))
     }

@@ -1,6 +1,6 @@
-//! Everything that was recorded about the plans of a project, as one stream of notices: journals and ledgers together, in the
-//! order in which they were written. Only reads; a look that finds nothing new costs one question, however many plans there
-//! are.
+//! Everything recorded about the plans of a project as one stream of notices: journals and ledgers together,
+//! in the order of writing. Only reads; a poll that finds nothing new costs one query, however many plans
+//! there are.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,62 +14,59 @@ use planwright_core::workspace::notification::{About, Notice};
 use crate::store::journal::{Book, Error, NewsLine, Recorded, RunId, Store, Wanted};
 use crate::workspace::project;
 
-/// How much is read at once.
 const BATCH: usize = 4096;
 
-/// A stream of notices that goes on from where it was read last.
+/// A stream of notices that continues where it was last read.
 #[derive(Debug)]
 pub struct Feed {
     store: Arc<Store>,
     root: PathBuf,
     filter: Filter,
-    /// The place of what was read last.
+    /// The position read last.
     place: u64,
 }
 
-/// What is to be told.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
-    /// Only what is about this plan, relative to the root of the project.
+    /// Only this plan, relative to the root of the project.
     pub plan: Option<PathBuf>,
-    /// Only what stands after this place in its journal or ledger.
+    /// Only what follows this position in its journal or ledger.
     pub after_seq: u64,
-    /// Only what was recorded at this time or later, in milliseconds since 1970.
+    /// Only from this time on, in milliseconds since 1970.
     pub since_ms: u64,
 }
 
-/// Something that was recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fact {
-    /// Its place among everything that was recorded.
+    /// Its position in the overall order.
     pub place: u64,
-    /// What listeners are told of it.
+    /// What listeners get to know.
     pub notice: Notice,
     pub what: What,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum What {
-    /// Something happened to a run.
+    /// An event of a run.
     Event(RunId, Event),
-    /// Something was said about a plan, which lies here, relative to the root of the project.
+    /// A ledger entry of the plan at this path, relative to the root of the project.
     Entry(PathBuf, Entry),
 }
 
 impl Feed {
-    /// A stream of what was recorded after a place; 0 is the beginning.
+    /// A stream of what was recorded after a position; 0 is the beginning.
     pub fn after(store: &Arc<Store>, root: &Path, filter: Filter, place: u64) -> Self {
         Self { store: Arc::clone(store), root: root.to_owned(), filter, place }
     }
 
-    /// Everything up to this place was read, or is not to be told.
+    /// Everything up to this position was read or filtered out.
     pub const fn place(&self) -> u64 {
         self.place
     }
 
-    /// What comes next, at most a batch of it; `None` where there is nothing new.
+    /// The next batch; `None` if there is nothing new.
     pub fn next_batch(&mut self) -> Result<Option<Vec<Fact>>, Error> {
-        // Asked first: what is written meanwhile is left for the next time, and nothing is passed over.
+        // Queried first: what is written meanwhile is left for the next time, and nothing is missed.
         let newest = self.store.newest()?;
         if newest <= self.place {
             return Ok(None);
@@ -92,14 +89,14 @@ impl Feed {
     }
 }
 
-/// What the journals and ledgers that a batch is about say.
+/// The contents of the journals and ledgers of a batch.
 struct Books {
     runs: BTreeMap<RunId, BTreeMap<u64, Recorded>>,
     plans: BTreeMap<PathBuf, Vec<Said>>,
 }
 
 impl Books {
-    /// Reads each book once, from the first line on that is wanted: there every record is checked.
+    /// Reads each book once, from the first needed line on: every record is verified there.
     fn read(store: &Store, lines: &[NewsLine]) -> Result<Self, Error> {
         let mut books = Self { runs: BTreeMap::new(), plans: BTreeMap::new() };
         for line in lines {

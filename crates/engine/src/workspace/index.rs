@@ -1,5 +1,6 @@
-//! What was seen of plan files when they were last listed, so that ten thousand of them need not be read to be listed again.
-//! Kept outside the workspace and believed only of a file that nobody has touched since; thrown away, it costs one slow list.
+//! What was read of plan files at the last listing, so that ten thousand of them need not be read to be
+//! listed again. Kept outside the workspace and trusted only for files that have not changed since; losing it
+//! costs one slow listing.
 
 use std::collections::HashMap;
 use std::fs::Metadata;
@@ -15,22 +16,21 @@ use serde::{Deserialize, Serialize};
 use crate::store::state_dir;
 use crate::workspace::project::Project;
 
-/// Fewer files than this are read again: that takes no longer than a person notices.
+/// Fewer files than this are read again: nobody notices the time.
 const FILES_MIN: usize = 200;
-/// One file in so many may be new before the record is written again.
+/// One file in this many may be new before the record is rewritten.
 const NEW_SHARE: usize = 20;
-/// A file that was changed so shortly before it was read may have been changed again since without its times telling.
+/// A file that changed this shortly before it was read may have changed again without a visible difference.
 const RACE: Duration = Duration::from_secs(2);
-/// More than any project has; a record that is larger is not ours.
+/// Larger than any project's; a larger record is not ours.
 const BYTES_MAX: u64 = 64 << 20;
 
-/// What tells whether a file was touched: device, inode, size, and the times of the last change of content and of anything.
-/// The last one can't be set by anybody.
+/// Shows whether a file was touched: device, inode, size, modification and change times. The change time
+/// cannot be set by anyone.
 pub(crate) type Stamp = [i64; 7];
 
-/// What was seen of files below one root.
 pub(crate) struct Seen {
-    /// Where it is kept; `None` where nothing is to be kept.
+    /// `None` if nothing is to be kept.
     record: Option<PathBuf>,
     head: Head,
     known: HashMap<String, Sight>,
@@ -39,7 +39,7 @@ pub(crate) struct Seen {
     now: SystemTime,
 }
 
-/// What makes the whole record worthless when it changes: the root, the program, how plans are read.
+/// What invalidates the whole record when it changes: the root, the program, how plans are read.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Head {
     root: String,
@@ -47,27 +47,23 @@ struct Head {
     bytes_max: usize,
 }
 
-/// What was seen of one file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Sight {
     path: String,
     stamp: Stamp,
-    /// `None`: it is no plan.
+    /// `None` if it is not a plan.
     plan: Option<Summary>,
 }
 
-/// What is known of a file.
 pub(crate) enum Known<'a> {
-    /// It has to be read.
+    /// It must be read.
     Nothing,
-    /// It is no plan.
     NoPlan,
-    /// It is this plan.
     Plan(&'a Summary),
 }
 
 impl Seen {
-    /// What was seen below the root of a project when it was last listed.
+    /// The record of the last listing below the root of a project.
     pub(crate) fn of(project: &Project) -> Self {
         let head = Head {
             root: project.root.to_string_lossy().into_owned(),
@@ -77,13 +73,13 @@ impl Seen {
                 .unwrap_or_default(),
             bytes_max: project.config.limits.plan_bytes,
         };
-        // Whoever says which dialect plans are written in sees other plans.
+        // A forced dialect finds other plans.
         let record = project.dialect.is_none().then(|| record_of(&project.root)).flatten();
         let known = record.as_deref().map(|record| read(record, &head)).unwrap_or_default();
         Self { record, head, known, new: Mutex::default(), used: AtomicUsize::new(0), now: SystemTime::now() }
     }
 
-    /// What is known of the file that is shown as `path`.
+    /// What is known about the file shown as `path`.
     pub(crate) fn known(&self, path: &str, stamp: &Stamp) -> Known<'_> {
         let Some(sight) = self.known.get(path).filter(|sight| sight.stamp == *stamp) else {
             return Known::Nothing;
@@ -96,13 +92,13 @@ impl Seen {
     pub(crate) fn note(&self, path: String, stamp: Stamp, plan: Option<Summary>) {
         let changed = UNIX_EPOCH + Duration::from_secs(stamp[5].max(stamp[3]).max(0).cast_unsigned());
         let is_settled = self.now.duration_since(changed).is_ok_and(|age| age > RACE);
-        // What can't be read now may be readable the next time.
+        // A file that is unreadable now may be readable next time.
         if self.record.is_some() && is_settled && plan.as_ref().is_none_or(|plan| plan.fault.is_none()) {
             self.new.lock().unwrap_or_else(PoisonError::into_inner).push(Sight { path, stamp, plan });
         }
     }
 
-    /// Keeps what was seen, where that saves more than it costs.
+    /// Writes the record if that saves more than it costs.
     pub(crate) fn keep(self) {
         let Self { record: Some(record), head, mut known, new, used, .. } = self else { return };
         let new = new.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -110,12 +106,11 @@ impl Seen {
             return;
         }
         known.extend(new.into_iter().map(|sight| (sight.path.clone(), sight)));
-        // A record that can't be written makes the next list slow, and nothing else.
+        // Without a record the next listing is slow, and nothing else.
         write(&record, &head, &known).ok();
     }
 }
 
-/// What tells whether a file was touched.
 pub(crate) fn stamp(data: &Metadata) -> Stamp {
     [
         data.dev().cast_signed(),
@@ -130,7 +125,7 @@ pub(crate) fn stamp(data: &Metadata) -> Stamp {
 
 fn record_of(root: &Path) -> Option<PathBuf> {
     let folder = state_dir::folder_of(&state_dir::folder(), root).ok()?;
-    // All worktrees of a repository share the folder.
+    // All worktrees of a repository share the directory.
     let name = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
     Some(folder.join(format!("seen-{}", &name[..16])))
 }
@@ -146,7 +141,7 @@ fn read(record: &Path, head: &Head) -> HashMap<String, Sight> {
     sights.map(|sight| (sight.path.clone(), sight)).collect()
 }
 
-#[expect(clippy::disallowed_methods, reason = "this record is no plan file")]
+#[expect(clippy::disallowed_methods, reason = "this record is not a plan file")]
 fn write(record: &Path, head: &Head, known: &HashMap<String, Sight>) -> std::io::Result<()> {
     let mut text = serde_json::to_string(head)?;
     for sight in known.values() {
@@ -155,7 +150,7 @@ fn write(record: &Path, head: &Head, known: &HashMap<String, Sight>) -> std::io:
     }
     let folder = record.parent().unwrap_or(Path::new("/"));
     state_dir::create(folder).map_err(std::io::Error::other)?;
-    // Two lists at once write two files; either may win.
+    // Two concurrent listings write two files; either may win.
     let beside = record.with_extension(std::process::id().to_string());
     std::fs::write(&beside, text)?;
     std::fs::rename(&beside, record)

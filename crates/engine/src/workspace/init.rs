@@ -1,4 +1,4 @@
-//! What a project begins with: the file of its settings and the folder of its plans. Looks for what is on the machine, writes
+//! What a project starts with: its settings file and its plan directory. Detects what is installed, writes
 //! only what is missing, and never starts an agent.
 
 use std::path::{Path, PathBuf};
@@ -10,46 +10,38 @@ use crate::store::plan_file;
 use crate::store::state_dir;
 use crate::workspace::facts;
 
-/// Where plans are kept, below the root.
 pub const PLANS: &str = "plans";
-/// Roles that a plan names most.
+/// The roles that plans use most.
 const ROLES: [&str; 2] = ["coder", "reviewer"];
 
-/// What there is in a project and on its machine.
+/// What was detected in a project and on its machine.
 #[derive(Debug, Clone)]
 pub struct Found {
-    /// Programs that planwright itself uses and that are on the PATH: `git`, `bash`.
+    /// Installed programs that planwright uses itself: `git`, `bash`.
     pub programs: Vec<&'static str>,
-    /// Agents that are on the PATH.
     pub agents: Vec<&'static Profile>,
-    /// Whether the project is in a git repository.
     pub has_repository: bool,
 }
 
-/// What became of a project.
 #[derive(Debug, Clone)]
 pub struct Prepared {
-    /// What was made, from the root.
+    /// Relative to the root.
     pub wrote: Vec<String>,
-    /// What was there already and was left as it is.
+    /// What already existed and was not changed.
     pub kept: Vec<String>,
-    /// The agent that was given roles in the file that was written.
+    /// The agent assigned to roles in the new file.
     pub agent: Option<&'static Profile>,
     pub roles: Vec<&'static str>,
 }
 
-/// What can go wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The settings that are there can't be used.
     #[error(transparent)]
     Config(#[from] config::Error),
-    /// Something can't be written.
     #[error(transparent)]
     Store(#[from] plan_file::Error),
 }
 
-/// Looks at a project and its machine.
 pub fn look(root: &Path) -> Found {
     Found {
         programs: ["git", "bash"].into_iter().filter(|name| facts::has_program(name)).collect(),
@@ -60,7 +52,7 @@ pub fn look(root: &Path) -> Found {
     }
 }
 
-/// Makes what is missing. What is there is left as it is, byte for byte.
+/// Creates what is missing. Existing files are not changed.
 pub fn prepare(root: &Path, found: &Found) -> Result<Prepared, Error> {
     let mut prepared = Prepared { wrote: Vec::new(), kept: Vec::new(), agent: None, roles: Vec::new() };
     let sources = Sources::of_process(root, &[]);
@@ -87,22 +79,23 @@ pub fn prepare(root: &Path, found: &Found) -> Result<Prepared, Error> {
     Ok(prepared)
 }
 
-/// The file of a new project: who plays the roles that nobody plays yet, or how to say so.
+/// The settings file of a new project: assigns the free roles, or explains how.
 fn template(agent: Option<&Profile>, free: &[&str]) -> String {
-    let mut text = "# Settings of this project. `planwright config` shows all of them, with their values and what they mean.\n"
-        .to_owned();
+    let mut text =
+        "# Settings of this project. `planwright config` lists all settings with values and descriptions.\n"
+            .to_owned();
     match agent {
         _ if free.is_empty() => {}
         Some(agent) => {
             let roles: String = free.iter().map(|role| format!("{role} = \"{}\"\n", agent.name)).collect();
             text.push_str(&format!(
-                "\n# Started by planwright, {} changes files without asking: {}\n[roles]\n{roles}",
+                "\n# When planwright starts it, {} changes files without asking: {}\n[roles]\n{roles}",
                 agent.name,
                 agent.command.join(" ")
             ));
         }
         None => text.push_str(
-            "\n# No agent was found that is known by name. One is any program that reads its prompt from standard input:\n\
+            "\n# No known agent was found. Any program that reads its prompt from standard input can be one:\n\
              #\n# [roles]\n# coder = \"mine\"\n#\n# [agents.mine]\n# command = [\"my-agent\", \"--headless\"]\n",
         ),
     }

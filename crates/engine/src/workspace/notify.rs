@@ -1,8 +1,9 @@
-//! Tells hooks what happens: commands and a webhook that the user has set. What they are told are hints: nothing waits for a
-//! hook, nothing depends on one, and what one has missed is told by the next process that looks.
+//! Delivers events to the user's hooks: commands and a webhook. Events are hints: nothing waits for a hook or
+//! depends on one, and a missed event is delivered by the next process that looks.
 //!
-//! Each hook has a cursor in the store. It moves on only after the hook has taken an event, so that a process that is killed
-//! leaves the event to the next one: at least once, and in order. Who delivers holds the lock of the hook.
+//! Each hook has a cursor in the store. It advances only after the hook has accepted an event, so that a
+//! killed process leaves the event to the next one: at least once, and in order. The deliverer holds the lock
+//! of the hook.
 
 mod delivery;
 mod hook;
@@ -23,21 +24,20 @@ use crate::system::process;
 use crate::workspace::project::Project;
 use delivery::Courier;
 
-/// How often the store is looked at for news.
+/// How often the store is polled for events.
 const LOOK: Duration = Duration::from_millis(200);
-/// How often one event is tried in one go where somebody waits for the answer.
+/// How often one event is tried in one go while somebody waits for the answer.
 const TRIES_AT_ONCE: u32 = 4;
 
-/// Writes a notice as hooks get it: one line.
+/// Formats a notice as hooks receive it: one line.
 pub type Encode = fn(&Notice) -> String;
 
-/// What became of the news for one hook.
+/// The result of delivering events to one hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
     pub hook: &'static str,
-    /// How many events it took.
     pub delivered: u64,
-    /// How many were given up, also by processes before this one.
+    /// How many were given up, including by earlier processes.
     pub skipped: u64,
     pub rest: Rest,
 }
@@ -46,14 +46,14 @@ pub struct Told {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rest {
     Nothing,
-    /// Something, for this reason; it will be tried again.
+    /// Something, for this reason; it will be retried.
     Later(String),
-    /// Another process is at it.
+    /// Another process is delivering.
     Busy,
 }
 
-/// Delivers what the hooks of a project have missed, and says what became of it. A hook that is new begins now. Agents and
-/// contracts can't: they could have the user's hooks miss something.
+/// Delivers missed events to the hooks of a project, and reports the results. A new hook starts now. Agents
+/// and contracts may not call this: they could make the user's hooks miss something.
 pub fn deliver(project: &Project, store: &Arc<Store>, encode: Encode) -> Result<Vec<Told>, journal::Error> {
     let hooks = if process::job_above().is_some() { Vec::new() } else { hooks_of(&project.config.hooks) };
     let since = store.newest()?;
@@ -66,48 +66,49 @@ pub fn deliver(project: &Project, store: &Arc<Store>, encode: Encode) -> Result<
     told.collect()
 }
 
-/// Tells the hooks of a project what happens, beside whatever this process does.
+/// Delivers events to the hooks of a project in the background.
 #[derive(Debug)]
 pub struct Notifier {
     closing: Arc<Closing>,
     couriers: Vec<JoinHandle<()>>,
-    /// How long the end may take.
+    /// Time limit for finishing.
     patience: Duration,
 }
 
 impl Notifier {
-    /// Begins to tell, first of what was missed. A hook that is new begins now. `None` where there is nobody to tell, or where
-    /// an agent or a contract is at work: its hooks need not be the user's.
+    /// Starts delivering, beginning with missed events. A new hook starts now. `None` without hooks, or
+    /// inside an agent or contract: its hooks need not be the user's.
     pub fn start(project: &Project, encode: Encode) -> Option<Self> {
         let hooks = hooks_of(&project.config.hooks);
         if hooks.is_empty() || process::job_above().is_some() {
             return None;
         }
         let store = Arc::new(Lazy { root: project.root.clone(), store: OnceLock::new() });
-        // A store that can't be read now is said by whoever needs it.
+        // A store that cannot be read now is reported by whoever needs it.
         let since = store.get().and_then(|store| store.newest().ok()).unwrap_or(0);
         let closing = Arc::new(Closing::default());
         let couriers = hooks.into_iter().filter_map(|hook| {
             let (project, store, closing) = (project.clone(), Arc::clone(&store), Arc::clone(&closing));
             let work = move || watch(&hook, &project, &store, (since, encode), &closing);
-            // Without a thread nobody is told now; the next process does it.
+            // Without a thread nothing is delivered now; the next process does it.
             thread::Builder::new().name("hook".to_owned()).spawn(work).ok()
         });
         let couriers = couriers.collect();
         Some(Self { closing, couriers, patience: Duration::from_secs(project.config.hooks.seconds) })
     }
 
-    /// Tells what is left, each event once, and ends. Begins nothing any more once a hook would have run out of its time.
+    /// Delivers what is left, each event once, and ends. Starts nothing new once a hook would exceed its
+    /// time.
     pub fn finish(self) {
         self.closing.begin(self.patience);
         for courier in self.couriers {
-            // One that panicked has said so, and has harmed nobody.
+            // A panic was already reported and harmed nobody.
             courier.join().ok();
         }
     }
 }
 
-/// The life of one courier: looks for news until the process ends, and once more then.
+/// The loop of one courier: polls for events until the process ends, and once more then.
 fn watch(hook: &Hook, project: &Project, store: &Lazy, (since, encode): (u64, Encode), closing: &Closing) {
     let mut courier = None;
     let mut seen = None;
@@ -118,13 +119,13 @@ fn watch(hook: &Hook, project: &Project, store: &Lazy, (since, encode): (u64, En
         }
         let mut is_left = false;
         if let Some(courier) = &courier {
-            // Asked before the news are told: what comes meanwhile is looked for again.
+            // Queried before delivery: what arrives meanwhile is found by the next poll.
             let newest = courier.newest();
             if newest.is_some() && newest != seen {
                 match courier.tell(u32::MAX, closing).map(|told| told.rest) {
                     Ok(Rest::Nothing) => seen = newest,
                     Ok(Rest::Later(_)) => is_left = true,
-                    // Another process is at it, or the store is busy: the next look may find it free.
+                    // Another process is delivering, or the store is busy: the next poll may succeed.
                     Ok(Rest::Busy) | Err(_) => {}
                 }
             }
@@ -136,7 +137,7 @@ fn watch(hook: &Hook, project: &Project, store: &Lazy, (since, encode): (u64, En
     }
 }
 
-/// The store of a project, opened once there is one: who only listens makes none.
+/// The store of a project, opened once it exists: a listener creates none.
 #[derive(Debug)]
 struct Lazy {
     root: PathBuf,
@@ -147,7 +148,7 @@ impl Lazy {
     fn get(&self) -> Option<&Arc<Store>> {
         if self.store.get().is_none() && exists(&self.root) {
             let store = Arc::new(Store::open(&self.root).ok()?);
-            // Another courier may have been faster; then that one is used.
+            // Another courier may have been faster; then its store is used.
             self.store.set(store).ok();
         }
         self.store.get()
@@ -161,7 +162,7 @@ fn exists(root: &Path) -> bool {
 /// Tells couriers that the process is about to end.
 #[derive(Debug, Default)]
 struct Closing {
-    /// When nothing new is begun any more.
+    /// When nothing new is started any more.
     until: Mutex<Option<Instant>>,
     bell: Condvar,
 }
@@ -180,7 +181,7 @@ impl Closing {
         self.lock().is_some_and(|until| Instant::now() >= until)
     }
 
-    /// Waits; less long where the end begins meanwhile. Returns whether it has begun.
+    /// Waits, or returns early when closing starts. Returns whether it has started.
     fn wait(&self, time: Duration) -> bool {
         let waited = self.bell.wait_timeout_while(self.lock(), time, |until| until.is_none());
         waited.unwrap_or_else(PoisonError::into_inner).0.is_some()

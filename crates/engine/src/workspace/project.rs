@@ -1,5 +1,5 @@
-//! A project: the folder that paths in plans are relative to, its settings and its plans. Finds plans by path, name or
-//! prefix, and has them checked.
+//! A project: the directory that paths in plans are relative to, its settings and its plans. Finds plans by
+//! path, name or prefix, and has them verified.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -32,111 +32,91 @@ use crate::workspace::facts;
 use crate::workspace::index;
 use crate::workspace::index::{Known, Seen, Stamp};
 
-/// The file of document B that names the plan which is being carried out.
+/// The file of document B that names the running plan.
 const POINTER: &str = ".rawko/current-task.yaml";
 const POINTER_BYTES_MAX: u64 = 1 << 16;
-/// How deep folders are searched for plans.
 const DEPTH_MAX: usize = 32;
-/// How many files and folders are looked at. Where there are more, it is a disk that is searched, and no project.
+/// The most files and directories searched. More than that is a disk, not a project.
 const ENTRIES_MAX: usize = 1_000_000;
-/// Where proposals have settings of their own.
+/// The file with the settings of proposals.
 pub const PROPOSAL_SETTINGS: &str = ".pi/plans.json";
 const SETTINGS_BYTES_MAX: u64 = 1 << 20;
 
 #[derive(Debug, Clone)]
 pub struct Project {
-    /// The folder that paths in plans are relative to.
+    /// The directory that paths in plans are relative to.
     pub root: PathBuf,
     pub config: Config,
-    /// The dialect that somebody says its plans are written in; each is asked where nobody does.
+    /// The dialect of its plans if the user sets one; otherwise it is detected.
     pub dialect: Option<&'static Dialect>,
 }
 
-/// What can go wrong with a project.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Its settings can't be used.
-    #[error("the project's settings can't be used")]
+    #[error("invalid project settings")]
     Config(#[from] config::Error),
-    /// A plan file can't be read or written.
     #[error(transparent)]
     Store(#[from] plan_file::Error),
-    /// A check could not be made.
-    #[error("the plan could not be checked")]
+    #[error("cannot verify the plan")]
     Process(#[from] process::Error),
-    /// The contracts could not be run on the base tree.
-    #[error("the contracts can't be run on the tree that the work begins with")]
+    #[error("cannot run the contracts on the base commit")]
     Base(#[from] base::Error),
-    /// A folder can't be searched for plans.
     #[error("cannot search {} for plans", path.display())]
     Search {
         path: PathBuf,
         #[source]
         source: ignore::Error,
     },
-    /// Somebody names a folder that is none. What is misspelt lies in some project all the same, and nobody means that one.
-    #[error("{} is no folder", path.display())]
+    /// The named directory does not exist. A misspelt one would still be inside some project, which nobody
+    /// means.
+    #[error("{} is not a directory", path.display())]
     NoFolder { path: PathBuf },
-    /// A folder holds more than a project does.
-    #[error("more than {ENTRIES_MAX} files lie below {}, too many to search", root.display())]
+    /// A directory contains more files than a project does.
+    #[error("cannot search {}: more than {ENTRIES_MAX} files", root.display())]
     Crowded { root: PathBuf },
-    /// A stream can't be read.
     #[error("cannot read {name}")]
     Stream {
         name: String,
         #[source]
         source: io::Error,
     },
-    /// Nothing has this name.
-    #[error("there is no plan `{name}` in this project")]
+    #[error("plan `{name}` not found")]
     NoPlan {
-        /// What was asked for.
         name: String,
-        /// Where it was looked for.
+        /// Where it was searched.
         root: PathBuf,
         /// A plan with nearly this name.
         meant: Option<String>,
     },
-    /// A plan of this name waits to be put in its place.
-    #[error("the plan `{name}` is staged: it is not read before it is put in its place")]
-    Staged {
-        /// What was asked for.
-        name: String,
-        path: PathBuf,
-    },
-    /// Several plans have this name or prefix.
-    #[error("`{name}` could be any of {} plans", plans.len())]
-    Ambiguous {
-        /// What was asked for.
-        name: String,
-        plans: Vec<PathBuf>,
-    },
+    /// A plan of this name is shelved.
+    #[error("plan `{name}` is shelved")]
+    Staged { name: String, path: PathBuf },
+    #[error("`{name}` is ambiguous: {} plans match", plans.len())]
+    Ambiguous { name: String, plans: Vec<PathBuf> },
 }
 
-/// What a user points at.
+/// What the user names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
     pub plan: PathBuf,
-    /// The step, by id or number.
+    /// By id or number.
     pub step: Option<String>,
 }
 
-/// The plans of a project.
 pub struct Survey {
-    /// A line about each, by path.
+    /// One line each, by path.
     pub plans: Vec<Summary>,
-    /// What should not be there: conflict copies of plans, pointers that lead nowhere.
+    /// What should not be there: conflict copies of plans, dangling pointers.
     pub faults: Vec<String>,
 }
 
-/// A conflict copy, and the service that made it.
+/// A conflict copy, and the service that created it.
 type Copy = (PathBuf, &'static str);
 
-/// A plan that was found.
 enum Found<'a> {
-    /// It is as it was when it was last listed.
+    /// Unchanged since it was last listed.
     Known { path: &'a Path, summary: &'a Summary },
-    /// It has to be read.
+    /// It must be read.
     New { path: PathBuf, shown: String, stamp: Option<Stamp> },
 }
 
@@ -149,48 +129,46 @@ impl Found<'_> {
     }
 }
 
-/// A plan and what the checker says of it.
+/// A plan and the checker's results.
 pub struct Verified {
-    /// The text that was checked.
     pub source: Source,
-    /// What was read from it; `None` when it is no text.
+    /// `None` if it is not text.
     pub draft: Option<Draft>,
-    /// Every complaint, in file order.
+    /// In file order.
     pub diagnostics: Vec<Diagnostic>,
     /// The plan, if it has no errors.
     pub plan: Option<Plan>,
-    /// What its contracts say before the work, as far as that is known.
+    /// The results of its contracts before the work, as far as they are known.
     pub red: Option<Reds>,
 }
 
-/// What the contracts of a plan say before the work.
+/// The results of a plan's contracts before the work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reds {
-    /// Where they were run; `None`: there is nothing to run them on.
+    /// Where they ran; `None` without a commit to run them on.
     pub base: Option<Base>,
-    /// What each of them says, in the order of the steps. Contracts of which nothing is known are missing.
+    /// In step order. Unknown results are missing.
     pub contracts: Vec<Red>,
 }
 
 impl Verified {
-    /// How many complaints there are of this kind.
     pub fn count(&self, severity: Severity) -> usize {
         self.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count()
     }
 
-    /// The dialect that the plan is written in.
     pub fn dialect(&self) -> &'static Dialect {
         self.source.dialect()
     }
 }
 
 impl Project {
-    /// The project that `start` lies in: the nearest folder above it with `planwright.toml` or `.git`, or `start` itself.
+    /// The project that contains `start`: the nearest directory above it with `planwright.toml` or `.git`, or
+    /// `start` itself.
     pub fn find(start: &Path) -> Result<Self, Error> {
         Self::find_with(start, &[])
     }
 
-    /// The project of a folder that somebody names, with settings that were typed.
+    /// The project of a directory named by the user, with settings from the command line.
     pub fn find_in(folder: &Path, flags: &[String]) -> Result<Self, Error> {
         match folder.is_dir() {
             true => Self::find_with(folder, flags),
@@ -198,25 +176,24 @@ impl Project {
         }
     }
 
-    /// The project that `start` lies in, with settings (`KEY=VALUE`) that were typed with the command.
+    /// The project that contains `start`, with settings (`KEY=VALUE`) from the command line.
     pub fn find_with(start: &Path, flags: &[String]) -> Result<Self, Error> {
         let root = root_of(start)?;
         let config = Settings::read(&Sources::of_process(&root, flags))?.config();
         Ok(Self { root, config, dialect: None })
     }
 
-    /// The project that the user stands in as if nobody had any settings: for those who must not fail over them.
+    /// The project of the current directory without any settings, for callers that must not fail over them.
     pub fn plain() -> Result<Self, Error> {
         let config = Settings::read(&Sources::default())?.config();
         Ok(Self { root: root_of(Path::new("."))?, config, dialect: None })
     }
 
-    /// How its plans are read.
     pub fn reading(&self) -> Reading {
         Reading { bytes_max: self.config.limits.plan_bytes, dialect: self.dialect }
     }
 
-    /// A line about every plan below the root, by path, and what should not be there.
+    /// One line per plan below the root, by path, and what should not be there.
     pub fn survey(&self) -> Result<Survey, Error> {
         let seen = Seen::of(self);
         let (plans, copies) = self.search(&seen, |found| self.summary(found, &seen))?;
@@ -245,7 +222,7 @@ impl Project {
         summary
     }
 
-    /// What should not be there, each with its file: conflict copies of plans, pointers that lead nowhere.
+    /// What should not be there, each with its file: conflict copies of plans, dangling pointers.
     pub fn astray(&self) -> Result<Vec<(PathBuf, String)>, Error> {
         let (_, copies) = self.search(&Seen::of(self), |_| ())?;
         Ok(self.astray_with(copies))
@@ -258,31 +235,30 @@ impl Project {
     fn astray_with(&self, copies: Vec<Copy>) -> Vec<(PathBuf, String)> {
         let shown = |path: &Path| path.strip_prefix(&self.root).unwrap_or(path).display().to_string();
         let copies = copies.into_iter().map(|(path, service)| {
-            let fault =
-                format!("{} is a conflict copy that {service} made; it is not read as a plan", shown(&path));
+            let fault = format!("{} is a conflict copy by {service}; planwright ignores it", shown(&path));
             (path, fault)
         });
         copies.chain(self.dangling().map(|fault| (self.root.join(POINTER), fault))).collect()
     }
 
-    /// Says that the pointer of document B points to a plan that is not there.
+    /// Reports a pointer of document B to a missing plan.
     fn dangling(&self) -> Option<String> {
         let text = plan_file::read_text(&self.root.join(POINTER), POINTER_BYTES_MAX).ok()?;
         let folder = self.root.join(".rawko/plans");
         match record::pointer(&text) {
-            Err(fault) => Some(format!("{POINTER} points to no plan: {fault}")),
+            Err(fault) => Some(format!("{POINTER} does not point to a plan: {fault}")),
             Ok(pointer) => {
                 let is_there = ["yaml", "yml", "json"]
                     .iter()
                     .any(|ending| folder.join(format!("{}.{ending}", pointer.plan_id)).is_file());
                 let missing =
-                    || format!("{POINTER} points to the plan `{}`, which is not there", pointer.plan_id);
+                    || format!("{POINTER} points to plan `{}`, which was not found", pointer.plan_id);
                 (!is_there).then(missing)
             }
         }
     }
 
-    /// Looks at every plan below the root, by path; and what should not be there.
+    /// Visits every plan below the root, by path, and reports what should not be there.
     pub(crate) fn look_at_all<T: Send>(
         &self,
         look: impl Fn(&Path) -> T + Sync,
@@ -291,7 +267,6 @@ impl Project {
         Ok((seen, self.faults_with(copies)))
     }
 
-    /// Every plan below the root, by path.
     pub fn plans(&self) -> Result<Vec<PathBuf>, Error> {
         Ok(self.search(&Seen::of(self), |found| found.path().to_owned())?.0)
     }
@@ -311,8 +286,8 @@ impl Project {
         Ok(files)
     }
 
-    /// Looks at every plan below the root, on all cores, and returns what was seen in the order of the paths, and the conflict
-    /// copies of plans that services made.
+    /// Visits every plan below the root on all cores; returns the results in path order, and conflict copies
+    /// of plans.
     fn search<T: Send>(
         &self,
         seen: &Seen,
@@ -329,7 +304,7 @@ impl Project {
                 lock(&found).push((path, sight));
             }
         })?;
-        // What planners committed lies outside of the workspace, and is a plan of the project all the same.
+        // Plans committed by planners are outside the workspace, but belong to the project.
         for path in
             planning_session::kept_plans(&self.root).into_iter().filter(|path| !path.starts_with(&self.root))
         {
@@ -338,8 +313,8 @@ impl Project {
             lock(&found).push((path, sight));
         }
         let mut plans = std::mem::take(&mut *lock(&found));
-        // The same order as that of paths, which are taken apart anew for every comparison: no name has a zero byte, so a
-        // separator that is one comes before everything.
+        // Path order, without splitting paths for every comparison: names contain no zero byte, so using it
+        // as separator sorts it before everything.
         plans.sort_by_cached_key(|(path, _)| {
             let bytes = path.as_os_str().as_encoded_bytes();
             bytes.iter().map(|byte| if *byte == b'/' { 0 } else { *byte }).collect::<Vec<u8>>()
@@ -349,18 +324,18 @@ impl Project {
         Ok((plans.into_iter().map(|(_, sight)| sight).collect(), copies))
     }
 
-    /// The plan that a file below the root is, or begins. Of a file that is not known only the first bytes are read.
+    /// The plan that a file below the root is, or starts. Only the first bytes of an unknown file are read.
     fn plan_of<'a>(&self, path: &'a Path, seen: &'a Seen) -> Option<Found<'a>> {
         use io::Read as _;
         let ending = ending(path)?;
         let above = path.parent().and_then(Path::file_name).unwrap_or_default();
-        // Data of all kinds is written in these; plans lie in folders that are called so.
+        // These extensions hold all kinds of data; plans are in directories of that name.
         if ending != "md" && above != "plans" {
             return None;
         }
         let plan = plan_file::plan_at(path, self.dialect);
         let home = plan.parent().and_then(Path::file_name).unwrap_or_default();
-        // Plans that are over, and plans that nobody has put in their place yet.
+        // Archived plans and shelved plans.
         if home == plan_file::ARCHIVE || home == plan_file::STAGED || is_put_away(&plan) {
             return None;
         }
@@ -369,7 +344,7 @@ impl Project {
             |path: &Path| path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().into_owned();
         if plan != path {
             let is_first = above != "tasks" || path.ends_with("tasks/plan.md");
-            // Several files are one plan: the stamp of one of them tells nothing.
+            // Several files are one plan: the stamp of one of them says nothing.
             return is_first.then(|| Found::New { shown: shown(&plan), path: plan, stamp: None });
         }
         let (shown, stamp) = (shown(path), index::stamp(&data));
@@ -379,7 +354,7 @@ impl Project {
             Known::Nothing => {}
         }
         let mut head = Vec::with_capacity(HEAD_BYTES);
-        // A file that can't be opened can't say that it is a plan.
+        // A file that cannot be opened cannot declare itself a plan.
         std::fs::File::open(path).ok()?.take(HEAD_BYTES as u64).read_to_end(&mut head).ok()?;
         let head = String::from_utf8_lossy(&head);
         if dialect::detect(&path.to_string_lossy(), &head).is_ok() {
@@ -389,8 +364,8 @@ impl Project {
         None
     }
 
-    /// Shows every file below the root to `see`, from several threads. Ignored files (`.gitignore`) are no files of the
-    /// project; hidden folders are searched, since some tools keep their plans there.
+    /// Passes every file below the root to `see`, from several threads. Ignored files (`.gitignore`) do not
+    /// belong to the project; hidden directories are searched, since some tools keep plans there.
     pub(crate) fn walk(&self, see: &(dyn Fn(&Path) + Sync)) -> Result<(), Error> {
         let failed: Mutex<Option<ignore::Error>> = Mutex::default();
         let count = AtomicUsize::new(0);
@@ -404,7 +379,8 @@ impl Project {
                 Box::new(|entry| {
                     match entry {
                         Ok(entry) => see(entry.path()),
-                        // The root itself must be readable; a folder below that is not is no reason to hide the others.
+                        // The root itself must be readable; an unreadable directory below must not hide the
+                        // others.
                         Err(error) if error.depth() == Some(0) => *lock(&failed) = Some(error),
                         Err(_) => {}
                     }
@@ -422,7 +398,6 @@ impl Project {
         }
     }
 
-    /// What `PLAN` or `PLAN/STEP` means.
     pub fn address(&self, text: &str) -> Result<Address, Error> {
         let whole = |plan: PathBuf| Address { plan, step: None };
         if let Some((plan, step)) = text.rsplit_once('/')
@@ -430,7 +405,7 @@ impl Project {
             && !plan.is_empty()
             && !step.is_empty()
         {
-            // `plans/hello.md/2` and `hello/2` are steps; `plans/typo.md` is a file that is not there.
+            // `plans/hello.md/2` and `hello/2` are steps; `plans/typo.md` is a missing file.
             let is_plan = Path::new(plan).is_file() || self.is_folder(Path::new(plan));
             let is_name = !plan.contains('/') && !Path::new(plan).is_dir();
             if is_plan || (is_name && ending(Path::new(step)).is_none()) {
@@ -440,11 +415,11 @@ impl Project {
         self.plan(text).map(whole)
     }
 
-    /// The plan that `address` means: a path, a name, or the beginning of one that no other plan has.
+    /// The plan that `address` means: a path, a name, or a unique prefix of a name.
     pub fn plan(&self, address: &str) -> Result<PathBuf, Error> {
         let path = Path::new(address);
         let is_path = address.contains('/') || (ending(path).is_some() && path.exists());
-        // A folder may have the name of a plan; nothing else that is there may.
+        // A directory may have the name of a plan; nothing else that exists may.
         if is_path || (path.exists() && !path.is_dir()) || self.is_folder(path) {
             return Ok(plan_file::plan_at(path, self.dialect));
         }
@@ -474,13 +449,11 @@ impl Project {
         }
     }
 
-    /// Whether a folder is a plan.
     fn is_folder(&self, path: &Path) -> bool {
         path.is_dir() && plan_file::plan_at(&path.join("plan.md"), self.dialect) == path
     }
 
-    /// How proposals are handled in this project: what `.pi/plans.json` says, and what is wrong with it. `None` where there is
-    /// no such file.
+    /// The settings of `.pi/plans.json`, and what is wrong with them. `None` without such a file.
     pub fn proposal_settings(&self) -> io::Result<Option<(proposal::Config, Vec<String>)>> {
         match plan_file::read_text(&self.root.join(PROPOSAL_SETTINGS), SETTINGS_BYTES_MAX) {
             Err(error) if state_dir::is_absence(&error) => Ok(None),
@@ -489,21 +462,21 @@ impl Project {
         }
     }
 
-    /// Reads and checks a plan; `shown` is how the user calls it.
+    /// Reads and verifies a plan; `shown` is the user's name for it.
     pub fn verify(&self, path: &Path, shown: &str) -> Result<Verified, Error> {
         self.check(plan_file::read(path, shown, self.reading())?)
     }
 
-    /// Every command line that carrying out a plan takes from the settings and the policy: what an approval of it is also for.
+    /// Every command that running a plan takes from the settings and the policy, which an approval covers.
     pub fn commands_of(&self, plan: &Plan) -> Agents {
         let has_question = plan.steps.iter().any(|step| step.judge.is_some());
-        // A policy that can't be read approves nothing, so it need not be told from one that is not there.
+        // An unreadable policy approves nothing, so it need not be distinguished from a missing one.
         let policy = has_question.then(|| policy::load(&self.root).ok().flatten()).flatten();
         let weight = policy.map(|loaded| loaded.policy.judge).unwrap_or_default();
         self.config.commands_of(plan, weight)
     }
 
-    /// Checks a plan that was read already.
+    /// Verifies a plan that was already read.
     pub fn check(&self, text: Text) -> Result<Verified, Error> {
         let source = match text {
             Text::Plan(source) => source,
@@ -525,8 +498,8 @@ impl Project {
         }
     }
 
-    /// Runs every contract of a plan on the base tree, and has the plan checked again with what they said. A plan with errors
-    /// is left as it is: nothing of it is run. See [`baseline::check`].
+    /// Runs every contract of a plan on the base commit, and verifies the plan again with the results. A plan
+    /// with errors is left alone: nothing of it runs. See [`baseline::check`].
     pub fn check_red(
         &self,
         verified: Verified,
@@ -539,9 +512,10 @@ impl Project {
         self.with_red(verified, Reds { base, contracts })
     }
 
-    /// What is known of the contracts of a plan without running one.
+    /// The known contract results of a plan, without running any.
     fn known_red(&self, plan: &Plan) -> Option<Reds> {
-        // Git is asked only where somebody has run contracts before. What it can't tell is not known; nothing else is lost.
+        // Git is used only if contracts were run before. What it cannot tell is unknown; nothing else is
+        // lost.
         if !baseline::is_known(&self.root) {
             return None;
         }
@@ -550,7 +524,7 @@ impl Project {
         (!contracts.is_empty()).then_some(Reds { base: Some(base), contracts })
     }
 
-    /// The plan, checked with what its contracts said.
+    /// The plan, verified with the results of its contracts.
     fn with_red(&self, verified: Verified, red: Reds) -> Result<Verified, Error> {
         let passed = match (&verified.plan, &red.base) {
             (Some(plan), Some(base)) => baseline::passed(plan, base, &red.contracts),
@@ -563,7 +537,7 @@ impl Project {
         Ok(Verified { red: Some(red), ..checked })
     }
 
-    /// Checks a text, with the contracts that are known to have passed before the work.
+    /// Verifies a text, given the contracts known to have passed before the work.
     fn judge(&self, source: Source, passed: BTreeMap<String, String>) -> Result<Verified, Error> {
         let draft = source.draft();
         let study = Study::of(&source, &draft);
@@ -575,8 +549,8 @@ impl Project {
     }
 }
 
-/// The root of the project that `start` lies in. A disk that can't tell is an error: taken for "no", it would make a project
-/// of another folder, and every plan would begin anew there.
+/// The root of the project that contains `start`. A read error is not a "no": that would make another
+/// directory the project, and every plan would start again there.
 pub fn root_of(start: &Path) -> Result<PathBuf, Error> {
     let failed = |source| plan_file::Error::Read { path: start.to_owned(), source };
     let start = match start.canonicalize() {
@@ -593,11 +567,11 @@ pub fn root_of(start: &Path) -> Result<PathBuf, Error> {
     Ok(folder.to_owned())
 }
 
-/// Where to look for the project of a plan: at the plan, or where the user stands if the plan lies in no project. Some tools
-/// keep plans away from the repository that they are about.
+/// Where to search for the project of a plan: at the plan, or in the current directory if the plan is in no
+/// project. Some tools keep plans away from their repository.
 pub fn home_of(plan: &Path) -> Result<PathBuf, Error> {
     let here = Path::new(".");
-    // Plans that planwright keeps for itself are about the project that the user stands in.
+    // Plans in planwright's own directories belong to the project of the current directory.
     let states = state_dir::folder();
     if plan.starts_with(&states) || states.canonicalize().is_ok_and(|states| plan.starts_with(states)) {
         return Ok(here.to_owned());
@@ -606,7 +580,6 @@ pub fn home_of(plan: &Path) -> Result<PathBuf, Error> {
     Ok(if is_homeless { here.to_owned() } else { plan.to_owned() })
 }
 
-/// Whether a folder is the root of a project.
 fn is_project(root: &Path) -> Result<bool, Error> {
     let git = root.join(".git");
     let unread = |source| plan_file::Error::Read { path: git.clone(), source };
@@ -622,7 +595,7 @@ fn look(path: &Path) -> Result<Option<std::fs::Metadata>, Error> {
     }
 }
 
-/// The name of a plan: its file name without the extension, or the name of its folder.
+/// The name of a plan: its file name without the extension, or the name of its directory.
 pub fn name(path: &Path) -> String {
     let path = match path.file_name() {
         Some(_) => path.to_owned(),
@@ -632,8 +605,8 @@ pub fn name(path: &Path) -> String {
     name.unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// What the plan in a file of another tool may be called: as the file, or as its folder where all files of the tool have the
-/// same name.
+/// The name of a plan in another tool's file: that of the file, or of its directory if the tool uses one
+/// fixed file name.
 pub fn name_of_foreign(path: &Path) -> String {
     const COMMON: &[&str] = &["tasks", "plan", "PLAN", "prd", "issues", "feature_list"];
     let name = name(path);
@@ -645,7 +618,7 @@ pub fn name_of_foreign(path: &Path) -> String {
     }
 }
 
-/// Whether a plan goes by this name: `PLAN-auth.md` is `PLAN-auth`, and `auth` for short.
+/// Whether a plan has this name: `PLAN-auth.md` is `PLAN-auth`, and `auth` for short.
 fn is_called(path: &Path, called: &str) -> bool {
     let name = name(path);
     let is_file = path.file_name().is_some_and(|file| file == called);
@@ -656,16 +629,16 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// What the names of plan files end in.
+/// File extensions of plans.
 const ENDINGS: &[&str] = &["md", "yaml", "yml", "json"];
 
-/// The ending of a path that could be a plan file.
+/// The extension of a path that could be a plan file.
 pub(crate) fn ending(path: &Path) -> Option<&'static str> {
     let ending = path.extension()?;
     ENDINGS.iter().copied().find(|known| ending == *known)
 }
 
-/// The service that made this file when two machines had changed the same plan.
+/// The service that created this conflict copy.
 fn copy_of(path: &Path) -> Option<&'static str> {
     ending(path)?;
     named::conflict_copy(&path.file_name()?.to_string_lossy()).filter(|_| path.is_file())

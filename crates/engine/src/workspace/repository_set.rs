@@ -1,5 +1,5 @@
-//! Repositories beside the project's own that a plan works in as well. The settings say where they are, the plan says which of
-//! them it needs; `../api` means the same folder in the workspace, beside a tree, and beside what is merged.
+//! Other repositories that a plan works in. The settings say where they are, the plan says which it needs;
+//! `../api` means the same directory next to the workspace, a worktree and a merge checkout.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,52 +9,48 @@ use planwright_core::syntax::source::Source;
 use crate::store::state_dir;
 use crate::workspace::project::Project;
 
-/// The key in front of a plan that names the repositories which it works in. Without it, every one whose path the plan mentions.
+/// The frontmatter key that names a plan's repositories. Without it, every repository whose path the plan
+/// mentions.
 const KEY: &str = "repositories";
 
-/// What can go wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It is not there, or can't be looked at.
-    #[error("the repository `{name}` ({path}) can't be looked at")]
+    #[error("cannot read repository `{name}` ({path})")]
     Missing {
-        /// What the settings call it.
+        /// Its name in the settings.
         name: String,
-        /// Where they say it is.
+        /// Its path in the settings.
         path: String,
         #[source]
         source: io::Error,
     },
-    /// It is in the wrong place.
-    #[error("the repository `{name}` ({path}) {why}")]
+    #[error("repository `{name}` ({path}) {why}")]
     Misplaced {
-        /// What the settings call it.
+        /// Its name in the settings.
         name: String,
-        /// Where they say it is.
+        /// Its path in the settings.
         path: String,
-        /// What is wrong with that.
         why: String,
     },
-    /// A plan names one that the settings do not know.
-    #[error("the plan works in the repository `{name}`, and no setting says where that is")]
+    /// A plan names one that is not in the settings.
+    #[error("unknown repository `{name}`; set repositories.{name}")]
     Unknown { name: String },
-    /// It can't be told which repository the project is in.
+    /// The repository of the project cannot be determined.
     #[error("cannot find the repository of the project")]
     State(#[from] state_dir::Error),
 }
 
-/// A repository beside the project's own.
+/// A repository other than the project's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Beside {
-    /// What the settings call it.
+    /// Its name in the settings.
     pub name: String,
-    /// The top of its working copy.
     pub root: PathBuf,
-    /// The name of its folder, which lies in the same folder as the project's repository.
+    /// The name of its directory, which has the same parent as the project's repository.
     pub folder: String,
 }
 
-/// Every repository that the settings name, by name.
+/// Every repository in the settings, by name.
 pub fn all(project: &Project) -> Result<Vec<Beside>, Error> {
     let named = &project.config.repositories;
     if named.is_empty() {
@@ -68,14 +64,14 @@ pub fn all(project: &Project) -> Result<Vec<Beside>, Error> {
         let missing = |source| Error::Missing { name: name.clone(), path: path.clone(), source };
         let root = project.root.join(path).canonicalize().map_err(missing)?;
         if state_dir::tree_of(&root)? != Some(root.as_path()) {
-            return Err(misplaced("is not the top of a git repository"));
+            return Err(misplaced("is not the root of a git repository"));
         }
         if root.starts_with(&own) || own.starts_with(&root) {
-            return Err(misplaced("and the project's own repository lie in each other"));
+            return Err(misplaced("contains the project's repository or is inside it"));
         }
-        // Only so can a tree of each be laid out that finds the others where the plan says they are.
+        // Only then can worktrees of all of them find each other at the paths in the plan.
         if root.parent() != own.parent() {
-            return Err(misplaced("does not lie in the same folder as the project's own repository"));
+            return Err(misplaced("is not in the same directory as the project's repository"));
         }
         if all.iter().any(|other| other.root == root) {
             return Err(misplaced("is named twice"));
@@ -100,7 +96,7 @@ pub fn of(project: &Project, plan: &Source) -> Result<Vec<Beside>, Error> {
     names.map(|name| known(name).ok_or_else(|| Error::Unknown { name: name.to_owned() })).collect()
 }
 
-/// Whether a text names a path or something below it: `../api` is not in `../api-docs`.
+/// Whether a text contains a path or something below it: `../api` is not in `../api-docs`.
 fn mentions(text: &str, path: &str) -> bool {
     let path = path.trim_end_matches('/');
     let is_end = |rest: &str| !rest.starts_with(|sign: char| sign.is_alphanumeric() || "-_.".contains(sign));

@@ -1,5 +1,5 @@
-//! Templates of plans: those that come along, and those that a project has in a folder of its own. Finds and reads them; filling
-//! one in is for core.
+//! Plan templates: the built-in ones and those of the project. Finds and reads them; filling one in is core's
+//! job.
 
 use std::path::{Path, PathBuf};
 
@@ -9,9 +9,8 @@ use planwright_core::syntax::source::Source;
 use crate::store::plan_file;
 use crate::workspace::project::Project;
 
-/// Where a project has templates of its own, below its root.
+/// The directory of a project's own templates, below its root.
 pub const FOLDER: &str = ".planwright/templates";
-/// How much of a template is read.
 const BYTES_MAX: u64 = 1 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,14 +18,14 @@ pub struct Found {
     pub name: String,
     /// What it is for.
     pub summary: String,
-    /// Its file; `None` where it comes along.
+    /// Its file; `None` if it is built in.
     pub path: Option<PathBuf>,
     pub text: String,
 }
 
-/// Every template, those of the project first. One of its own stands for one that comes along and has the same name.
+/// Every template, those of the project first. One of the project replaces a built-in one of the same name.
 pub fn all(project: &Project) -> Vec<Found> {
-    // A project without the folder has none of its own; nothing else is lost.
+    // A project without the directory has none of its own; nothing else is lost.
     let entries = project.root.join(FOLDER).read_dir().ok();
     let paths = entries.into_iter().flatten().flatten().map(|entry| entry.path());
     let pages = paths.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
@@ -45,7 +44,7 @@ pub fn all(project: &Project) -> Vec<Found> {
     all
 }
 
-/// The template that `name` means: a name, or a file. `Err(None)`: there is none.
+/// The template that `name` means: a name, or a file. `Err(None)` if there is none.
 pub fn find(project: &Project, name: &str) -> Result<Found, Option<plan_file::Error>> {
     if let Some(found) = all(project).into_iter().find(|known| known.name == name) {
         return Ok(found);

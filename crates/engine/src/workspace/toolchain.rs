@@ -1,4 +1,4 @@
-//! What kind of project it is: what its own tests are run with. Only looks at files, runs nothing.
+//! The kind of a project: which command runs its tests. Only looks at files; runs nothing.
 
 use planwright_core::plan::draft::Draft;
 use planwright_core::verify::suggest;
@@ -7,10 +7,9 @@ use planwright_core::verify::suggest::Project as Kind;
 use crate::store::plan_file;
 use crate::workspace::project::Project;
 
-/// How much of a file is looked at.
 const BYTES_MAX: u64 = 1 << 20;
 
-/// What can be said about the project for contracts of this plan.
+/// What is known about the project for contracts of this plan.
 pub fn of(project: &Project, draft: &Draft) -> Kind {
     let has = |name: &str| project.root.join(name).is_file();
     let text = |name: &str| plan_file::read_text(&project.root.join(name), BYTES_MAX).unwrap_or_default();

@@ -1,5 +1,6 @@
-//! What agents are given to read: files of the project, and topics, which are texts that plans refer to by name. A topic is a
-//! page of the project, or what the command of the settings prints; what is missing is said and never made up.
+//! What agents are given to read: files of the project, and topics, which are texts that plans refer to by
+//! name. A topic is a page of the project or the output of the configured command; a missing one is reported,
+//! never invented.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -12,28 +13,28 @@ use crate::system::process;
 use crate::system::process::{How, Job, Stop};
 use crate::workspace::facts;
 
-/// How long the command may take over one topic.
+/// Time limit of the command for one topic.
 const COMMAND_SECONDS: u64 = 30;
-/// How much of what a command complains about is passed on.
+/// How much of a command's error output is passed on.
 const COMPLAINT_BYTES_MAX: usize = 200;
 
 /// The beginning of a file.
 pub(crate) fn excerpt(path: &Path, bytes_max: u64) -> Result<Excerpt, String> {
     let said = |error: io::Error| error.to_string();
-    // Nobody looked at this file before: a pipe in its place would be waited for without end.
+    // The user did not name this file: opening a pipe in its place would block forever.
     let length = path.metadata().map_err(said)?.len();
     if !path.is_file() {
         return Err("not a regular file".to_owned());
     }
     let mut bytes = Vec::new();
     File::open(path).and_then(|file| file.take(bytes_max).read_to_end(&mut bytes)).map_err(said)?;
-    // The cut may go through a character: what is left of it says nothing.
+    // The cut may split a character: its rest is dropped.
     let whole = match std::str::from_utf8(&bytes) {
         Err(error) if error.error_len().is_none() && length > bytes_max => error.valid_up_to(),
         Ok(_) | Err(_) => bytes.len(),
     };
     bytes.truncate(whole);
-    let text = String::from_utf8(bytes).map_err(|_| "no text: it is not valid UTF-8".to_owned())?;
+    let text = String::from_utf8(bytes).map_err(|_| "not valid UTF-8".to_owned())?;
     Ok(Excerpt { bytes_cut: length.saturating_sub(text.len() as u64), text })
 }
 
@@ -47,7 +48,7 @@ pub(crate) fn text(
     let is_name =
         Path::new(name).components().eq([Component::Normal(name.as_ref())]) && !name.starts_with('-');
     if !is_name {
-        return Err("a topic is a name, without slashes and with no dash in front".to_owned());
+        return Err("invalid topic name: no slashes, no leading dash".to_owned());
     }
     let page = root.join(facts::TOPICS).join(format!("{name}.md"));
     let (Some(program), false) = (command.first(), page.exists()) else {
@@ -69,12 +70,12 @@ pub(crate) fn text(
         How::Exited(code) => {
             let said = ended.stderr.tail(COMPLAINT_BYTES_MAX);
             let said = said.lines().last().map(|line| format!(": {line}")).unwrap_or_default();
-            Err(format!("`{program}` ended with {code}{said}"))
+            Err(format!("`{program}` exited with {code}{said}"))
         }
         How::Signalled(signal) => Err(format!("`{program}` was killed by signal {signal}")),
-        How::TimedOut => Err(format!("`{program}` took longer than {COMMAND_SECONDS} s")),
-        How::Stopped => Err("the harness was told to leave".to_owned()),
-        How::NotStarted(why) => Err(format!("`{program}` can't be started: {why}")),
+        How::TimedOut => Err(format!("`{program}` timed out after {COMMAND_SECONDS} s")),
+        How::Stopped => Err("interrupted".to_owned()),
+        How::NotStarted(why) => Err(format!("cannot start `{program}`: {why}")),
     }
 }
 

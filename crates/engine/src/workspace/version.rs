@@ -1,4 +1,4 @@
-//! The versions of a plan that its dialect keeps in files of their own: names lead from one to the other.
+//! The versions of a plan that its dialect keeps in separate files, linked by name.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,13 @@ use crate::store::plan_file::Text;
 use crate::workspace::project;
 use crate::workspace::project::Project;
 
-/// What the files of versions end in.
+/// File extensions of versions.
 const ENDINGS: &[&str] = &["md", "yaml", "yml", "json"];
-/// The key that names the version before.
+/// The key that names the previous version.
 const PREVIOUS: &str = "previousPlanId";
 
-/// The files of all versions of the plan at `path`, the oldest first. Where names lead in a circle, or nowhere, they end.
+/// The files of all versions of the plan at `path`, oldest first. They end where names form a cycle or lead
+/// nowhere.
 pub fn of(project: &Project, path: &Path) -> Vec<PathBuf> {
     let mut chain = vec![path.to_owned()];
     let mut seen = BTreeSet::from([project::name(path)]);
@@ -35,7 +36,7 @@ pub fn of(project: &Project, path: &Path) -> Vec<PathBuf> {
     chain
 }
 
-/// The plan of this name in the same folder.
+/// The plan of this name in the same directory.
 fn sibling(path: &Path, name: &str) -> Option<PathBuf> {
     let is_name = !name.is_empty() && !name.contains('/');
     let files = ENDINGS.iter().map(|ending| path.with_file_name(format!("{name}.{ending}")));
@@ -48,10 +49,10 @@ fn siblings(path: &Path) -> Vec<PathBuf> {
     if !has_ending(&path.to_owned()) {
         return Vec::new();
     }
-    // A folder that can't be read shows no later versions; the plan itself was read from it.
+    // An unreadable directory shows no later versions; the plan itself was read from it.
     let entries = path.parent().and_then(|folder| folder.read_dir().ok());
     let paths = entries.into_iter().flatten().flatten().map(|entry| entry.path());
-    // Markdown lies about in heaps; of that only what is called like a version of this plan is looked into.
+    // Markdown files are numerous; only those named like a version of this plan are read.
     let name = project::name(path);
     let base = name.rsplit_once("-v").map_or(name.as_str(), |(base, _)| base).to_owned();
     let is_version = |path: &PathBuf| {

@@ -44,7 +44,7 @@ pub(crate) fn what_did_not_change_is_not_run_again() {
 pub(crate) fn everything_that_a_contract_hangs_on_is_in_its_key() {
     let site = Site::new();
     let lay = |fields: &str, contract: &str| {
-        // The plan lies outside of what is looked at, so that the content stays the same whatever it says.
+        // The plan is outside what is looked at, so that the content stays the same whatever it says.
         site.write(".gitignore", "plan.md\n");
         site.plan(&[("One", fields, contract)]);
     };

@@ -61,7 +61,7 @@ pub(crate) fn a_commit_is_looked_at_by_its_own_plan() {
         let error = planwright_engine::audit::rerun::Audit::open(&project, &at(name))
             .err()
             .map(|error| std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default());
-        assert_eq!(error.as_deref(), Some(format!("`{name}` is not the name of a commit").as_str()));
+        assert_eq!(error.as_deref(), Some(format!("invalid commit `{name}`").as_str()));
     }
 }
 

@@ -167,7 +167,7 @@ impl World {
         }
         self.check_record(event);
         if let Err(illegal) = self.state.apply(event) {
-            self.fault(format!("the journal is broken: {illegal}"));
+            self.fault(format!("the journal is corrupt: {illegal}"));
         }
         self.journal.push(event.clone());
     }

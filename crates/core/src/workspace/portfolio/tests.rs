@@ -126,10 +126,7 @@ fn plans_run_together_only_if_no_file_could_be_meant_by_both() {
         together.unbounded.iter().map(|one| format!("{}: {}", entries[one.entry].name, one.why)).collect();
     assert_eq!(
         unbounded,
-        [
-            "d: it declares no `touches`",
-            "e: invalid `touches` pattern `src/[z-a]`: reversed range in `[…]`"
-        ]
+        ["d: it declares no `touches`", "e: invalid `touches` pattern `src/[z-a]`: reversed range in `[…]`"]
     );
     assert_eq!(safe_together(&entries, &[1, 0]).plans, [1], "the order of the question decides");
     // A name may be a directory, and "all but" isn't a pattern.

@@ -1,5 +1,5 @@
-//! What a session of an agent is answered when it begins, is compacted or wants to end: the active plan, or what a contract says.
-//! Knows in which form each agent takes it. What goes wrong here is a complaint and never breaks a session.
+//! The answer to an agent session that starts, is compacted or wants to end: the active plan, or a contract
+//! result. Knows the format each agent expects. A failure here is a warning and never breaks a session.
 
 use std::path::Path;
 
@@ -11,19 +11,18 @@ use crate::agent::session;
 use crate::agent::session::{Asked, Error, Gate};
 use crate::workspace::project::Project;
 
-/// What stands in front of the brief where it goes into a summary.
+/// Precedes the brief in a summary.
 const KEEP: &str = "Keep the following in the summary, word for word:\n\n";
 
-/// In which form an agent takes what it is told.
+/// The output format an agent expects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// The JSON of claude, which codex and qwen took over.
+    /// The JSON of claude, which codex and qwen adopted.
     Claude,
-    /// The JSON of gemini, where nothing else may be on stdout.
+    /// The JSON of gemini, where stdout may contain nothing else.
     Gemini,
-    /// The JSON of copilot.
     Copilot,
-    /// Text: a person, or the few lines that are loaded into pi and opencode.
+    /// Text: for a person, or for the few lines loaded into pi and opencode.
     Text,
 }
 
@@ -38,7 +37,7 @@ impl Form {
     }
 }
 
-/// A session begins, or goes on after it was compacted.
+/// A session starts, or continues after compaction.
 pub(super) fn start(input: &Value, folder: &Path, complaints: &mut Vec<String>) -> Reply {
     let Some(brief) = brief_of(folder, complaints) else { return Reply::Pass };
     Reply::Say(match Form::of(input) {
@@ -51,7 +50,8 @@ pub(super) fn start(input: &Value, folder: &Path, complaints: &mut Vec<String>) 
     })
 }
 
-/// A session is about to be compacted. Who takes nothing in here is told again by [`start`] afterwards.
+/// A session is about to be compacted. Agents that accept nothing here are told again by [`start`]
+/// afterwards.
 pub(super) fn compact(input: &Value, folder: &Path, complaints: &mut Vec<String>) -> Reply {
     match Form::of(input) {
         Form::Claude | Form::Text => match brief_of(folder, complaints) {
@@ -68,7 +68,7 @@ pub(super) fn stop(input: &Value, folder: &Path, complaints: &mut Vec<String>) -
     let asked = Asked { session, is_again: input["stop_hook_active"] == true };
     match Project::find(folder).map_err(Error::from).and_then(|project| session::gate(&project, asked)) {
         Ok(Gate::Open) => Reply::Pass,
-        // The one answer that all of them take in the same form.
+        // The one answer that all agents accept in the same format.
         Ok(Gate::Hold(reason)) => Reply::Say(line(&json!({"decision": "block", "reason": reason}))),
         Err(error) => {
             complaints.push(told(&error));
@@ -77,7 +77,8 @@ pub(super) fn stop(input: &Value, folder: &Path, complaints: &mut Vec<String>) -
     }
 }
 
-/// The brief of the active plans; `None` where there is none, or where an agent of ours asks: it knows its task, and no plan.
+/// The brief of the active plans; `None` if there is none, or if one of our own agents asks: it knows its
+/// task and needs no plan.
 fn brief_of(folder: &Path, complaints: &mut Vec<String>) -> Option<String> {
     if session::is_attempt() {
         return None;
@@ -104,9 +105,9 @@ fn line(value: &Value) -> String {
     format!("{value}\n")
 }
 
-/// An error with all that led to it, on one line.
+/// An error with its causes on one line.
 fn told(error: &dyn std::error::Error) -> String {
-    let mut text = format!("no plan can be told of: {error}");
+    let mut text = format!("cannot report the plan: {error}");
     let mut cause = error.source();
     while let Some(error) = cause {
         text.push_str(&format!(": {error}"));

@@ -1,5 +1,5 @@
-//! The question before a tool is called, answered by the scope of the attempt; in a session of a person, by the tools that are
-//! guarded. What can't be told is refused where a scope was given, and let through where none was.
+//! The question before a tool call, answered by the scope of the attempt; in a person's session, by the
+//! guarded tools. What cannot be determined is refused where a scope was given, and allowed where none was.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::store::state_dir;
 use crate::system::process;
 use crate::workspace::project::Project;
 
-/// Answers whether a tool may be called.
+/// Whether a tool may be called.
 pub(super) fn answer(input: Result<Value, String>, folder: &Path, complaints: &mut Vec<String>) -> Reply {
     let call = input.and_then(|input| Call::read(&input));
     match of_process() {
@@ -25,9 +25,9 @@ pub(super) fn answer(input: Result<Value, String>, folder: &Path, complaints: &m
             };
             settle(ruling, call.as_ref().ok(), &notes, complaints)
         }
-        Some(Err(error)) => Reply::Refuse(format!(
-            "the scope of this attempt can't be read ({error}), so nothing may be done in it"
-        )),
+        Some(Err(error)) => {
+            Reply::Refuse(format!("cannot read the scope of this attempt ({error}), so nothing is allowed"))
+        }
         None => match call {
             Ok(call) => guarded(&call, folder, complaints),
             Err(_) => Reply::Pass,
@@ -35,16 +35,16 @@ pub(super) fn answer(input: Result<Value, String>, folder: &Path, complaints: &m
     }
 }
 
-/// Answers for a session that no plan stands behind.
+/// Answers for a session without a plan.
 fn guarded(call: &Call, folder: &Path, complaints: &mut Vec<String>) -> Reply {
-    // Whatever planwright started has a plan.
+    // Everything that planwright started has a plan.
     if process::job_above().is_some() {
         return Reply::Pass;
     }
     let project = match Project::find_with(folder, &[]) {
         Ok(project) => project,
         Err(error) => {
-            complaints.push(format!("no tool is guarded here: {error}"));
+            complaints.push(format!("tools are not guarded: {error}"));
             return Reply::Pass;
         }
     };
@@ -66,7 +66,7 @@ fn guarded(call: &Call, folder: &Path, complaints: &mut Vec<String>) -> Reply {
     }
 }
 
-/// Notes a call that is out of scope, and answers.
+/// Logs a call out of scope, and answers.
 fn settle(ruling: Ruling, call: Option<&Call>, notes: &Path, complaints: &mut Vec<String>) -> Reply {
     let (mode, why) = match &ruling {
         Ruling::Allowed => return Reply::Pass,
@@ -76,7 +76,7 @@ fn settle(ruling: Ruling, call: Option<&Call>, notes: &Path, complaints: &mut Ve
     let tool = call.map(|call| call.tool.clone()).unwrap_or_default();
     let refused = Refused { at_ms: run::now(), tool, why: why.clone(), is_blocked: mode == Mode::Block };
     if let Err(error) = note(notes, &refused) {
-        complaints.push(format!("this could not be noted: {error}"));
+        complaints.push(format!("cannot record this: {error}"));
     }
     reply(ruling)
 }
@@ -88,7 +88,7 @@ fn reply(ruling: Ruling) -> Reply {
     }
 }
 
-/// The call with its links followed: a file is what it leads to, and stays what it is called if that is in the workspace.
+/// The call with links resolved: a path means its target, and keeps its name if that is in the workspace.
 pub(crate) fn followed(call: Call, scope: &Scope, folder: &Path) -> Call {
     let folder = match call.folder.as_str() {
         "" => real(folder),

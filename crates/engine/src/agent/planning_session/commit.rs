@@ -1,5 +1,5 @@
-//! The commit of a desk: every folder is checked, then everything is said in one act of the ledger. Copies follow: they are noted
-//! before, and made by [`settle`] after, or taken away again where the ledger knows nothing of them.
+//! Commits a planner session: checks every directory, then records everything in one ledger transaction.
+//! Copies are noted before and created by [`settle`] after, or removed if the ledger does not know them.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -20,64 +20,58 @@ use crate::store::plan_file;
 use crate::workspace::project::{Project, Verified};
 
 /// Why the contracts of such a plan are not run when it is proposed.
-const UNRUN: &str = "nobody has run it yet: it was committed in a planner's session";
-/// Why a plan is taken back.
-const CLEARED: &str = "its planner has cleared the thread";
-const REMOVED: &str = "its planner has removed the thread";
+const UNRUN: &str = "not run yet: committed in a planner's session";
+const CLEARED: &str = "its planner cleared the thread";
+const REMOVED: &str = "its planner removed the thread";
 
-/// What a commit came to.
 pub enum Commit {
-    /// Something is wrong: all of it, of all folders. Nothing was submitted.
+    /// All problems in all directories. Nothing was submitted.
     Refused(Vec<Fault>),
     Done(Vec<Outcome>),
 }
 
-/// What is wrong with a thread.
 pub struct Fault {
     pub thread: String,
     pub folder: PathBuf,
     pub wrong: Wrong,
 }
 
-/// What can be wrong with a thread.
 pub enum Wrong {
-    /// Its plan has errors.
     Unclean(Box<Verified>),
-    /// Its folder holds no plan.
     Missing {
         /// Whether it is the current thread, which is cleared and not removed.
         is_current: bool,
     },
-    /// A link or a pipe lies where a file or a folder should.
+    /// A link or a pipe where a file or directory should be.
     Link(PathBuf),
-    /// Somebody else has had a hand in the plan.
-    Taken { plan: String, why: &'static str },
+    /// Somebody else changed or decided on the plan.
+    Taken {
+        plan: String,
+        why: &'static str,
+    },
 }
 
-/// What became of a thread.
 pub struct Outcome {
-    /// Its id; `None`: it was removed before.
+    /// `None` if it was removed before.
     pub thread: Option<String>,
-    /// The name of its plan; empty where it never had one.
+    /// Empty if it never had one.
     pub plan: String,
     pub came: Came,
 }
 
-/// What can become of a thread.
 pub enum Came {
-    /// Its plan is proposed.
     Proposed(Box<Proposed>),
-    /// Nothing changed, and nothing was said.
+    /// Nothing changed, and nothing was recorded.
     Unchanged(State),
-    /// Its plan was taken back.
+    /// Its plan was withdrawn.
     Withdrawn,
-    /// It has no plan any more, and nothing of it waits for anybody.
+    /// It no longer has a plan, and nothing of it is pending.
     Empty,
-    /// It has no plan any more; what was made of it is for people to end.
+    /// It no longer has a plan; people decide about what it became.
     Stays(State),
 }
 
-/// A thread, what lies in its folder, and what is owed to it.
+/// A thread, the contents of its directory, and what is due for it.
 struct Look {
     thread: Option<String>,
     plan: Option<String>,
@@ -113,10 +107,9 @@ pub(super) fn commit(held: &mut Held, project: &Project, by: &Who) -> Result<Com
     Ok(Commit::Done(outcomes.collect()))
 }
 
-/// What a commit looks at.
 type Ground<'a> = (&'a Project, &'a Decisions, &'a Kept);
 
-/// Looks at every thread, and at the plans of those that were removed.
+/// Looks at every thread, and at the plans of removed ones.
 fn look(record: &Record, ground: Ground<'_>, by: &Who) -> Result<(Vec<Look>, Vec<Fault>), Error> {
     let stand_of = |plan: &Option<String>| plan.as_ref().map(|plan| stand(ground, plan)).transpose();
     let (mut looks, mut faults) = (Vec::new(), Vec::new());
@@ -156,7 +149,7 @@ fn look(record: &Record, ground: Ground<'_>, by: &Who) -> Result<(Vec<Look>, Vec
     Ok((looks, faults))
 }
 
-/// The plan in the folder of a thread, if it holds one, or what is wrong with it.
+/// The plan in the directory of a thread, if any, or what is wrong with it.
 fn read(project: &Project, thread: &Thread) -> Result<Result<Option<Box<Verified>>, Wrong>, Error> {
     match folder::content(project, &thread.folder) {
         Ok(Content::Nothing) => Ok(Ok(None)),
@@ -177,7 +170,7 @@ fn stand((project, decisions, kept): Ground<'_>, plan: &str) -> Result<Stand, Er
     })
 }
 
-/// Gives a name to every plan that is proposed for the first time.
+/// Names every plan that is proposed for the first time.
 fn name_all(
     record: &Record,
     (project, decisions, kept): Ground<'_>,
@@ -198,7 +191,7 @@ fn name_all(
     Ok(())
 }
 
-/// What is noted before anything is said.
+/// What is noted before anything is recorded.
 fn move_of(look: &Look) -> Option<Move> {
     let goal = match look.due {
         Due::Propose | Due::ProposeAnew => {
@@ -212,7 +205,7 @@ fn move_of(look: &Look) -> Option<Move> {
     Some(Move { plan: look.plan.clone()?, thread: look.thread.clone(), goal })
 }
 
-/// Whether something is said about the plan of a thread.
+/// Whether something is recorded about the plan of a thread.
 const fn is_said(due: &Due) -> bool {
     match due {
         Due::Propose | Due::ProposeAnew | Due::Withdraw => true,
@@ -220,7 +213,8 @@ const fn is_said(due: &Due) -> bool {
     }
 }
 
-/// Says everything in one act. A plan that has no copy gets one before: from then on people can read what they are asked about.
+/// Records everything in one transaction. A plan without a copy gets one first, so that people can read what
+/// they are asked about.
 fn say(
     looks: &[Look],
     (decisions, kept): (&Decisions, &Kept),
@@ -247,7 +241,7 @@ fn say(
     Ok(decisions.say_together(&acts, by, UNRUN)?)
 }
 
-/// Finishes a commit: what the ledger has is done, what it does not have leaves nothing behind.
+/// Finishes a commit: does what the ledger contains, and removes traces of what it does not.
 pub(super) fn settle(record: &mut Record, project: &Project) -> Result<(), Error> {
     let project = &Project { dialect: Some(copy::dialect()), ..project.clone() };
     let decisions = Decisions::open(project)?;
@@ -268,7 +262,7 @@ fn settle_with(
         let (is_done, keeps) = match goal {
             Goal::Laid { digest, old } => match newest.filter(|newest| newest.subject.digest == digest) {
                 Some(newest) if case.state() != State::Draft => {
-                    // Somebody may have edited the copy since: that stays.
+                    // Edits of the copy since then stay.
                     let is_due = copy.is_none() || (copy == old && copy.as_ref() != Some(&digest));
                     if is_due {
                         let source = decisions.source(&case, newest)?;
@@ -285,7 +279,7 @@ fn settle_with(
             },
             Goal::Gone => {
                 let is_done = case.state() == State::Draft;
-                // Where there is none, something of it may be left.
+                // Without a copy, parts of it may still be left.
                 let is_due = copy.is_none() || copy.as_ref() == newest.map(|newest| &newest.subject.digest);
                 if is_done && is_due {
                     plan_file::remove_laid(&path)?;

@@ -1,5 +1,5 @@
-//! The copies that people review: one folder for every plan that a planner committed, in the state folder of the project, under a
-//! name that can be typed. What a planner writes after its commit stays in its own folder.
+//! The copies that people review: one directory per committed plan, in the state directory of the project,
+//! under a name that can be typed. What a planner writes after its commit stays in its own directory.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -17,23 +17,22 @@ use crate::workspace::project;
 use crate::workspace::project::Project;
 
 const THREADS: &str = "threads";
-/// What a plan is called whose title and topic have no letters.
+/// The name of a plan whose title and topic have no letters.
 const NAMELESS: &str = "thread";
-/// The most characters of a name, without a number behind it.
+/// The longest name, without a number appended.
 const NAME_CHARS_MAX: usize = 50;
-/// What stands for the digest of a copy that is no plan any more: no digest is spelled so.
+/// Stands in for the digest of a copy that is no longer a plan; no digest looks like it.
 const NO_PLAN: &str = "no plan";
 
-/// Where the copies of a project lie, whichever way that is reached.
+/// The directory of the copies of a project, with links resolved.
 pub(super) fn folder(root: &Path) -> Result<PathBuf, Error> {
     let folder = state_dir::folder_of(&state_dir::folder(), root)?.join(THREADS);
     Ok(folder.canonicalize().unwrap_or(folder))
 }
 
-/// Every copy, by name.
 pub(crate) fn plans(root: &Path) -> Vec<PathBuf> {
     let Ok(folder) = folder(root) else { return Vec::new() };
-    // Where nothing was committed there is no such folder.
+    // The directory does not exist before the first commit.
     let entries = folder.read_dir().into_iter().flatten().flatten();
     let is_plan = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default();
@@ -45,7 +44,7 @@ pub(crate) fn plans(root: &Path) -> Vec<PathBuf> {
     plans
 }
 
-/// The name of a plan that was committed, by the path of its copy; `None` where it is none.
+/// The name of a committed plan by the path of its copy; `None` if it is not one.
 pub fn name_of_copy(path: &Path) -> Option<String> {
     let folder = path.parent().filter(|folder| folder.file_name().is_some_and(|name| name == THREADS))?;
     let states = state_dir::folder();
@@ -54,20 +53,20 @@ pub fn name_of_copy(path: &Path) -> Option<String> {
     is_ours.then(|| path.file_name().map(|name| name.to_string_lossy().into_owned())).flatten()
 }
 
-/// The dialect of plans that are folders.
+/// The dialect of plans that are directories.
 pub(super) fn dialect() -> &'static Dialect {
     dialect::named("directory").expect("one of the dialects")
 }
 
-/// The copies, and the right to change them as long as this lives.
+/// The copies, and the right to change them while this lives.
 pub(super) struct Kept {
     folder: PathBuf,
-    // Dropping it gives the right back.
+    // Dropping it releases the right.
     _lock: File,
 }
 
 impl Kept {
-    /// Waits for the copies of a project.
+    /// Waits for the lock on the copies of a project.
     pub(super) fn take(project: &Project) -> Result<Self, Error> {
         let folder = folder(&project.root)?;
         state_dir::create(&folder)?;
@@ -78,26 +77,26 @@ impl Kept {
         Ok(Self { folder, _lock: lock })
     }
 
-    /// Where the copy of a plan lies, or would.
+    /// The path of a plan's copy.
     pub(super) fn path(&self, plan: &str) -> PathBuf {
         self.folder.join(plan)
     }
 
-    /// The digest of a copy; `None` where there is none.
+    /// The digest of a copy; `None` without one.
     pub(super) fn digest(&self, project: &Project, plan: &str) -> Result<Option<String>, Error> {
         let path = self.path(plan);
         if !plan_file::is_there(&path) {
             return Ok(None);
         }
         let read = match project.verify(&path, plan) {
-            // Somebody took its files away.
+            // Its files were deleted.
             Err(project::Error::Store(plan_file::Error::NotAFile { .. })) => None,
             verified => verified?.plan.map(|plan| Digest::of(&plan).to_string()),
         };
         Ok(Some(read.unwrap_or_else(|| NO_PLAN.to_owned())))
     }
 
-    /// A name for a plan that no other plan has, made of its title or of what the session is about.
+    /// A unique name for a plan, from its title or the session's topic.
     pub(super) fn name(
         &self,
         (project, decisions): (&Project, &Decisions),
@@ -113,7 +112,7 @@ impl Kept {
             let name = if count == 1 { name.to_owned() } else { format!("{name}-{count}") };
             let is_free =
                 !known.contains(&name) && !given.contains(&name) && !plan_file::is_there(&self.path(&name));
-            // A plan that was taken back lets go of its name; one that was decided about does not.
+            // A withdrawn plan frees its name; one that was decided on does not.
             if is_free && decisions.case(&self.path(&name))?.state() == State::Draft {
                 return Ok(name);
             }

@@ -1,5 +1,5 @@
-//! The plan folders that planners write into. Made where no repository is, with names that tell nothing; what lies in them is a
-//! planner's, so no link in them is followed.
+//! The plan directories that planners write into. Created outside every repository, under names that reveal
+//! nothing; their contents are a planner's, so links in them are never followed.
 
 use std::fs::{DirBuilder, File};
 use std::io;
@@ -13,27 +13,25 @@ use crate::config::Config;
 use crate::store::{plan_file, state_dir};
 use crate::workspace::project::{Project, Verified};
 
-/// Where they are made below the home of the user, where no setting says another place. Document E names it.
+/// Their directory below the user's home, unless a setting names another. Document E specifies it.
 const HOME: &str = ".agentflow/plans";
-/// Read, write and enter: the owner alone.
+/// Owner only.
 const MODE: u32 = 0o700;
-/// How often a name that somebody else has is thrown again.
+/// How often a new random name is tried if one is taken.
 const TRIES: usize = 10;
 
-/// What lies in the folder of a thread.
 pub(super) enum Content {
     Nothing,
     /// A plan, or what could become one.
     Plan(Box<Verified>),
-    /// A link, or something else that is neither a file nor a folder.
+    /// A link, or something else that is neither a file nor a directory.
     Link(PathBuf),
 }
 
-/// Makes a new folder.
 pub(super) fn allocate(config: &Config) -> Result<PathBuf, Error> {
     let base = base(config)?;
     refuse_repository(&base)?;
-    // A folder that is there may be shared with others; only one that is made here is made for its owner alone.
+    // An existing directory may be shared; only one created here is made private.
     if !base.is_dir() {
         state_dir::create(&base)?;
     }
@@ -49,7 +47,7 @@ pub(super) fn allocate(config: &Config) -> Result<PathBuf, Error> {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(source) => return Err(Error::Folder { path: folder, source }),
             Ok(()) => {
-                // The name is durable before anybody is told of it.
+                // The name is durable before anyone learns it.
                 File::open(&real).and_then(|above| above.sync_all()).map_err(failed)?;
                 return Ok(folder);
             }
@@ -70,7 +68,7 @@ fn base(config: &Config) -> Result<PathBuf, Error> {
     base.filter(|base| base.is_absolute()).ok_or(Error::Homeless)
 }
 
-/// Refuses a place in a repository: what is planned there would be in everybody's way, and in the way of the agents.
+/// Refuses a place inside a repository, where plans would be in the way of people and agents.
 fn refuse_repository(base: &Path) -> Result<(), Error> {
     let there = base.ancestors().find(|above| above.exists()).unwrap_or(Path::new("/"));
     let real = there.canonicalize().map_err(|source| Error::Folder { path: there.to_owned(), source })?;
@@ -80,7 +78,7 @@ fn refuse_repository(base: &Path) -> Result<(), Error> {
     }
 }
 
-/// Sees to it that a folder is there. What else lies in its place is not taken for it.
+/// Creates a directory if needed. Refuses anything else at its place.
 pub(super) fn ensure(folder: &Path) -> Result<(), Error> {
     match folder.symlink_metadata() {
         Ok(data) if data.is_dir() => Ok(()),
@@ -96,7 +94,7 @@ pub(super) fn ensure(folder: &Path) -> Result<(), Error> {
     }
 }
 
-/// Removes the plan from a folder. What else its planner keeps there stays.
+/// Removes the plan from a directory. Other files of the planner stay.
 pub(super) fn clear(folder: &Path) -> Result<(), Error> {
     ensure(folder)?;
     for path in [folder.join(PLAN_FILE), folder.join(TASK_FOLDER.trim_end_matches('/'))] {
@@ -105,7 +103,7 @@ pub(super) fn clear(folder: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Reads and checks what lies in a folder. `project` reads folders.
+/// Reads and verifies the contents of a directory. `project` is set to read directories.
 pub(super) fn content(project: &Project, folder: &Path) -> Result<Content, Error> {
     ensure(folder)?;
     let tasks = folder.join(TASK_FOLDER.trim_end_matches('/'));

@@ -1,5 +1,6 @@
-//! The record of a desk: one file in the state folder, which planners don't write, under a lock that the kernel gives back when
-//! its holder dies. What is about to be done is noted first; whoever comes next finishes it, by the same path.
+//! The record of a planner session: one file in the state directory, which planners never write, under a lock
+//! that the kernel releases when its holder dies. Actions are recorded before they happen; the next process
+//! finishes them by the same path.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -12,32 +13,30 @@ use super::{Error, Unfinished, VARIABLE, commit, folder};
 use crate::store::{plan_file, state_dir};
 use crate::workspace::project::Project;
 
-/// Where the records are, in the state folder of the project.
+/// Their directory, in the state directory of the project.
 const DESKS: &str = "desks";
-/// How a record is spelled; one that a later planwright wrote is left alone.
+/// The version of the format; a record written by a later planwright is left alone.
 const VERSION: u32 = 1;
 const RECORD_BYTES_MAX: u64 = 1 << 20;
-/// How many digits tell one folder with a project from another.
+/// How many digits distinguish project directories.
 const TREE_DIGITS: usize = 16;
 
-/// What is kept of a desk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
     version: u32,
     pub(super) desk: Desk,
-    /// The commit that is under way: empty where none is.
+    /// The running commit; empty if there is none.
     #[serde(default)]
     pub(super) moves: Vec<Move>,
-    /// Folders that are to be removed.
+    /// Directories to remove.
     #[serde(default)]
     pub(super) discarded: Vec<PathBuf>,
-    /// Whether the folder of the current thread is being cleared.
+    /// Whether the directory of the current thread is being cleared.
     #[serde(default)]
     pub(super) is_clearing: bool,
 }
 
 impl Record {
-    /// Whether nothing is left to be finished.
     const fn is_settled(&self) -> bool {
         self.moves.is_empty() && self.discarded.is_empty() && !self.is_clearing
     }
@@ -46,39 +45,36 @@ impl Record {
 /// What a commit does to the copy of one plan, once the ledger has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Move {
-    /// The name of the plan.
     pub(super) plan: String,
-    /// The thread that it is the plan of; `None`: of one that was dropped.
+    /// Its thread; `None` if that was dropped.
     pub(super) thread: Option<String>,
-    /// What becomes of it.
     pub(super) goal: Goal,
 }
 
-/// What becomes of the copy of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Goal {
-    /// It holds the plan with this digest, in the place of the copy with the digest `old`.
+    /// It contains the plan with this digest, replacing the copy with digest `old`.
     Laid {
         digest: String,
-        /// The digest of the copy before; `None`: there was none.
+        /// The digest of the copy before; `None` if there was none.
         old: Option<String>,
     },
-    /// It goes: its author has taken the plan back.
+    /// Removed: its author withdrew the plan.
     Gone,
-    /// It stays, and is no plan of this desk any more.
+    /// Kept, but no longer a plan of this session.
     Left,
 }
 
-/// A desk, and the right to change it as long as this lives.
+/// A session, and the right to change it while this lives.
 pub(super) struct Held {
-    // Dropping it gives the right back.
+    // Dropping it releases the right.
     _lock: File,
     path: PathBuf,
     pub(super) record: Record,
 }
 
 impl Held {
-    /// Waits for the desk of this process, which is made where there is none.
+    /// Waits for the session of this process; creates it if needed.
     pub(super) fn take(project: &Project) -> Result<Self, Error> {
         let path = path_of(project)?;
         let lock = lock(&path)?;
@@ -102,21 +98,21 @@ impl Held {
         held.settled(project)
     }
 
-    /// Waits for the desk of this process, if there is one.
+    /// Waits for the session of this process, if there is one.
     pub(super) fn take_existing(project: &Project) -> Result<Option<Self>, Error> {
         let path = path_of(project)?;
         if plan_file::is_there(&path) { Self::take(project).map(Some) } else { Ok(None) }
     }
 
-    /// Puts the record in the place of the one before, whole.
+    /// Replaces the record as a whole.
     pub(super) fn save(&self) -> Result<(), Error> {
         let failed = |source| Error::Record { path: self.path.clone(), source };
         let text = serde_json::to_string(&self.record).map_err(|error| failed(io::Error::other(error)))?;
         plan_file::put_private(&self.path, &text).map_err(failed)
     }
 
-    /// Finishes what was noted, and returns what could not be: a folder that can't be removed holds up nothing else. Every part
-    /// of it may be done twice.
+    /// Finishes what was noted, and returns what could not be: a directory that cannot be removed blocks
+    /// nothing else. Every part may run twice.
     pub(super) fn settle(&mut self, project: &Project) -> Result<Vec<Error>, Error> {
         let mut left = Vec::new();
         let record = &mut self.record;
@@ -129,7 +125,7 @@ impl Held {
                 left.push(Error::Undiscarded { path, source });
             }
         }
-        // Not tried again by itself: by then a new plan may lie there.
+        // Not retried later: by then a new plan may be there.
         if std::mem::take(&mut record.is_clearing) {
             left.extend(folder::clear(&record.desk.current.folder).err());
         }
@@ -146,7 +142,8 @@ impl Held {
     }
 }
 
-/// Finishes what is noted in any record of a project, and returns what could not be: one desk holds up no other.
+/// Finishes what is noted in any record of a project, and returns what could not be: one session does not
+/// block another.
 pub(super) fn settle_all(project: &Project) -> Vec<Error> {
     let paths = match all(project) {
         Ok(paths) => paths,
@@ -157,7 +154,7 @@ pub(super) fn settle_all(project: &Project) -> Vec<Error> {
 }
 
 fn settle_one(path: PathBuf, project: &Project) -> Result<Vec<Error>, Error> {
-    // Most have nothing to finish: only one that has is waited for.
+    // Most have nothing to finish: wait only for one that has.
     if read(&path)?.is_none_or(|record| record.is_settled()) {
         return Ok(Vec::new());
     }
@@ -168,29 +165,28 @@ fn settle_one(path: PathBuf, project: &Project) -> Result<Vec<Error>, Error> {
     }
 }
 
-/// What is to be finished at desks that nobody is at.
+/// Unfinished work of sessions without a process.
 pub(super) fn abandoned(project: &Project) -> Result<Unfinished, Error> {
     let mut unfinished = Unfinished::default();
     for path in all(project)? {
         let Some(mut record) = read(&path)?.filter(|record| !record.is_settled()) else { continue };
-        // The lock file is there: whoever noted something had it.
+        // The lock file exists: whoever noted something held it.
         let lock = OpenOptions::new().write(true).open(path.with_extension("lock"));
         if !lock.is_ok_and(|lock| lock.try_lock().is_ok()) {
             continue;
         }
         unfinished.folders.extend(record.discarded.extract_if(.., |folder| is_left(folder)));
-        // Whatever else is noted needs nothing but another command.
+        // Everything else that is noted only needs another command.
         unfinished.desks += usize::from(!record.is_settled());
     }
     Ok(unfinished)
 }
 
-/// Whether anything lies at a path, for all that can be seen.
+/// Whether anything is at a path, as far as can be seen.
 fn is_left(path: &Path) -> bool {
     !path.symlink_metadata().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-/// The records of a project.
 fn all(project: &Project) -> Result<Vec<PathBuf>, Error> {
     let folder = folder_of(project)?;
     let failed = |source| Error::Record { path: folder.clone(), source };
@@ -212,7 +208,7 @@ fn folder_of(project: &Project) -> Result<PathBuf, Error> {
     Ok(state_dir::folder_of(&state_dir::folder(), &project.root)?.join(DESKS))
 }
 
-/// The record of the desk of this process: that of the session which it was given, else that of the folder with the project.
+/// The record of this process: that of the session it was given, otherwise that of the project directory.
 fn path_of(project: &Project) -> Result<PathBuf, Error> {
     let name = match std::env::var_os(VARIABLE).filter(|name| !name.is_empty()) {
         Some(name) => {
@@ -243,6 +239,6 @@ fn read(path: &Path) -> Result<Option<Record>, Error> {
     let record: Record = serde_json::from_str(&text).map_err(|error| failed(io::Error::other(error)))?;
     match record.version <= VERSION {
         true => Ok(Some(record)),
-        false => Err(failed(io::Error::other("a later planwright wrote it"))),
+        false => Err(failed(io::Error::other("written by a later planwright"))),
     }
 }

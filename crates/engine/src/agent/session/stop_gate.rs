@@ -1,5 +1,6 @@
-//! The gate at the end of a session's turn: runs the contract of the step that the session is at and says what it said. Advice, a
-//! few times a session: it records nothing in any journal, and the verdict still comes from a run.
+//! The gate at the end of a session's turn: runs the contract of the current step and reports the result.
+//! Advice, a few times per session: it records nothing in any journal, and the verdict still comes from a
+//! run.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,33 +24,31 @@ use crate::system::process::{Stop, Supervisors};
 use crate::workspace::project;
 use crate::workspace::project::Project;
 
-/// How long all contracts of one look may take; agents wait five minutes for a hook.
+/// Time limit of all contracts of one check; agents wait five minutes for a hook.
 const LOOK: Duration = Duration::from_secs(200);
-/// How much of what a contract printed is told.
+/// How much contract output is included.
 const OUTPUT_BYTES_MAX: usize = 2000;
-/// Of how many sessions it is known how often they were held back.
+/// How many sessions are remembered.
 const SESSIONS_MAX: usize = 200;
-/// The record of that, in the state folder.
+/// The record of reminders, in the state directory.
 const RECORD: &str = "session-holds.json";
 const RECORD_BYTES_MAX: u64 = 1 << 20;
 
-/// A session that wants to end its turn.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
-    /// How the agent names it.
+    /// The agent's name for it.
     pub session: &'a str,
-    /// Whether it only goes on because it was held back before.
+    /// Whether it only continues because it was held back before.
     pub is_again: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Gate {
     Open,
-    /// It should go on, for this reason.
+    /// It should continue, for this reason.
     Hold(String),
 }
 
-/// Whether a session may end its turn.
 pub fn gate(project: &Project, asked: Asked<'_>) -> Result<Gate, Error> {
     let holds_max = project.config.session.stop_holds;
     if holds_max == 0 || asked.session.is_empty() {
@@ -61,28 +60,30 @@ pub fn gate(project: &Project, asked: Asked<'_>) -> Result<Gate, Error> {
     }
     let Some(matter) = matter(project)? else { return Ok(Gate::Open) };
     let Some(words) = matter.look(project)? else { return Ok(Gate::Open) };
-    // Who was told the same and comes back with the same knows no way on; a third time helps nobody.
+    // A session that returns with the same result does not know how to continue; a third reminder helps
+    // nobody.
     if asked.is_again && record.is_last(asked.session, &words) {
         return Ok(Gate::Open);
     }
-    // What can't be counted has no end, so nobody is held back then.
+    // What cannot be counted has no limit, so nobody is held back then.
     let count = record.add(asked.session, &words)?;
     Ok(Gate::Hold(format!(
-        "{words}\n(planwright, {count} of at most {holds_max} times in this session; nothing is recorded by this.)"
+        "{words}\n(planwright, reminder {count} of at most {holds_max} in this session; this records nothing.)"
     )))
 }
 
-/// What a session works on: a plan that a person approved, and the step of it, where that is known.
+/// What a session works on: an approved plan, and its step if known.
 struct Matter {
     plan: Plan,
     sealed: BTreeMap<String, String>,
-    /// How the work is called; an agent in an attempt knows its task alone.
+    /// The name of the work; an agent in an attempt only knows its task.
     name: Option<String>,
-    /// The only step that is looked at.
+    /// The only step to check.
     only: Option<usize>,
 }
 
-/// What a session in this project works on; `None` where that is nothing, planwright's own to carry out, or anybody's guess.
+/// What a session in this project works on; `None` if that is nothing, runs in planwright itself, or is
+/// unclear.
 fn matter(project: &Project) -> Result<Option<Matter>, Error> {
     if let Some(sign) = process::job_above() {
         return sign.tag().map_or(Ok(None), |tag| of_attempt(project, tag));
@@ -97,7 +98,7 @@ fn matter(project: &Project) -> Result<Option<Matter>, Error> {
     let rows = approved(&decisions)?;
     let [row] = rows.as_slice() else { return Ok(None) };
     let case = decisions.case_of(row.plan.clone())?;
-    // Only what a person approved is run: the text in the workspace may be anybody's by now.
+    // Only approved contracts run: the text in the workspace may be anyone's by now.
     let (Some(_), Some(revision)) = (case.standing.approved(crate::run::now()), case.standing.newest())
     else {
         return Ok(None);
@@ -107,7 +108,7 @@ fn matter(project: &Project) -> Result<Option<Matter>, Error> {
     Ok(Some(Matter { plan, sealed, name: Some(project::name(&row.plan)), only: None }))
 }
 
-/// What an agent in an attempt works on, by the tag that it was started with: `…/RUN/STEP/ATTEMPT/agent`.
+/// What an agent in an attempt works on, by its tag: `…/RUN/STEP/ATTEMPT/agent`.
 fn of_attempt(project: &Project, tag: &str) -> Result<Option<Matter>, Error> {
     let parts: Vec<&str> = tag.rsplitn(5, '/').collect();
     let [kind, _, step, run, key] = parts.as_slice() else { return Ok(None) };
@@ -128,12 +129,12 @@ fn of_attempt(project: &Project, tag: &str) -> Result<Option<Matter>, Error> {
 }
 
 impl Matter {
-    /// What the contract of the step says that is not done; `None` where nothing speaks against the end.
+    /// The failing contract of the step; `None` if nothing speaks against ending.
     fn look(&self, project: &Project) -> Result<Option<String>, Error> {
         let moved = sealed::moved(&self.sealed, &sealed::of(&project.root, &self.plan)?);
         if !moved.is_empty() {
             return Ok(Some(format!(
-                "{}; they judge the work, so put them back as they were.",
+                "{}; contracts rely on these files, so restore them.",
                 moved.join("; ")
             )));
         }
@@ -167,7 +168,7 @@ impl Matter {
             Contract::Manual => ("", 0),
         };
         let mut text = format!(
-            "{what} is not done: its contract says {failure}.\n\nContract (must exit {expect}):\n{command}\n"
+            "{what} is not done: its contract failed: {failure}.\n\nContract (must exit {expect}):\n{command}\n"
         );
         let output = output.trim_end();
         if !output.is_empty() {
@@ -175,13 +176,13 @@ impl Matter {
             let from = (from..=output.len()).find(|&at| output.is_char_boundary(at)).unwrap_or(0);
             text.push_str(&format!("\nEnd of its output:\n{}\n", &output[from..]));
         }
-        text.push_str("\nGo on with it, or say what keeps you from it.");
+        text.push_str("\nContinue, or say what blocks you.");
         text
     }
 }
 
-/// Looks at a step for at most this long, its setup and all; one that takes longer has told nothing. Its own deadline would say that
-/// the contract failed, which nobody knows.
+/// Checks a step within a time limit, including its setup; one that takes longer has told nothing. Its own
+/// deadline would count as a failure, which is not known.
 fn look(project: &Project, step: &Step, left: Duration) -> Option<Seen> {
     let site = Site { folder: &project.root, closed: &[], limits: &project.config.run };
     let tag = format!("session/{}/contract", step.id);
@@ -200,7 +201,7 @@ fn look(project: &Project, step: &Step, left: Duration) -> Option<Seen> {
     })
 }
 
-/// How often sessions were held back, and with which words the last time.
+/// How often sessions were held back, and the last message.
 struct Record {
     path: Option<PathBuf>,
     held: Vec<Held>,
@@ -208,10 +209,10 @@ struct Record {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Held {
-    /// The hash of how the agent names the session.
+    /// The hash of the agent's name for the session.
     session: String,
     count: u32,
-    /// The hash of what it was told last.
+    /// The hash of the last message.
     words: String,
 }
 
@@ -237,7 +238,7 @@ impl Record {
         self.find(session).is_some_and(|held| held.words == hash(words))
     }
 
-    /// Counts once more, durably; returns how often that was.
+    /// Counts one more reminder, durably; returns the count.
     fn add(&mut self, session: &str, words: &str) -> Result<u32, Error> {
         let count = self.count(session) + 1;
         let session = hash(session);

@@ -1,5 +1,5 @@
-//! The plan files of the project: which are named and bound, what lies beside them that should not, and where they differ from what
-//! is recorded of them.
+//! Checks the plan files of the project: which are named and bound, stray files next to them, and where they
+//! differ from the record.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,23 +9,23 @@ use planwright_core::plan::lifecycle::State;
 use planwright_core::workspace::active_plan::MARKER;
 use planwright_core::workspace::worktree::typed;
 
-use super::{Finding, LEFTOVER_SUFFIX, Level, Repair, is_old};
+use super::{Finding, LEFTOVER_SUFFIX, Level, Repair, counted, is_old};
 use crate::approval::{Decisions, Drift};
 use crate::config;
 use crate::workspace::active_plan;
 use crate::workspace::project;
 use crate::workspace::project::Project;
 
-/// Conflict copies of plans, and pointers to plans that are not there. Somebody has to look: nothing is removed, and what is put
-/// aside is still there.
+/// Conflict copies of plans, and dangling pointers. The user must look: nothing is removed, and everything
+/// put aside still exists.
 pub(super) fn astray(project: &Project) -> Vec<Finding> {
-    // A folder that can't be searched was told of with the plans.
+    // A directory that cannot be searched was reported with the plans.
     let mut astray = project.astray().unwrap_or_default();
-    // The harness folder may be ignored by Git, or elsewhere.
+    // The `.harness` directory may be ignored by git, or elsewhere.
     if let Ok(listing) = active_plan::list(project) {
         for path in listing.copies.iter().map(|copy| listing.folder.join(copy)) {
             if astray.iter().all(|(known, _)| active_plan::real(known) != path) {
-                let fault = format!("{} is a conflict copy; it is not read as a plan", path.display());
+                let fault = format!("{} is a conflict copy; planwright ignores it", path.display());
                 astray.push((path, fault));
             }
         }
@@ -38,8 +38,9 @@ pub(super) fn astray(project: &Project) -> Vec<Finding> {
     astray.into_iter().map(finding).collect()
 }
 
-/// The named plans, and the one that this worktree is bound to. A project without names has nothing to be told of here, and one
-/// without a plan that has no name lacks nothing. A marker that leads nowhere stops no other work: whoever asks for the plan is told.
+/// The named plans, and the one that this worktree is bound to. A project without named plans gets no
+/// finding, and a missing unnamed plan is fine. A dangling marker blocks no other work: whoever asks for the
+/// plan is told.
 pub(super) fn bindings(project: &Project) -> Vec<Finding> {
     let listing = match active_plan::list(project) {
         Ok(listing) => listing,
@@ -55,8 +56,8 @@ pub(super) fn bindings(project: &Project) -> Vec<Finding> {
         listing.plans.iter().filter_map(Name::slug).map(|slug| plan_file(Some(slug))).collect();
     let mut findings = Vec::new();
     if !named.is_empty() {
-        let word = if named.len() == 1 { "plan" } else { "plans" };
-        findings.push(Finding::ok(format!("{} named {word}: {}", named.len(), named.join(", "))));
+        let count = counted(named.len(), "named plan");
+        findings.push(Finding::ok(format!("{count}: {}", named.join(", "))));
     }
     findings.extend(listing.bound.map(|bound| match bound {
         Ok(slug) => Finding::ok(format!("bound to {} ({MARKER})", plan_file(Some(&slug)))),
@@ -65,16 +66,16 @@ pub(super) fn bindings(project: &Project) -> Vec<Finding> {
     findings
 }
 
-/// Where plan files do not say what is recorded of them. What is recorded is written into them anew; a claim that nothing proves
-/// is nobody's to take away, and settled by whoever runs its contract.
+/// Plan files that differ from the record. Recorded state is written again; an unproven claim is kept, and
+/// running its contract settles it.
 pub(super) fn drifts(project: &Project) -> Vec<Finding> {
-    // Records that can't be read, and folders that can't be searched, are told of by themselves.
+    // Unreadable records and directories are reported on their own.
     let (Ok(Some(decisions)), Ok(plans)) = (Decisions::open_existing(project), project.plans()) else {
         return Vec::new();
     };
     let mut findings = Vec::new();
     for path in plans {
-        // A ledger that does not fit is told of with the records.
+        // An inconsistent ledger is reported with the records.
         if let Ok(Some(drift)) = decisions.drift(&path) {
             findings.extend(drifted(project, &path, &drift));
         }
@@ -86,7 +87,7 @@ fn drifted(project: &Project, path: &Path, drift: &Drift) -> Vec<Finding> {
     let shown = path.strip_prefix(&project.root).unwrap_or(path).to_string_lossy();
     let mut findings = Vec::new();
     if !drift.behind.is_empty() {
-        let what = format!("{shown} does not say what is recorded: {}", drift.behind.join(", "));
+        let what = format!("{shown} is out of date with the record: {}", drift.behind.join(", "));
         findings.push(Finding::mendable(what, Repair::Reflect(path.to_owned())));
     }
     if !drift.unproven.is_empty() {
@@ -97,14 +98,14 @@ fn drifted(project: &Project, path: &Path, drift: &Drift) -> Vec<Finding> {
             State::Draft | State::Proposed | State::Approved | State::Running | State::Waiting(_) => "run",
         };
         findings.push(Finding::warn(
-            format!("{shown} marks as done what no receipt shows: {}", steps.join(", ")),
+            format!("{shown} marks steps done without a receipt: {}", steps.join(", ")),
             typed(&["planwright", verb, &shown]),
         ));
     }
     findings
 }
 
-/// The settings of proposals, where the project has some.
+/// The settings of proposals, if the project has any.
 pub(super) fn proposal_settings(project: &Project) -> Vec<Finding> {
     const FILE: &str = project::PROPOSAL_SETTINGS;
     let (config, wrong) = match project.proposal_settings() {
@@ -113,16 +114,16 @@ pub(super) fn proposal_settings(project: &Project) -> Vec<Finding> {
         Ok(Some(said)) => said,
     };
     let said = format!(
-        "{FILE}: {} guarded tools, stale after {} days, stalled after {} minutes",
-        config.guarded_tools.len(),
-        config.stale_after_days,
-        config.executor_timeout_minutes
+        "{FILE}: {}, stale after {}, stalled after {}",
+        counted(config.guarded_tools.len(), "guarded tool"),
+        counted(config.stale_after_days, "day"),
+        counted(config.executor_timeout_minutes, "minute")
     );
     let wrong = wrong.into_iter().map(|wrong| Finding::new(Level::Warn, format!("{FILE}: {wrong}")));
     std::iter::once(Finding::ok(said)).chain(wrong).collect()
 }
 
-/// Files beside plans that a write left behind when it was killed.
+/// Files next to plans that an interrupted write left behind.
 pub(super) fn leftover_files(project: &Project) -> Vec<Finding> {
     let mut files = match project.plans() {
         Ok(plans) => plans,
@@ -137,7 +138,7 @@ pub(super) fn leftover_files(project: &Project) -> Vec<Finding> {
     });
     left.map(|path| {
         Finding::mendable(
-            format!("{} was left behind by a write that was killed", path.display()),
+            format!("{} was left behind by an interrupted write", path.display()),
             Repair::Remove(path),
         )
     })

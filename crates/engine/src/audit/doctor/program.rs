@@ -1,4 +1,4 @@
-//! The programs that planwright starts, and the repository that the project is in.
+//! Checks the programs that planwright starts, and the repository of the project.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,7 +9,6 @@ use crate::system::process;
 use crate::system::process::{How, Job, Stop};
 use crate::workspace::facts;
 
-/// How long a program may take to say which version it is.
 const VERSION_SECONDS: u64 = 10;
 /// The first git that merges without a working copy (`merge-tree --write-tree`).
 const GIT_MIN: [u32; 2] = [2, 38];
@@ -18,7 +17,7 @@ pub(super) fn programs() -> Vec<Finding> {
     let mut there = Vec::new();
     let mut findings = Vec::new();
     for (name, without) in
-        [("git", "trees, parallel steps and merges need it"), ("bash", "contracts can't be run without it")]
+        [("git", "worktrees, parallel steps and merges need it"), ("bash", "contracts cannot run without it")]
     {
         match version(name) {
             Ok(version) => {
@@ -26,7 +25,7 @@ pub(super) fn programs() -> Vec<Finding> {
                     let [major, minor] = GIT_MIN;
                     findings.push(Finding::new(
                         Level::Warn,
-                        format!("git {version} is too old to merge with: parallel steps and `planwright merge` need {major}.{minor}"),
+                        format!("git {version} is too old: parallel steps and `planwright merge` need {major}.{minor}"),
                     ));
                 }
                 there.push(format!("{name} {version}"));
@@ -43,14 +42,14 @@ pub(super) fn programs() -> Vec<Finding> {
     findings
 }
 
-/// What a program says of its version: the first number in what it prints.
+/// A program's version: the first number it prints.
 pub(super) fn version(program: &str) -> Result<String, String> {
     if !facts::has_program(program) {
         return Err("not on the PATH".to_owned());
     }
     let job = Job {
         argv: vec![program.to_owned(), "--version".to_owned()],
-        // Not in the project: what lies there may be an agent's.
+        // Not in the project, where files may be an agent's.
         folder: "/".into(),
         env: process::environment(),
         input: Vec::new(),
@@ -68,12 +67,12 @@ pub(super) fn version(program: &str) -> Result<String, String> {
             Ok(number.trim_end_matches('.').to_owned())
         }
         (How::Exited(_) | How::Signalled(_) | How::TimedOut | How::Stopped | How::NotStarted(_), _) => {
-            Err("does not say its version".to_owned())
+            Err("version unknown".to_owned())
         }
     }
 }
 
-/// Whether a version comes before another. One that can't be read is no older than anything.
+/// Whether a version is older than another. An unreadable one is not older than anything.
 fn is_older(version: &str, than: [u32; 2]) -> bool {
     let mut numbers = version.split('.').map(str::parse::<u32>);
     match (numbers.next(), numbers.next()) {
@@ -82,18 +81,18 @@ fn is_older(version: &str, than: [u32; 2]) -> bool {
     }
 }
 
-/// Whether the repository of the project can be read as far as the work begins there. Not all of it: that takes `git fsck` minutes.
+/// Whether the repository can be read as far as the work needs it. Not all of it: `git fsck` takes minutes.
 pub(super) fn repository(root: &Path) -> Vec<Finding> {
     if !facts::has_program("git") {
         return Vec::new();
     }
     let unsound = |what: String| vec![Finding::warn(format!("repository: {what}"), "git fsck")];
-    // Where it can't be told which one it is, that is said with the records.
+    // If the repository cannot be determined, that is reported with the records.
     let Ok(Some(repository)) = base::repository(root) else { return Vec::new() };
     let ask = |words: &[&str]| repository.ask(words).map_err(|error| error.to_string());
     let head = match ask(&["rev-parse", "--quiet", "--verify", "HEAD"]) {
         Ok(answer) if answer.code == Some(0) => answer.text(),
-        // A repository without a commit is sound; what is no repository to git is not.
+        // A repository without a commit is fine; something that git does not accept as a repository is not.
         Ok(_) => match ask(&["rev-parse", "--git-dir"]) {
             Ok(answer) if answer.code == Some(0) => return Vec::new(),
             Ok(answer) => return unsound(answer.stderr.lines().next().unwrap_or_default().to_owned()),
@@ -103,7 +102,7 @@ pub(super) fn repository(root: &Path) -> Vec<Finding> {
     };
     match ask(&["cat-file", "-e", &format!("{head}^{{tree}}")]) {
         Ok(answer) if answer.code == Some(0) => Vec::new(),
-        Ok(_) => unsound(format!("the commit {head}, which HEAD is at, can't be read")),
+        Ok(_) => unsound(format!("cannot read commit {head} (HEAD)")),
         Err(why) => unsound(why),
     }
 }

@@ -1,11 +1,12 @@
-//! The records of the project: whether the database is whole, what is in it is what was written, and what a crash left around it.
+//! Checks the records of the project: that the database is intact, that its contents match what was written,
+//! and what a crash left behind.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use planwright_core::workspace::worktree::typed;
 
-use super::{Finding, Level, Repair, is_old};
+use super::{Finding, Level, Repair, counted, is_old};
 use crate::approval;
 use crate::approval::Decisions;
 use crate::run;
@@ -14,18 +15,18 @@ use crate::store::state_dir;
 use crate::system::process;
 use crate::workspace::project::Project;
 
-/// What says more about records that are not what was written.
+/// The command that says more about changed records.
 const AUDIT: &str = "planwright audit";
 
-/// Whether what is recorded of this project is what was written.
+/// Whether the records of this project are what was written.
 pub(super) fn records(project: &Project) -> Vec<Finding> {
     let folder = match state_dir::folder_of(&state_dir::folder(), &project.root) {
         Ok(folder) => folder,
         Err(error) => return vec![Finding::failed("records", &error)],
     };
-    // Looking must not make what is not there.
+    // A check must not create what is not there.
     if !folder.join("state.db").exists() {
-        return vec![Finding::ok("no records: nothing was run here yet")];
+        return vec![Finding::ok("no records: nothing has run here yet")];
     }
     let store = match Store::open_folder(&folder) {
         Ok(store) => store,
@@ -52,11 +53,11 @@ pub(super) fn records(project: &Project) -> Vec<Finding> {
     findings
 }
 
-/// What runs hold that are over, and whether it may go.
+/// The outputs of finished runs, and whether they may be deleted.
 pub(super) fn old_outputs(project: &Project) -> Option<Finding> {
     const DAY_MS: u64 = 86_400_000;
     let (root, days) = (&project.root, project.config.retention.days);
-    // A store that can't be opened is told of by itself.
+    // A store that cannot be opened is reported on its own.
     let store = Store::exists(root).ok().filter(|&is_there| is_there).and_then(|_| Store::open(root).ok())?;
     let before_ms = match days {
         0 => u64::MAX >> 1,
@@ -65,14 +66,12 @@ pub(super) fn old_outputs(project: &Project) -> Option<Finding> {
     let found = store.old_outputs(before_ms).ok().filter(|found| found.outputs > 0)?;
     let megabytes = found.bytes.div_ceil(1_000_000);
     Some(match days {
-        0 => Finding::ok(format!(
-            "outputs of runs that are over are kept (runs: {}, MB: {megabytes})",
-            found.runs
-        )),
+        0 => Finding::ok(format!("output of {} kept ({megabytes} MB)", counted(found.runs, "finished run"))),
         _ => Finding::mendable(
             format!(
-                "outputs of runs that are over for {days} days can go (runs: {}, MB: {megabytes})",
-                found.runs
+                "output of {} older than {} can be deleted ({megabytes} MB)",
+                counted(found.runs, "finished run"),
+                counted(days, "day")
             ),
             Repair::DropOutputs(before_ms),
         ),
@@ -94,12 +93,16 @@ fn chains(store: &Store, runs: &[RunId]) -> Vec<Finding> {
         }
     }
     if findings.is_empty() {
-        findings.push(Finding::ok(format!("records whole (runs: {}, events: {events})", runs.len())));
+        findings.push(Finding::ok(format!(
+            "records intact ({}, {})",
+            counted(runs.len(), "run"),
+            counted(events, "event")
+        )));
     }
     findings
 }
 
-/// Whether every journal and every ledger can be played again from its beginning.
+/// Whether every journal and ledger replays from the start.
 fn replay(project: &Project, runs: &[RunId]) -> Vec<Finding> {
     let decisions = match Decisions::open(project) {
         Ok(decisions) => decisions,
@@ -111,7 +114,7 @@ fn replay(project: &Project, runs: &[RunId]) -> Vec<Finding> {
     match decisions.runs().store().plans() {
         Ok(plans) => {
             let cases = plans.into_iter().filter_map(|plan| decisions.case_of(plan).err());
-            // A run that can't be played again was told of.
+            // A run that does not replay was reported.
             let own = cases.filter(|error| !matches!(error, approval::Error::Runs(_)));
             findings.extend(own.map(|error| failed(&error)));
         }
@@ -120,8 +123,8 @@ fn replay(project: &Project, runs: &[RunId]) -> Vec<Finding> {
     findings
 }
 
-/// A database that can't be read. One that is damaged can be put aside whole: what can still be read of it stays there, and a new
-/// one is begun.
+/// A database that cannot be read. A damaged one can be moved aside as a whole: its readable parts stay
+/// there, and a new one is started.
 fn unusable(folder: &Path, error: &journal::Error) -> Finding {
     let finding = Finding::failed("records", error);
     if matches!(error, journal::Error::Broken { .. }) {
@@ -134,19 +137,19 @@ fn unusable(folder: &Path, error: &journal::Error) -> Finding {
     finding.fixed_by(&typed(&["mv", "--", &folder, &format!("{folder}.damaged")]))
 }
 
-/// Whether the tables say what the journal says.
+/// Whether the tables match the journal.
 fn projection(store: &Store) -> Vec<Finding> {
     match store.check_projection() {
-        Ok(faults) if faults.is_empty() => vec![Finding::ok("queue and asks are what the journal says")],
+        Ok(faults) if faults.is_empty() => vec![Finding::ok("queue and questions match the journal")],
         Ok(faults) => {
-            let what = format!("queue and asks are not what the journal says: {}", faults.join("; "));
+            let what = format!("queue and questions do not match the journal: {}", faults.join("; "));
             vec![Finding { level: Level::Error, ..Finding::mendable(what, Repair::Rebuild) }]
         }
-        Err(error) => vec![Finding::failed("queue and asks", &error)],
+        Err(error) => vec![Finding::failed("queue and questions", &error)],
     }
 }
 
-/// Processes of runs that nobody drives.
+/// Processes of runs that are not running.
 fn leftover_processes(store: &Store) -> Vec<Finding> {
     let prefix = format!("{}/", store.key());
     let tags = match process::tags(&prefix) {
@@ -162,10 +165,13 @@ fn leftover_processes(store: &Store) -> Vec<Finding> {
     for (number, count) in counts {
         let run = RunId::new(number);
         match store.holder(run) {
-            // A worker of its own goes on when the driver is gone; the next driver takes its result.
+            // A separate worker continues without the run's process; the next process takes its result.
             Ok(None) if has_worker(store, run) => {}
             Ok(None) => findings.push(Finding::mendable(
-                format!("processes of {run} are alive, though nobody drives it: {count}"),
+                format!(
+                    "{run} is not running but left {} behind",
+                    if count == 1 { "1 process".to_owned() } else { format!("{count} processes") }
+                ),
                 Repair::Reclaim(run),
             )),
             Ok(Some(_)) => {}
@@ -175,14 +181,14 @@ fn leftover_processes(store: &Store) -> Vec<Finding> {
     findings
 }
 
-/// Whether a worker that is alive has claimed something of a run.
+/// Whether a live worker has claimed something of a run.
 fn has_worker(store: &Store, run: RunId) -> bool {
     let queue = store.queue().unwrap_or_default();
     let leases = queue.into_iter().filter(|queued| queued.run == run).filter_map(|queued| queued.lease);
     leases.into_iter().any(|lease| store.holder_named(&lease.worker).is_ok_and(|holder| holder.is_some()))
 }
 
-/// Locks of runs that are not there. Those of runs that are stay: somebody may be about to take one.
+/// Locks of runs that do not exist. Locks of existing runs stay: somebody may be about to take one.
 fn leftover_locks(store: &Store, runs: &[RunId]) -> Vec<Finding> {
     let known: BTreeSet<String> = runs.iter().map(|run| format!("run-{}", run.number())).collect();
     let entries = store.folder().join("locks").read_dir().into_iter().flatten().flatten();
@@ -193,8 +199,6 @@ fn leftover_locks(store: &Store, runs: &[RunId]) -> Vec<Finding> {
             && is_old(path)
     });
     names
-        .map(|path| {
-            Finding::mendable(format!("{} is the lock of nobody", path.display()), Repair::Remove(path))
-        })
+        .map(|path| Finding::mendable(format!("{} is a stale lock", path.display()), Repair::Remove(path)))
         .collect()
 }

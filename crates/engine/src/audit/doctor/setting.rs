@@ -1,4 +1,4 @@
-//! What the settings name: the settings themselves, agents and hooks.
+//! Checks the settings, and the agents and hooks that they name.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,14 +7,13 @@ use planwright_core::agent::profile;
 use planwright_core::agent::profile::{Credential, PROFILES, Profile};
 use planwright_core::workspace::worktree::typed;
 
-use super::Finding;
 use super::program::version;
+use super::{Finding, counted};
 use crate::config;
 use crate::config::{Config, schema};
 use crate::store::journal::Store;
 use crate::workspace::{facts, notify};
 
-/// What is wrong with the settings.
 pub(super) fn faults(error: &config::Error) -> Vec<Finding> {
     let file = match error {
         config::Error::Invalid { path, .. } => format!("{}, ", path.display()),
@@ -33,7 +32,7 @@ pub(super) fn faults(error: &config::Error) -> Vec<Finding> {
     error.faults().iter().map(finding).collect()
 }
 
-/// Which agents there are and whether they can be used; whether every role has one, and every agent a program.
+/// Which agents are usable; whether every role has an agent, and every agent a program.
 pub(super) fn agents(root: &Path, config: &Config) -> Vec<Finding> {
     let mut findings: Vec<Finding> =
         PROFILES.iter().filter_map(|profile| installed(profile, config)).collect();
@@ -42,7 +41,7 @@ pub(super) fn agents(root: &Path, config: &Config) -> Vec<Finding> {
             let key = schema::key(&["agents".to_owned(), agent.clone(), "command".to_owned()]);
             let list = serde_json::Value::from(vec![agent.as_str()]).to_string();
             findings.push(Finding::warn(
-                format!("the role `{role}` is for `{agent}`, which has no command line"),
+                format!("role `{role}` is assigned to `{agent}`, which has no command"),
                 format!("planwright config set {} {}", typed(&[&key]), typed(&[&list])),
             ));
         }
@@ -59,7 +58,7 @@ pub(super) fn agents(root: &Path, config: &Config) -> Vec<Finding> {
         } else {
             let key = schema::key(&["agents".to_owned(), name.clone(), "command".to_owned()]);
             findings.push(Finding::warn(
-                format!("the agent `{name}` is `{program}`, which is not on the PATH"),
+                format!("agent `{name}` runs `{program}`, which is not on the PATH"),
                 format!("planwright config {}", typed(&[&key])),
             ));
         }
@@ -70,7 +69,7 @@ pub(super) fn agents(root: &Path, config: &Config) -> Vec<Finding> {
     findings
 }
 
-/// Whether a known agent is installed and somebody is signed in; nothing where it is not there.
+/// Whether a known agent is installed and signed in; `None` if it is not installed.
 fn installed(profile: &Profile, config: &Config) -> Option<Finding> {
     if !facts::has_program(profile.program) {
         return None;
@@ -87,14 +86,14 @@ fn installed(profile: &Profile, config: &Config) -> Option<Finding> {
     Some(match (profile.credentials.iter().any(has), is_used) {
         (true, _) => Finding::ok(format!("{what}: installed, signed in")),
         (false, true) => Finding::warn(
-            format!("{what}: nobody seems to be signed in; sign in: {}", profile.sign_in),
+            format!("{what}: installed, not signed in; sign in: {}", profile.sign_in),
             profile.program,
         ),
         (false, false) => Finding::ok(format!("{what}: installed, not signed in ({})", profile.sign_in)),
     })
 }
 
-/// Whether hooks can be told, and whether they have taken what they were told.
+/// Whether hooks can be called, and have accepted their events.
 pub(super) fn hooks(root: &Path, config: &Config) -> Vec<Finding> {
     let hooks = notify::hooks_of(&config.hooks);
     let mut findings = Vec::new();
@@ -106,11 +105,11 @@ pub(super) fn hooks(root: &Path, config: &Config) -> Vec<Finding> {
         let is_path = program.contains('/');
         if !(is_path || facts::has_program(program)) {
             findings.push(Finding::warn(
-                format!("the hook `{name}` takes `{program}`, which is not on the PATH"),
+                format!("hook `{name}` runs `{program}`, which is not on the PATH"),
                 show,
             ));
         } else if let Some(fault) = hook.fault(root) {
-            findings.push(Finding::warn(format!("the hook `{name}`: {fault}"), show));
+            findings.push(Finding::warn(format!("hook `{name}`: {fault}"), show));
         } else {
             there.push(name);
         }
@@ -118,9 +117,9 @@ pub(super) fn hooks(root: &Path, config: &Config) -> Vec<Finding> {
     if !there.is_empty() {
         findings.insert(0, Finding::ok(format!("hooks set: {}", there.join(", "))));
     }
-    // Looking must not make what is not there.
+    // A check must not create what is not there.
     if !hooks.is_empty() && Store::exists(root).unwrap_or(false) {
-        // A store that can't be opened is said with the records.
+        // A store that cannot be opened is reported with the records.
         if let Ok(store) = Store::open(root) {
             findings.extend(hooks.iter().flat_map(|hook| untold(&store, hook.name)));
         }
@@ -128,10 +127,10 @@ pub(super) fn hooks(root: &Path, config: &Config) -> Vec<Finding> {
     findings
 }
 
-/// What brings to a hook what it has not taken.
+/// The command that delivers missed events.
 const DELIVER: &str = "planwright events --deliver";
 
-/// What a hook has not taken.
+/// Events that a hook has not accepted.
 fn untold(store: &Store, hook: &str) -> Vec<Finding> {
     let delivery = match store.delivery(hook) {
         Ok(Some(delivery)) => delivery,
@@ -141,16 +140,19 @@ fn untold(store: &Store, hook: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     if delivery.tries > 0 {
         let (tries, why) = (delivery.tries, &delivery.why);
-        let why = if why.is_empty() { "it was cut short" } else { why };
+        let why = if why.is_empty() { "it was interrupted" } else { why };
         findings.push(Finding::warn(
-            format!("the hook `{hook}` has not taken an event (tries: {tries}): {why}"),
+            format!(
+                "hook `{hook}` has not accepted an event after {}: {why}",
+                if tries == 1 { "1 try".to_owned() } else { format!("{tries} tries") }
+            ),
             DELIVER,
         ));
     }
     if delivery.skipped > 0 {
         let (skipped, why) = (delivery.skipped, &delivery.why);
         findings.push(Finding::warn(
-            format!("the hook `{hook}` never took {skipped} events, which were given up: {why}"),
+            format!("planwright gave up delivering {} to hook `{hook}`: {why}", counted(skipped, "event")),
             DELIVER,
         ));
     }

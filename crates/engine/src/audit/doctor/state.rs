@@ -1,4 +1,4 @@
-//! Where everything is kept that planwright knows: whether it is there, private, its owner's, and on a disk with room.
+//! Checks the state directory: that it exists, is private, belongs to the user, and is on a disk with room.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -13,48 +13,43 @@ use crate::git::worktree;
 use crate::store::state_dir;
 use crate::workspace::project::Project;
 
-/// Whether the records of all projects, and those of the one at `root`, can be written, and by nobody else.
+/// Whether the state directory, and that of the project at `root`, are writable and private.
 pub(super) fn states(root: &Path) -> Vec<Finding> {
     let states = state_dir::folder();
     if !states.exists() {
         return vec![match is_writable(nearest(&states)) {
-            true => {
-                Finding::ok(format!("state directory {} will be made by the first run", states.display()))
-            }
-            false => Finding::error(format!("state directory {} can't be made", states.display())),
+            true => Finding::ok(format!("state directory {}: created by the first run", states.display())),
+            false => Finding::error(format!("cannot create state directory {}", states.display())),
         }];
     }
-    // A project whose repository can't be told is told of with its records.
+    // If the repository cannot be determined, that is reported with the records.
     let own = state_dir::folder_of(&states, root).ok().filter(|own| own.exists());
     let findings: Vec<Finding> = std::iter::once(states).chain(own).filter_map(private).collect();
     match findings.is_empty() {
-        true => vec![Finding::ok("state directory writable, and nobody else's")],
+        true => vec![Finding::ok("state directory: writable, private")],
         false => findings,
     }
 }
 
-/// What is wrong with a folder that only its owner may enter.
+/// What is wrong with a directory that must be private.
 fn private(folder: PathBuf) -> Option<Finding> {
     let shown = folder.display();
     let Ok(data) = folder.metadata() else {
-        return Some(Finding::error(format!("state directory {shown} can't be looked at")));
+        return Some(Finding::error(format!("cannot read state directory {shown}")));
     };
-    // Where the system does not say who we are, the folder is taken for ours.
+    // Where the system does not say who we are, assume the directory is ours.
     let is_own = Path::new("/proc/self").metadata().map_or(true, |us| us.uid() == data.uid());
     if !data.is_dir() || !is_writable(&folder) {
         let open = is_own && data.is_dir();
         let fix = open.then(|| typed(&["chmod", "u+rwx", &folder.to_string_lossy()]));
-        return Some(Finding {
-            fix,
-            ..Finding::error(format!("state directory {shown} can't be written to"))
-        });
+        return Some(Finding { fix, ..Finding::error(format!("state directory {shown} is not writable")) });
     }
     if !is_own {
         let fix = format!("sudo chown -R \"$(id -un)\" {}", typed(&[&folder.to_string_lossy()]));
-        return Some(Finding::warn(format!("state directory {shown} is somebody else's"), fix));
+        return Some(Finding::warn(format!("state directory {shown} belongs to another user"), fix));
     }
     if data.permissions().mode() & 0o077 != 0 {
-        let what = format!("state directory {shown} is open to others");
+        let what = format!("state directory {shown} is accessible to others");
         return Some(Finding::mendable(what, Repair::Close(folder)));
     }
     None
@@ -64,12 +59,12 @@ fn is_writable(folder: &Path) -> bool {
     access(folder, AccessFlags::W_OK | AccessFlags::X_OK).is_ok()
 }
 
-/// A folder, or the nearest one above it that is there.
+/// A directory, or its nearest existing ancestor.
 fn nearest(folder: &Path) -> &Path {
     folder.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"))
 }
 
-/// Whether there is room on the disks that are written to: that of the project, and those of what planwright keeps.
+/// Whether there is room on the disks of the project and of planwright's own directories.
 pub(super) fn disks(project: &Project) -> Vec<Finding> {
     let mut seen = BTreeSet::new();
     let mut findings = Vec::new();
@@ -86,7 +81,7 @@ pub(super) fn disks(project: &Project) -> Vec<Finding> {
         if free < fewest {
             let shown = folder.to_string_lossy();
             findings.push(Finding::warn(
-                format!("{free} MB are free where {shown} is, fewer than {fewest} (limits.free_mb)"),
+                format!("{free} MB free at {shown}, less than {fewest} MB (limits.free_mb)"),
                 typed(&["df", "-h", &shown]),
             ));
         }

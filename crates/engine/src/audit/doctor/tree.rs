@@ -1,9 +1,9 @@
-//! Trees of plans and attempts, what somebody who died left half done, and what is kept of work that is over.
+//! Checks the worktrees of plans and attempts, interrupted operations, and the saved work of finished runs.
 
 use planwright_core::run::event::Event;
 use planwright_core::workspace::worktree::{Maker, Reclaim, State, typed};
 
-use super::{Finding, Repair};
+use super::{Finding, Repair, counted};
 use crate::agent::planning_session;
 use crate::agent::planning_session::Unfinished;
 use crate::git::base;
@@ -18,17 +18,17 @@ use crate::store::state_dir;
 use crate::workspace::facts;
 use crate::workspace::project::Project;
 
-/// How many trees a sentence names.
+/// How many worktrees a sentence names.
 const NAMED_MAX: usize = 5;
 const PRUNE: &str = "planwright worktree prune";
 
-/// Whether planwright has kept anything of the project. Looking must not make what is not there.
+/// Whether planwright has any state for the project. A check must not create it.
 fn is_known(project: &Project) -> bool {
     facts::has_program("git")
         && state_dir::folder_of(&state_dir::folder(), &project.root).is_ok_and(|folder| folder.is_dir())
 }
 
-/// The trees of the repository: those that are in use, those that are done with, and those that somebody has to look at.
+/// The worktrees of the repository: in use, unused, and those that need attention.
 pub(super) fn trees(project: &Project) -> Vec<Finding> {
     if !is_known(project) {
         return Vec::new();
@@ -47,11 +47,11 @@ pub(super) fn trees(project: &Project) -> Vec<Finding> {
     };
     let mut findings = states(all.iter().filter(|tree| !unfinished.contains(&tree.name)));
     for name in unfinished {
-        let what = format!("whoever made or removed the tree `{name}` died over it");
+        let what = format!("creating or removing worktree `{name}` was interrupted");
         findings.push(Finding { repair: Some(Repair::Prune), ..Finding::warn(what, PRUNE) });
     }
     if !gone.is_empty() {
-        let what = format!("trees of attempts are registered whose folders are gone: {}", gone.len());
+        let what = format!("registered worktrees of attempts without a directory: {}", gone.len());
         findings.push(Finding::mendable(what, Repair::ForgetTrees));
     }
     findings
@@ -64,7 +64,7 @@ fn states<'a>(all: impl Iterator<Item = &'a worktree::Finding>) -> Vec<Finding> 
             (State::Active, _, None) if tree.maker == Maker::Git => {}
             (State::Active, _, None) => active.push(tree),
             (State::Active, _, Some(mend)) => {
-                findings.push(Finding::warn(format!("the tree `{}` was never finished", tree.name), mend));
+                findings.push(Finding::warn(format!("worktree `{}` is incomplete", tree.name), mend));
             }
             (State::Merged | State::Orphaned, Reclaim::Safe, _) => safe.push(tree),
             (state, reclaim, mend) => {
@@ -72,7 +72,7 @@ fn states<'a>(all: impl Iterator<Item = &'a worktree::Finding>) -> Vec<Finding> 
                     Reclaim::Kept { why } => format!(": {why}"),
                     Reclaim::Safe => String::new(),
                 };
-                let what = format!("the tree `{}` is {}, and stays{why}", tree.name, state.word());
+                let what = format!("kept worktree `{}`, {}{why}", tree.name, state.word());
                 findings.push(Finding { fix: mend.clone(), ..Finding::warn(what, "") });
             }
         }
@@ -80,7 +80,7 @@ fn states<'a>(all: impl Iterator<Item = &'a worktree::Finding>) -> Vec<Finding> 
     if !safe.is_empty() {
         let of = |state: State| safe.iter().filter(|tree| tree.state == state).count();
         let what = format!(
-            "trees that are done with can go, and nothing is lost (merged: {}, orphaned: {}, MB: {}): {}",
+            "unused worktrees can be removed without losing work ({} merged, {} orphaned, {} MB): {}",
             of(State::Merged),
             of(State::Orphaned),
             megabytes(&safe),
@@ -89,7 +89,7 @@ fn states<'a>(all: impl Iterator<Item = &'a worktree::Finding>) -> Vec<Finding> 
         findings.insert(0, Finding { repair: Some(Repair::Prune), ..Finding::warn(what, PRUNE) });
     }
     if !active.is_empty() {
-        let what = format!("trees in use: {} (MB: {})", names(&active), megabytes(&active));
+        let what = format!("worktrees in use: {} ({} MB)", names(&active), megabytes(&active));
         findings.insert(0, Finding::ok(what));
     }
     findings
@@ -106,16 +106,16 @@ fn names(trees: &[&worktree::Finding]) -> String {
     if more == 0 { names } else { format!("{names} and {more} more") }
 }
 
-/// What somebody who died had begun and the next command finishes: merges, and what planners committed.
+/// Interrupted operations that the next command finishes: merges, and commits of planners.
 pub(super) fn unfinished(project: &Project) -> Vec<Finding> {
     let mut findings = Vec::new();
-    // A store that can't be opened is told of by itself.
+    // A store that cannot be opened is reported on its own.
     let store = Store::exists(&project.root).ok().filter(|&is_there| is_there);
     if let Some(store) = store.and_then(|_| Store::open(&project.root).ok()) {
         match merge_queue::unfinished(&store) {
             Ok(None) => {}
             Ok(Some(plans)) => {
-                let what = format!("whoever merged these plans died over it: {}", plans.join(", "));
+                let what = format!("an interrupted merge left these plans unfinished: {}", plans.join(", "));
                 findings.push(Finding::warn(what, merge(project)));
             }
             Err(error) => findings.push(Finding::doubt("merges", &error, &merge(project))),
@@ -124,23 +124,22 @@ pub(super) fn unfinished(project: &Project) -> Vec<Finding> {
     match planning_session::abandoned(project) {
         Ok(Unfinished { desks, folders }) => {
             if desks > 0 {
-                let what =
-                    format!("planners' sessions have something to finish that somebody died over: {desks}");
+                let what = format!("interrupted planner sessions: {desks}");
                 findings.push(Finding::warn(what, "planwright inbox"));
             }
             findings.extend(folders.iter().map(|folder| {
                 let path = folder.to_string_lossy();
-                let what = format!("a plan folder that was given back is still there: {path}");
+                let what = format!("plan directory {path} is still there after its session ended");
                 let (open, remove) = (["chmod", "-R", "u+rwx", &*path], ["rm", "-r", &*path]);
                 Finding::warn(what, format!("{} && {}", typed(&open), typed(&remove)))
             }));
         }
-        Err(error) => findings.push(Finding::doubt("planners' sessions", &error, "planwright session show")),
+        Err(error) => findings.push(Finding::doubt("planner sessions", &error, "planwright session show")),
     }
     findings
 }
 
-/// Plans are merged where they come from.
+/// Plans are merged in the repository their worktree came from.
 fn merge(project: &Project) -> String {
     match repository::tree_around(&project.root) {
         Ok(Some(tree)) => format!("{} && planwright merge", typed(&["cd", &tree.origin.to_string_lossy()])),
@@ -148,24 +147,25 @@ fn merge(project: &Project) -> String {
     }
 }
 
-/// What is kept in the repository of runs that are over, and folders of attempts that were killed. Neither needs anybody: work can be
-/// taken back for as long as it is kept, and whoever makes the next attempt sweeps the folders.
+/// Saved work of finished runs, and directories of killed attempts. Neither needs action: work can be rolled
+/// back while it is kept, and the next attempt sweeps the directories.
 pub(super) fn kept(project: &Project) -> Vec<Finding> {
     if !is_known(project) {
         return Vec::new();
     }
     let mut findings = Vec::new();
-    // What can't be read was told of with the repository and the records.
+    // What cannot be read was reported with the repository and the records.
     if let Some((references, bytes)) = of_runs_that_are_over(project).filter(|(count, _)| *count > 0) {
         let megabytes = bytes.div_ceil(1_000_000);
         findings.push(Finding::ok(format!(
-            "work of runs that are over is kept in the repository (references: {references}, MB: {megabytes})"
+            "the repository keeps work of finished runs ({}, {megabytes} MB)",
+            counted(references, "reference")
         )));
     }
     let left = base::abandoned(&project.root);
     if left > 0 {
         findings.push(Finding::ok(format!(
-            "folders of attempts that were killed, which the next one sweeps: {left}"
+            "directories of killed attempts, removed by the next attempt: {left}"
         )));
     }
     findings

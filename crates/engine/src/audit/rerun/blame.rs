@@ -1,5 +1,5 @@
-//! Since when a contract fails that passed once: by running it on the commits in between, where there are any, else by who
-//! changed which files.
+//! Since when a contract that once passed has failed: found by running it on the commits in between, if there
+//! are any, otherwise by who changed which files.
 
 use planwright_core::audit::rerun::{Broke, History, Proof, Suspect, Work, first_bad, suspect};
 use planwright_core::plan::verified::{Contract, Step};
@@ -14,17 +14,18 @@ use crate::run::contract::Site;
 use crate::store::journal::Store;
 use crate::system::process::Stop;
 
-/// The most commits that are looked through.
+/// The most commits searched.
 const COMMITS_MAX: usize = 1_000;
-/// The most runs of other plans that are looked through.
+/// The most runs of other plans searched.
 const RUNS_MAX: usize = 200;
 /// The most commits whose files are compared with those of attempts.
 const COMPARED_MAX: usize = 50;
-/// How long after an attempt ended a commit may still be its own, in milliseconds: commits know seconds only.
+/// How long after an attempt ended a commit may still be its own, in milliseconds: commit times are in
+/// seconds.
 const SLACK_MS: u64 = 1_000;
 
 impl Audit<'_> {
-    /// Since when the contract of a step fails, as far as it can be told.
+    /// Since when the contract of a step fails, as far as it can be determined.
     pub(super) fn blame(
         &self,
         step: &Step,
@@ -52,7 +53,8 @@ impl Audit<'_> {
         }
     }
 
-    /// What is recorded without what was committed afterwards, in commits on which the contract passes: that did no harm.
+    /// The history without what was later committed in commits on which the contract passes: that did no
+    /// harm.
     fn not_committed(&self, mut history: History, commits: &[Commit]) -> Result<History, Error> {
         for commit in commits.iter().rev().take(COMPARED_MAX) {
             let files = base::changed_by(&self.project.root, &commit.id)?;
@@ -65,7 +67,7 @@ impl Audit<'_> {
         Ok(history)
     }
 
-    /// The name that a receipt would give to what is looked at; empty where it has none.
+    /// The name that a receipt would give to the audited content; empty if it has none.
     fn judged(&self, record: &Record) -> Result<String, Error> {
         match &self.at {
             At::Workspace => Ok(tree_of_workspace(&self.project.root, std::slice::from_ref(&record.plan))?),
@@ -73,7 +75,7 @@ impl Audit<'_> {
         }
     }
 
-    /// What is recorded of the plan, and what was done for other plans in the same workspace since the receipt.
+    /// The history of the plan, and of other plans in the same workspace since the receipt.
     fn with_others(&self, record: &Record, proof: &Proof) -> Result<History, Error> {
         let mut history = record.history.clone();
         let Basis::Journal(own) = record.basis else { return Ok(history) };
@@ -86,7 +88,7 @@ impl Audit<'_> {
         Ok(history)
     }
 
-    /// Runs the contract on the commits since the receipt, on as few of them as possible.
+    /// Runs the contract on as few of the commits since the receipt as possible.
     fn by_commits(&self, step: &Step, proof: &Proof, stop: &Stop) -> Result<Tried, Error> {
         let tip = match &self.at {
             At::Commit { commit, .. } => commit.clone(),
@@ -111,12 +113,12 @@ impl Audit<'_> {
             (Some(error), _) => Err(error),
             (None, Some((Some(commit), 1..))) => Ok(Tried::At(commit.clone())),
             (None, Some((None, _))) if seen_good => Ok(Tried::NotYet(commits)),
-            // Fails on all of them, or nobody can tell: the one that broke it is not among them.
+            // It fails on all of them, or cannot be determined: the culprit is not among them.
             (None, Some(_) | None) => Ok(Tried::Untold),
         }
     }
 
-    /// Whether the contract fails on a commit; `None` when that can't be told.
+    /// Whether the contract fails on a commit; `None` if that cannot be determined.
     fn fails_at(&self, step: &Step, commit: &Commit, stop: &Stop) -> Result<Option<bool>, Error> {
         let checkout = Checkout::of_commit(&self.project.root, &commit.id)?;
         let _ports = worktree::lend(self.project, &checkout.tree())?;
@@ -126,8 +128,8 @@ impl Audit<'_> {
         Ok(site.look(step, (&self.supervisors, &tag), stop).map(|seen| !seen.verdict.is_passed()))
     }
 
-    /// The attempt that made a commit: the one that was under way then, or the last one before it that changed one of its
-    /// files.
+    /// The attempt that made a commit: the one running then, or the last one before it that changed one of
+    /// its files.
     fn maker<'h>(
         &self,
         commit: &Commit,
@@ -147,22 +149,20 @@ impl Audit<'_> {
     }
 }
 
-/// Commits know seconds only.
+/// Commit times are in seconds.
 const fn second(at_ms: u64) -> u64 {
     at_ms / 1_000
 }
 
-/// What trying commits came to.
 enum Tried {
     /// The contract passes before this one and fails on it.
     At(Commit),
     /// It passes on the last one of these.
     NotYet(Vec<Commit>),
-    /// It can't be told.
+    /// It cannot be determined.
     Untold,
 }
 
-/// The files that a contract names.
 fn named(step: &Step) -> Vec<String> {
     let Contract::Shell { command, .. } = &step.contract else { return Vec::new() };
     let mut paths: Vec<String> = shell::analyse(command).paths.into_iter().map(|used| used.path).collect();

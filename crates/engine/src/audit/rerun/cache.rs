@@ -1,6 +1,6 @@
-//! What passed, by everything that it hung on: the contract, its environment, the programs, and the whole content that it
-//! looked at. An entry is written after a real run and never otherwise; one that is torn or changed is no entry. Failures are
-//! not kept: who mends the machine must not be told the old answer.
+//! Passing results, keyed by everything they depend on: the contract, its environment, the programs and the
+//! whole content it ran on. An entry is written only after a real run; a torn or changed one is ignored.
+//! Failures are not cached: after fixing the machine, you must not get the old answer.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::Metadata;
@@ -16,15 +16,15 @@ use planwright_core::syntax::shell;
 use crate::run::contract::Site;
 use crate::store::state_dir;
 
-/// The file, in the state folder.
 const FILE: &str = "audit-cache";
-/// The first line of the file, and a part of every key: entries of other versions are never taken for ours.
+/// The first line of the file, and part of every key: entries of other versions never count as ours.
 const VERSION: &str = concat!("planwright audit cache 1, planwright ", env!("CARGO_PKG_VERSION"));
 /// The most entries that are kept; the oldest go first.
 const ENTRIES_MAX: usize = 20_000;
-/// The most bytes that are read: as many entries as are kept, with room to spare.
+/// The most bytes read: enough for all entries.
 const BYTES_MAX: u64 = 8 << 20;
-/// How long an entry counts. What a contract hangs on beyond the files can't be seen from here: libraries, services, data.
+/// How long an entry counts. What a contract depends on beyond the files is invisible here: libraries,
+/// services, data.
 const AGE_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1000;
 
 #[derive(Debug)]
@@ -34,17 +34,16 @@ pub struct Cache {
     fresh: HashMap<Hash, Entry>,
 }
 
-/// One contract that passed.
+/// One passing contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry {
-    /// When, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub at_ms: u64,
-    /// How long it took.
     pub milliseconds: u64,
 }
 
 impl Entry {
-    /// What shows that a line is one that we wrote, whole.
+    /// A checksum that shows that a line is ours and complete.
     fn check(self, key: &Hash) -> Hash {
         let mut hasher = Hasher::new();
         hasher.update(VERSION.as_bytes()).update(key.as_bytes());
@@ -54,7 +53,7 @@ impl Entry {
 }
 
 impl Cache {
-    /// Reads what is known about the project at `root`. What can't be read is not known.
+    /// Reads the cache of the project at `root`. What cannot be read is unknown.
     pub fn of(root: &Path) -> Result<Self, state_dir::Error> {
         let folder = state_dir::folder_of(&state_dir::folder(), root)?;
         let entries = read(&folder.join(FILE));
@@ -64,17 +63,17 @@ impl Cache {
     /// The entry under a key, if it still counts.
     pub fn get(&self, key: &Hash, now_ms: u64) -> Option<Entry> {
         let entry = self.entries.get(key)?;
-        // One from the future is one of another clock.
+        // An entry from the future was written with another clock.
         now_ms.checked_sub(entry.at_ms).filter(|age| *age < AGE_MS_MAX).map(|_| *entry)
     }
 
-    /// Notes a contract that was run and passed just now.
+    /// Notes a contract that has just passed.
     pub(super) fn put(&mut self, key: Hash, entry: Entry) {
         self.fresh.insert(key, entry);
         self.entries.insert(key, entry);
     }
 
-    /// Keeps what was noted. Several may do so at once: what is lost costs another run, and nothing else.
+    /// Writes the cache. Concurrent writes are fine: a lost entry costs another run, and nothing else.
     pub(super) fn keep(&mut self) -> io::Result<()> {
         if self.fresh.is_empty() {
             return Ok(());
@@ -111,7 +110,7 @@ fn entry(line: &str) -> Option<(Hash, Entry)> {
     (words.next().is_none() && entry.check(&key) == check).then_some((key, entry))
 }
 
-#[expect(clippy::disallowed_methods, reason = "writes into the state folder, never where plans are")]
+#[expect(clippy::disallowed_methods, reason = "writes into the state directory, never where plans are")]
 fn write(folder: &Path, text: &str) -> io::Result<()> {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     state_dir::create(folder).map_err(io::Error::other)?;
@@ -121,17 +120,17 @@ fn write(folder: &Path, text: &str) -> io::Result<()> {
     std::fs::rename(&fresh, folder.join(FILE))
 }
 
-/// Makes the keys of the steps of one audit. Programs are looked up once.
+/// Computes the keys of one audit. Programs are looked up once.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
     programs: BTreeMap<String, String>,
 }
 
 impl Keys {
-    /// The key of a step's contract on some content; `None` where there is no contract.
+    /// The key of a step's contract on some content; `None` without a contract.
     ///
-    /// Everything is there that the harness gives to a contract or that it can see of what the contract starts. The length in
-    /// front of each part leaves one way to read a key's parts.
+    /// It covers everything that planwright passes to a contract or can see of what the contract starts. The
+    /// length before each part makes a key unambiguous.
     pub(super) fn key(&mut self, step: &Step, site: &Site<'_>, tree: &str) -> Option<Hash> {
         let Contract::Shell { command, expect } = &step.contract else { return None };
         let mut hasher = Hasher::new();
@@ -160,9 +159,9 @@ impl Keys {
         Some(hasher.finalize())
     }
 
-    /// What a program looks like from outside: an update of it is another program.
+    /// The metadata of a program: an updated one is another program.
     fn program(&mut self, name: &str, path: &str) -> &str {
-        // The PATH is the same for all steps but for those that declare one, and those may not.
+        // PATH is the same for all steps except those that declare one, which is not allowed.
         self.programs.entry(name.to_owned()).or_insert_with(|| look(name, path))
     }
 }

@@ -1,5 +1,5 @@
-//! Where receipts come from: the journal of this machine, or what was exported beside the code, or nowhere. What is read here
-//! is compared with what contracts say; whether it was forged is for the audit of the record itself.
+//! Where receipts come from: the local journal, an export next to the code, or nowhere. They are compared
+//! with contract results; whether they were forged is for the audit of the record.
 
 use std::path::{Path, PathBuf};
 
@@ -11,29 +11,25 @@ use crate::audit::Exported;
 use crate::store::journal::{Outputs, RunId, Store};
 use crate::workspace::project::Project;
 
-/// What is recorded of a plan.
+/// The record of a plan.
 #[derive(Debug, Clone, Default)]
 pub struct Record {
-    /// What each step has, and who changed what.
+    /// The receipts of each step, and who changed what.
     pub history: History,
-    /// Where that comes from.
     pub basis: Basis,
-    /// The plan, relative to the root of the project.
+    /// Relative to the root of the project.
     pub plan: PathBuf,
 }
 
-/// Where receipts come from.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Basis {
     #[default]
     Nothing,
-    /// The journal of a run.
     Journal(RunId),
-    /// A file beside the code.
     File(PathBuf),
 }
 
-/// What is recorded of a plan: by the journal where it knows the plan, else by a file beside the code.
+/// The record of a plan: from the journal if it has one, otherwise from a file next to the code.
 pub fn record(project: &Project, path: &Path) -> Result<Record, Error> {
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let relative = real.strip_prefix(&project.root).unwrap_or(&real).to_owned();
@@ -55,13 +51,13 @@ pub fn record(project: &Project, path: &Path) -> Result<Record, Error> {
     Ok(record)
 }
 
-/// The newest run that came to a receipt: one that came to none says nothing about the one before it.
+/// The newest run with a receipt: one without any says nothing about the one before it.
 fn newest(bundle: &Bundle) -> Option<(i64, History)> {
     let runs = bundle.runs.iter().rev().map(|run| (run.book.number, of_book(run)));
     runs.into_iter().find(|(_, history)| !history.steps.is_empty())
 }
 
-/// What the journal of a run says.
+/// The history in the journal of a run.
 pub(super) fn of_run(store: &Store, run: RunId) -> Result<History, Error> {
     let events = store.events(run, 0)?;
     Ok(History::of(events.iter().map(|recorded| (recorded.seq, recorded.at_ms, &recorded.event))))

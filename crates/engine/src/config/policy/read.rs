@@ -1,5 +1,5 @@
-//! The text of a policy, read into what `planwright_core::policy` decides by. Finds every fault at once, with its line and with
-//! what was probably meant; takes nothing that it does not know, since a rule that is passed over would be no rule.
+//! Parses a policy into what `planwright_core::policy` decides by. Reports every fault in one pass, with its
+//! line and a suggestion; never ignores an unknown key, since a rule that is skipped would not be a rule.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,21 +34,20 @@ const PERSON: &[&str] = &["principal", "key"];
 const RULES_MAX: usize = 256;
 const LIST_MAX: usize = 256;
 const TEXT_BYTES_MAX: usize = 1024;
-/// The most that can be said of each.
+/// Upper limits of values.
 const NEEDED_MAX: u64 = 100;
 const STEPS_MAX: u64 = 10_000;
 const AMOUNT_MAX: u64 = 1_000_000_000_000;
 const DOLLARS_MAX: f64 = 1_000_000.0;
 const EXPIRES_SECONDS_MAX: u64 = 10 * 365 * 86_400;
 
-/// A policy as it was read, with the file that it takes its signers from.
+/// A parsed policy, with the file of its signers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Read {
     pub(super) policy: Policy,
     pub(super) signers: Option<String>,
 }
 
-/// Reads the text of a policy.
 pub(super) fn read(text: &str) -> Result<Read, Vec<Fault>> {
     let document = Document::parse(text).map_err(|error| {
         vec![Fault { line: None, message: error.to_string().trim_end().to_owned(), key: None }]
@@ -59,7 +58,7 @@ pub(super) fn read(text: &str) -> Result<Read, Vec<Fault>> {
     if reader.faults.is_empty() { Ok(read) } else { Err(reader.faults) }
 }
 
-/// A table of the file, and where it is.
+/// A table of the file, and its path.
 struct Table<'t> {
     path: String,
     table: &'t dyn TableLike,
@@ -139,7 +138,7 @@ impl Reader<'_> {
             self.fault(
                 self.line(table, "name"),
                 &key,
-                format!("`{}` has no condition: it would approve everything", table.path),
+                format!("`{}` has no condition and would approve everything", table.path),
             );
         }
         rule
@@ -149,10 +148,7 @@ impl Reader<'_> {
         self.known(table, &[DEMAND, &["name", "paths", "tools", "dollars"]]);
         for (key, loose) in [("planner_may_approve", true), ("signed", false)] {
             if table.table.get(key).and_then(Item::as_bool) == Some(loose) {
-                let message = format!(
-                    "`{}` loosens nothing: what holds for every plan holds here, too",
-                    table.key(key)
-                );
+                let message = format!("`{}` cannot loosen a requirement for every plan", table.key(key));
                 self.fault(self.line(table, key), &table.key(key), message);
             }
         }
@@ -166,7 +162,7 @@ impl Reader<'_> {
     }
 
     fn demand(&mut self, table: &Table<'_>, policy: &Policy) -> Demand {
-        let from = self.list(table, "required_from", "a name, or `group:` and one", |party| {
+        let from = self.list(table, "required_from", "a name or `group:NAME`", |party| {
             is_plain(party.strip_prefix(GROUP).unwrap_or(party))
         });
         for party in from.iter().flatten() {
@@ -179,7 +175,7 @@ impl Reader<'_> {
                 let near =
                     nearest::nearest(name, known.iter().copied()).map(|near| party.replace(name, near));
                 let message = format!(
-                    "`{}` names `{party}`, who is not in this policy{}",
+                    "`{}` names `{party}`, who is not in the policy{}",
                     table.key("required_from"),
                     did_you_mean(near)
                 );
@@ -191,10 +187,10 @@ impl Reader<'_> {
         if let (Some(needed), Some(people)) = (needed, people)
             && (needed as usize) > people
         {
-            let message = format!("`{}` is {needed}, and only {people} may approve", table.key("needed"));
+            let message = format!("`{}` is {needed}, but only {people} may approve", table.key("needed"));
             self.fault(self.line(table, "needed"), &table.key("needed"), message);
         }
-        let expires = "a length of time such as \"12h\" or \"7d\"";
+        let expires = "a duration such as \"12h\" or \"7d\"";
         Demand {
             from,
             needed,
@@ -229,7 +225,11 @@ impl Reader<'_> {
         for (name, _) in groups.table.iter() {
             let key = groups.key(name);
             if !is_plain(name) {
-                self.fault(self.line(&groups, name), &key, format!("`{key}` can't be a group: its name has other signs than ASCII letters, digits and `._@+-`"));
+                self.fault(
+                    self.line(&groups, name),
+                    &key,
+                    format!("invalid group name `{key}`; use ASCII letters, digits and `._@+-`"),
+                );
             }
             let people = self.list(&groups, name, "the name of a person", is_plain).unwrap_or_default();
             for person in people
@@ -239,7 +239,7 @@ impl Reader<'_> {
                 let near =
                     nearest::nearest(person, policy.people.keys().map(String::as_str)).map(str::to_owned);
                 let message =
-                    format!("`{key}` names `{person}`, who is not in this policy{}", did_you_mean(near));
+                    format!("`{key}` names `{person}`, who is not in the policy{}", did_you_mean(near));
                 self.fault(self.line(&groups, name), &key, message);
             }
             policy.groups.insert(name.to_owned(), people.into_iter().collect());
@@ -264,14 +264,14 @@ impl Reader<'_> {
     }
 
     fn paths(&mut self, table: &Table<'_>) -> Option<Vec<Glob>> {
-        let patterns = self.list(table, "paths", "a pattern of paths", is_text)?;
+        let patterns = self.list(table, "paths", "a path pattern", is_text)?;
         let mut globs = Vec::new();
         for pattern in patterns {
             match Glob::new(&pattern) {
                 Ok(glob) => globs.push(glob),
                 Err(error) => {
                     let message =
-                        format!("`{}`: `{pattern}` is no pattern of paths: {error}", table.key("paths"));
+                        format!("`{}`: invalid path pattern `{pattern}`: {error}", table.key("paths"));
                     self.fault(self.line(table, "paths"), &table.key("paths"), message);
                 }
             }
@@ -295,10 +295,10 @@ impl Reader<'_> {
 
     fn plain_text(&mut self, table: &Table<'_>, key: &str) -> Option<String> {
         let read = |item: &Item| item.as_str().filter(|text| is_text(text)).map(str::to_owned);
-        self.value(table, key, "a text on one line", read)
+        self.value(table, key, "a single-line string", read)
     }
 
-    /// The name of a rule, which is what every decision says that it comes from.
+    /// The name of a rule, which every decision cites.
     fn rule_name(&mut self, table: &Table<'_>, place: usize) -> String {
         let what = "a name of ASCII letters, digits and `._@+-`";
         let name = self.value(table, "name", what, |item| {
@@ -318,12 +318,12 @@ impl Reader<'_> {
         let mut seen = BTreeSet::new();
         for name in names.filter(|name| !name.is_empty()) {
             if !seen.insert(name) {
-                self.fault(self.line(table, key), key, format!("two rules are called `{name}`"));
+                self.fault(self.line(table, key), key, format!("duplicate rule name `{name}`"));
             }
         }
     }
 
-    /// A list of texts, none of them wrong, none of them twice, and not none.
+    /// A non-empty list of valid, distinct strings.
     fn list(
         &mut self,
         table: &Table<'_>,
@@ -331,7 +331,7 @@ impl Reader<'_> {
         each: &str,
         is_right: impl Fn(&str) -> bool,
     ) -> Option<Vec<String>> {
-        let what = "a list of texts, with at least one in it";
+        let what = "a non-empty list of strings";
         let read = |item: &Item| {
             let list = item.as_array().filter(|list| !list.is_empty() && list.len() <= LIST_MAX)?;
             list.iter().map(|text| text.as_str().map(str::to_owned)).collect::<Option<Vec<String>>>()
@@ -347,7 +347,7 @@ impl Reader<'_> {
         Some(list)
     }
 
-    /// The value of a key, if it is what it must be.
+    /// The value of a key, if it is valid.
     fn value<T>(
         &mut self,
         table: &Table<'_>,
@@ -381,7 +381,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The tables below a table, by name.
+    /// The subtables of a table, by name.
     fn named<'t>(&mut self, table: &Table<'t>, key: &str) -> Vec<(String, Table<'t>)> {
         let Some(all) = self.table(table, key) else { return Vec::new() };
         let mut named = Vec::new();
@@ -391,7 +391,7 @@ impl Reader<'_> {
                 self.fault(
                     self.line(&all, name),
                     &path,
-                    format!("`{path}` can't be named so: a name has ASCII letters, digits and `._@+-` alone"),
+                    format!("invalid name `{path}`; use ASCII letters, digits and `._@+-`"),
                 );
             }
             match item.as_table_like() {
@@ -402,7 +402,7 @@ impl Reader<'_> {
         named
     }
 
-    /// The tables of a list of them: `[[auto]]`.
+    /// An array of tables: `[[auto]]`.
     fn tables<'t>(&mut self, table: &Table<'t>, key: &str) -> Vec<Table<'t>> {
         let Some(item) = table.table.get(key) else { return Vec::new() };
         let path = table.key(key);
@@ -441,7 +441,7 @@ impl Reader<'_> {
 
     fn line(&self, table: &Table<'_>, key: &str) -> Option<usize> {
         let span = table.table.key(key).and_then(toml_edit::Key::span);
-        // A list of tables has no key of its own: its first table tells.
+        // An array of tables has no key of its own: its first table has the position.
         let span = span.or_else(|| table.table.get(key).and_then(Item::span));
         span.map(|span| self.line_at(span.start))
     }
@@ -464,7 +464,7 @@ fn is_text(text: &str) -> bool {
     !text.trim().is_empty() && text.len() <= TEXT_BYTES_MAX && !text.chars().any(char::is_control)
 }
 
-/// A length of time: a whole number and one of `s`, `m`, `h`, `d`, `w`. Never none, and never longer than ten years.
+/// A duration: a whole number and one of `s`, `m`, `h`, `d`, `w`. Never zero, and at most ten years.
 fn seconds(text: &str) -> Option<u64> {
     let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     let unit = match unit {

@@ -1,4 +1,4 @@
-//! Where a policy is taken from, and from where it is not; how a new one takes its place.
+//! Where a policy is read from, where it is refused, and how a new one replaces it.
 #![expect(clippy::disallowed_methods, reason = "these tests lay out policies")]
 
 use std::os::unix::fs::symlink;

@@ -1,12 +1,13 @@
-//! Public keys of SSH, and whether one of them signed something. The kinds that `ssh-keygen` makes today: Ed25519, ECDSA over
-//! P-256 and P-384, RSA from 2048 bits, and the two that live in a token. No DSA, no SHA-1, no certificates.
+//! SSH public keys, and whether one of them signed something. Supports what `ssh-keygen` creates today:
+//! Ed25519, ECDSA over P-256 and P-384, RSA from 2048 bits, and the two token types. No DSA, no SHA-1, no
+//! certificates.
 
 use ring::digest;
 use ring::signature::{self, RsaPublicKeyComponents, UnparsedPublicKey, VerificationAlgorithm};
 
 use super::ssh_wire::{Reader, encoded};
 
-/// Somebody touched the token.
+/// The flag for a touched token.
 const TOUCHED: u8 = 1;
 /// The smallest and the largest RSA key, in bytes.
 const RSA_BYTES: std::ops::RangeInclusive<usize> = 256..=1024;
@@ -41,21 +42,18 @@ enum Token {
     P256,
 }
 
-/// Why a key or a signature is not taken.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Doubt {
-    /// It can't be read.
     Malformed,
-    /// It is of a kind that is not taken.
+    /// An unsupported type.
     Kind(String),
-    /// It is not the signature of this.
+    /// The signature does not match.
     Wrong,
-    /// Nobody touched the token.
     Untouched,
 }
 
 impl PublicKey {
-    /// Reads a key as SSH writes it.
+    /// Parses a key in SSH encoding.
     pub(super) fn parse(blob: &[u8]) -> Result<Self, Doubt> {
         let mut reader = Reader::new(blob);
         let name = reader.string().ok_or(Doubt::Malformed)?;
@@ -84,7 +82,7 @@ impl PublicKey {
         Ok(Self { blob: blob.to_vec(), kind })
     }
 
-    /// The name of its kind, as it stands in front of a key.
+    /// The name of its type, as it precedes a key.
     pub(super) const fn name(&self) -> &'static str {
         match &self.kind {
             Kind::Ed25519(_) => "ssh-ed25519",
@@ -102,7 +100,6 @@ impl PublicKey {
         format!("SHA256:{}", encoded(hash.as_ref()).trim_end_matches('='))
     }
 
-    /// Whether the key signed a message.
     pub(super) fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), Doubt> {
         let mut reader = Reader::new(signature);
         let (Some(name), Some(value)) = (reader.string(), reader.string()) else {
@@ -175,7 +172,7 @@ fn check_rsa(name: &[u8], (n, e): (&[u8], &[u8]), message: &[u8], value: &[u8]) 
     RsaPublicKeyComponents { n, e }.verify(algorithm, message, value).map_err(|_| Doubt::Wrong)
 }
 
-/// The two numbers of an ECDSA signature, each as long as the curve wants it.
+/// The two numbers of an ECDSA signature, padded to the length of the curve.
 fn pair(value: &[u8], length: usize) -> Result<Vec<u8>, Doubt> {
     let mut reader = Reader::new(value);
     let mut both = Vec::with_capacity(2 * length);

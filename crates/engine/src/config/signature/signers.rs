@@ -1,5 +1,5 @@
-//! Whose keys count: a file in the format of `allowed_signers` (see `ssh-keygen(1)`). One line that can't be read makes the whole
-//! file void: a line that is passed over might be the one that takes a key away.
+//! Whose keys count: a file in `allowed_signers` format (see `ssh-keygen(1)`). One unreadable line makes the
+//! whole file invalid: a skipped line might be the one that revokes a key.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,8 @@ use super::ssh_wire::decoded;
 use super::{Doubt, Error, NAMESPACE};
 use crate::config::Fault;
 
-/// The most lines with a key.
 const LINES_MAX: usize = 10_000;
 
-/// A list of signers.
 #[derive(Debug, Clone)]
 pub struct Signers {
     pub path: PathBuf,
@@ -21,9 +19,9 @@ pub struct Signers {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signer {
-    /// Who they may be, as the list has it: one entry for every line with their key.
+    /// Their principals in the list: one entry per line with their key.
     pub principals: Vec<String>,
-    /// Their key, as `ssh-keygen -l` prints it.
+    /// As `ssh-keygen -l` prints it.
     pub fingerprint: String,
 }
 
@@ -44,7 +42,7 @@ impl Signer {
 }
 
 impl Signers {
-    /// Reads the text of a list. Finds every fault at once.
+    /// Parses a list. Reports every fault in one pass.
     pub fn read(path: &Path, text: String) -> Result<Self, Vec<Fault>> {
         let (mut lines, mut faults) = (Vec::new(), Vec::new());
         for (place, line) in text.lines().enumerate() {
@@ -54,7 +52,7 @@ impl Signers {
             }
             match read_line(line) {
                 Ok(_) if lines.len() == LINES_MAX => {
-                    faults.push(fault(place, format!("there are more than {LINES_MAX} keys")));
+                    faults.push(fault(place, format!("more than {LINES_MAX} keys")));
                     break;
                 }
                 Ok(line) => lines.push(line),
@@ -64,17 +62,15 @@ impl Signers {
         if faults.is_empty() { Ok(Self { path: path.to_owned(), text, lines }) } else { Err(faults) }
     }
 
-    /// How many keys there are.
     pub const fn len(&self) -> usize {
         self.lines.len()
     }
 
-    /// Whether there is none.
     pub const fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 
-    /// Whose a key was at a time.
+    /// The owner of a key at a time.
     pub(super) fn find(&self, key: &PublicKey, at_ms: u64) -> Result<Signer, Error> {
         let (fingerprint, list) = (key.fingerprint(), self.path.clone());
         let theirs: Vec<&Line> = self.lines.iter().filter(|line| line.key == *key).collect();
@@ -98,15 +94,15 @@ impl Signers {
 }
 
 impl Line {
-    /// Why the line does not count at a time.
+    /// Why the line is not valid at a time.
     fn untimely(&self, at_ms: u64) -> Option<String> {
         let at = at_ms / 1000;
         let early = self.after.filter(|&after| at < after);
         let late = self.before.filter(|&before| at > before);
         let shown = |seconds: u64| crate::system::clock::utc(seconds.saturating_mul(1000));
         early
-            .map(|after| format!("it counts from {}", shown(after)))
-            .or_else(|| late.map(|before| format!("it counted until {}", shown(before))))
+            .map(|after| format!("valid from {}", shown(after)))
+            .or_else(|| late.map(|before| format!("valid until {}", shown(before))))
     }
 }
 
@@ -114,30 +110,30 @@ fn fault(place: usize, message: String) -> Fault {
     Fault { line: Some(place + 1), message, key: None }
 }
 
-/// Principals, options if there are any, the kind of the key, the key, and what else one likes to say.
+/// Principals, optional options, key type, key, and an optional comment.
 fn read_line(line: &str) -> Result<Line, String> {
     let (principals, rest) = word(line);
     let principals = principals.trim_matches('"').to_owned();
     if principals.is_empty() || principals.contains('"') {
-        return Err("it does not begin with whose key it is".to_owned());
+        return Err("missing principals at the start of the line".to_owned());
     }
     let (mut kind, mut rest) = word(rest);
     let mut read = Options::default();
     if kind.is_empty() {
-        return Err("there is no key in it".to_owned());
+        return Err("missing key".to_owned());
     }
     if !is_kind(kind) {
         read = options(kind)?;
         (kind, rest) = word(rest);
     }
     let (text, _) = word(rest);
-    let blob = decoded(text).filter(|blob| !blob.is_empty()).ok_or("there is no key in it")?;
+    let blob = decoded(text).filter(|blob| !blob.is_empty()).ok_or("missing key")?;
     let key = PublicKey::parse(&blob).map_err(|doubt| match doubt {
-        Doubt::Kind(kind) => format!("keys of the kind `{kind}` are not taken"),
-        Doubt::Malformed | Doubt::Wrong | Doubt::Untouched => "its key can't be read".to_owned(),
+        Doubt::Kind(kind) => format!("unsupported key type `{kind}`"),
+        Doubt::Malformed | Doubt::Wrong | Doubt::Untouched => "invalid key".to_owned(),
     })?;
     if key.name() != kind {
-        return Err(format!("it says `{kind}`, and the key is `{}`", key.name()));
+        return Err(format!("the line names key type `{kind}`, but the key is `{}`", key.name()));
     }
     Ok(Line { principals, key, namespaces: read.namespaces, after: read.after, before: read.before })
 }
@@ -146,7 +142,7 @@ fn is_kind(word: &str) -> bool {
     ["ssh-", "ecdsa-sha2-", "sk-ssh-", "sk-ecdsa-"].iter().any(|begin| word.starts_with(begin))
 }
 
-/// The first word, where quotes hold together what is between them, and what follows.
+/// The first word, where quotes group, and the rest.
 fn word(text: &str) -> (&str, &str) {
     let text = text.trim_start();
     let mut is_quoted = false;
@@ -173,22 +169,22 @@ fn options(text: &str) -> Result<Options, String> {
     }) {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
         let value = value.trim_matches('"');
-        let twice = || format!("`{name}` stands twice");
+        let twice = || format!("duplicate option `{name}`");
         match name.to_ascii_lowercase().as_str() {
             "cert-authority" => {
                 return Err(
-                    "certificates are not taken: list the key of every signer, without `cert-authority`"
+                    "certificates are not supported: list the key of every signer, without `cert-authority`"
                         .to_owned(),
                 );
             }
             "namespaces" if read.namespaces.is_some() => return Err(twice()),
-            "namespaces" if value.is_empty() => return Err("`namespaces` has none".to_owned()),
+            "namespaces" if value.is_empty() => return Err("`namespaces` is empty".to_owned()),
             "namespaces" => read.namespaces = Some(value.to_owned()),
             "valid-after" if read.after.is_some() => return Err(twice()),
             "valid-after" => read.after = Some(time(name, value)?),
             "valid-before" if read.before.is_some() => return Err(twice()),
             "valid-before" => read.before = Some(time(name, value)?),
-            _ => return Err(format!("`{option}` is neither an option nor the kind of a key")),
+            _ => return Err(format!("`{option}` is neither an option nor a key type")),
         }
     }
     Ok(read)
@@ -196,11 +192,11 @@ fn options(text: &str) -> Result<Options, String> {
 
 /// A time as `ssh-keygen` reads it: `YYYYMMDDZ`, `YYYYMMDDHHMMZ` or `YYYYMMDDHHMMSSZ`; in seconds since 1970.
 fn time(name: &str, text: &str) -> Result<u64, String> {
-    let wrong = || format!("`{name}={text}` is no time such as 20270131Z or 202701311430Z");
+    let wrong = || format!("invalid time `{name}={text}`; use 20270131Z or 202701311430Z");
     let digits = text.strip_suffix(['Z', 'z']).ok_or_else(|| {
         match text.bytes().all(|byte| byte.is_ascii_digit()) {
-            // The same record has to mean the same wherever it is checked.
-            true => format!("`{name}={text}` is another time on every machine: put a Z behind it, for UTC"),
+            // The same record must mean the same wherever it is verified.
+            true => format!("`{name}={text}` depends on the local time zone; append Z for UTC"),
             false => wrong(),
         }
     })?;
@@ -216,7 +212,7 @@ fn time(name: &str, text: &str) -> Result<u64, String> {
     at_ms.map(|at_ms| at_ms / 1000).ok_or_else(wrong)
 }
 
-/// Whether a list of patterns has a name: one of them fits, and none with a `!` in front does.
+/// Whether a pattern list contains a name: a pattern matches, and none with a leading `!` does.
 fn is_listed(list: &str, name: &str) -> bool {
     let fits = |pattern: &str| is_like(pattern.as_bytes(), name.as_bytes());
     let mut patterns = list.split(',').map(str::trim);
@@ -224,7 +220,7 @@ fn is_listed(list: &str, name: &str) -> bool {
     !is_barred && patterns.any(|pattern| !pattern.starts_with('!') && fits(pattern))
 }
 
-/// `*` is anything, `?` is one sign.
+/// `*` is anything, `?` is one character.
 fn is_like(pattern: &[u8], name: &[u8]) -> bool {
     let (mut at, mut place) = (0, 0);
     let mut last: Option<(usize, usize)> = None;

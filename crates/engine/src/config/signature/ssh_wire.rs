@@ -1,15 +1,14 @@
-//! How SSH writes things down: texts with their length in front, numbers without a sign, base64 between two lines. Takes one
-//! spelling of everything, so that a signature has no second form.
+//! The SSH wire format: length-prefixed strings, unsigned numbers, armored base64. Accepts only one encoding
+//! of everything, so that a signature has no second form.
 
 const BEGIN: &str = "-----BEGIN SSH SIGNATURE-----\n";
 const END: &str = "-----END SSH SIGNATURE-----\n";
-/// How long a line of base64 is.
+/// The length of a base64 line.
 const LINE_CHARS: usize = 70;
-/// The longest signature that is read: the largest RSA key and its signature have some thousand bytes each.
+/// The longest accepted signature: the largest RSA key and its signature have a few thousand bytes each.
 const ARMORED_BYTES_MAX: usize = 16 << 10;
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Reads parts one after the other.
 pub(super) struct Reader<'b>(&'b [u8]);
 
 impl<'b> Reader<'b> {
@@ -41,7 +40,7 @@ impl<'b> Reader<'b> {
         Some(string)
     }
 
-    /// A number that is not negative, without zeros in front; written in the only way that there is.
+    /// A non-negative number without leading zeros, in its only encoding.
     pub(super) fn natural(&mut self) -> Option<&'b [u8]> {
         match self.string()? {
             [0, rest @ ..] if rest.first().is_some_and(|first| first & 0x80 != 0) => Some(rest),
@@ -52,24 +51,24 @@ impl<'b> Reader<'b> {
     }
 }
 
-/// Writes a text with its length in front.
+/// Writes a length-prefixed string.
 pub(super) fn put(bytes: &mut Vec<u8>, string: &[u8]) {
     let length = u32::try_from(string.len()).expect("no part is longer than what was read");
     bytes.extend(length.to_be_bytes());
     bytes.extend(string);
 }
 
-/// The bytes between the two lines, or what is wrong with the text.
+/// The bytes between the two armor lines, or what is wrong with the text.
 pub(super) fn dearmored(text: &str) -> Result<Vec<u8>, &'static str> {
     if text.len() > ARMORED_BYTES_MAX {
-        return Err("it is too long");
+        return Err("too long");
     }
     let whole = if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
     let inside = whole.strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix(END));
-    let inside = inside.ok_or("its first or last line is missing")?;
-    let bytes = decoded(&inside.replace('\n', "")).ok_or("it is not base64")?;
-    // Another way to divide it into lines would be a second form of the same signature.
-    if armored(&bytes) == whole { Ok(bytes) } else { Err("its lines are divided in another way") }
+    let inside = inside.ok_or("missing first or last line")?;
+    let bytes = decoded(&inside.replace('\n', "")).ok_or("not base64")?;
+    // Other line breaks would be a second form of the same signature.
+    if armored(&bytes) == whole { Ok(bytes) } else { Err("unexpected line breaks") }
 }
 
 pub(super) fn armored(bytes: &[u8]) -> String {
@@ -95,7 +94,7 @@ pub(super) fn encoded(bytes: &[u8]) -> String {
     text
 }
 
-/// What base64 stands for; `None` if it is none, or not as it would be written.
+/// Decodes base64; `None` if it is invalid or not canonical.
 pub(super) fn decoded(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let letters = text.trim_end_matches('=').as_bytes();

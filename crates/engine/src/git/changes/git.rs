@@ -1,5 +1,6 @@
-//! What of the git folder of a workspace is looked at: what runs code as its user, or leads git to what does. Commits, branches and
-//! a fresh `git init` leave it as it is, so that an agent that only works with git is never blamed. Git itself is not asked.
+//! The parts of a workspace's git directory that matter: whatever runs code as the user, or leads git to
+//! something that does. Commits, branches and a fresh `git init` leave it unchanged, so that an agent that
+//! merely uses git is never blamed. Never runs git.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,9 +10,9 @@ use planwright_core::agent::permission::STEERING_GIT;
 use super::{FILES_MAX, Look};
 use crate::store::plan_file;
 
-/// How much of a file is read; a larger one is looked at from outside.
+/// How much of a file is read; of a larger one only the metadata counts.
 const BYTES_MAX: u64 = 1 << 20;
-/// Settings that neither run anything nor lead anywhere: git writes them itself, or they say who commits.
+/// Settings that neither run anything nor lead anywhere: git writes them itself, or they name the committer.
 const QUIET: &[(&str, &[&str])] = &[
     ("branch", &["remote", "merge", "rebase", "description", "pushremote"]),
     (
@@ -31,7 +32,7 @@ const QUIET: &[(&str, &[&str])] = &[
     ("user", &["name", "email"]),
 ];
 
-/// What steers the git of a workspace, by its paths from there.
+/// What steers the git of a workspace, by relative path.
 pub(super) fn steering(root: &Path) -> BTreeMap<String, Look> {
     let mut files = BTreeMap::new();
     let mut paths: Vec<String> = STEERING_GIT.iter().map(|&path| path.to_owned()).collect();
@@ -39,12 +40,12 @@ pub(super) fn steering(root: &Path) -> BTreeMap<String, Look> {
         let whole = root.join(&path);
         let Ok(data) = whole.symlink_metadata() else { continue };
         if data.is_dir() {
-            // Of the git folder itself only the rest of the list is looked at.
+            // Of the git directory itself only the rest of the list is read.
             let inner = whole.read_dir().into_iter().flatten().flatten().filter(|_| path != ".git");
             paths.extend(inner.map(|entry| format!("{path}/{}", entry.file_name().to_string_lossy())));
             continue;
         }
-        // Git makes these for people to read, and runs none of them.
+        // Git creates these as examples, and runs none of them.
         if path.ends_with(".sample") || files.len() >= FILES_MAX {
             continue;
         }
@@ -56,7 +57,7 @@ pub(super) fn steering(root: &Path) -> BTreeMap<String, Look> {
             _ => None,
         };
         match lines {
-            // One that says nothing is as good as none.
+            // An empty one is as good as none.
             Some(lines) if lines.is_empty() => {}
             Some(lines) => drop(files.insert(path, Look::Lines(lines))),
             None => drop(files.insert(path, Look::of(&data))),
@@ -65,12 +66,13 @@ pub(super) fn steering(root: &Path) -> BTreeMap<String, Look> {
     files
 }
 
-/// The lines of a list of patterns, without comments.
+/// The lines of a pattern list, without comments.
 fn rules(text: &str) -> Vec<String> {
     text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#')).map(str::to_owned).collect()
 }
 
-/// The settings that may run something, each with its section. What is not plainly one setting on one line counts as it stands.
+/// The settings that may run something, each with its section. Anything but one plain setting per line counts
+/// as it stands.
 fn settings(text: &str) -> Vec<String> {
     let mut section = String::new();
     let mut found = Vec::new();
@@ -93,7 +95,7 @@ fn settings(text: &str) -> Vec<String> {
     found
 }
 
-/// The section that a line begins; `None` where more stands in it.
+/// The section that a line starts; `None` if the line contains more.
 fn section_in(line: &str) -> Option<String> {
     let name = line.strip_prefix('[')?.strip_suffix(']')?;
     let is_plain = !name.contains([']', '[', '\\']) && matches!(name.matches('"').count(), 0 | 2);

@@ -1,5 +1,5 @@
-//! Makes a tree for a plan. What is about to be done is noted first, and everything may be done again: after a crash the same
-//! command finishes it.
+//! Creates the worktree of a plan. Every action is recorded before it happens and can be repeated, so the
+//! same command finishes the job after a crash.
 
 use std::path::{Path, PathBuf};
 
@@ -26,27 +26,25 @@ use crate::workspace::project;
 #[derive(Debug, Clone, Copy)]
 pub struct Wish<'a> {
     pub plan: &'a Path,
-    /// What the tree is to be called; `None`: as the plan.
+    /// `None`: named after the plan.
     pub name: Option<&'a str>,
-    /// The commit that it is to begin with; `None`: where the branch of the plan is, or the workspace.
+    /// The commit to start with; `None`: the branch of the plan, or the workspace.
     pub base: Option<&'a str>,
-    /// Whether the set-up is run.
+    /// Whether the setup command runs.
     pub setup: Setup,
 }
 
-/// A tree that is there now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Added {
     pub tree: Tree,
-    /// The root of the project in it.
     pub place: PathBuf,
-    /// What it was given; `None`: it was there already, and ready.
+    /// `None` if it already existed and was ready.
     pub furnished: Option<Furnished>,
     /// What could not be done; nothing is lost by it.
     pub complaints: Vec<String>,
 }
 
-/// What a tree begins with.
+/// What a worktree starts with.
 pub(super) struct Beginning {
     pub(super) commit: String,
     /// What is not in it, and why.
@@ -54,7 +52,7 @@ pub(super) struct Beginning {
 }
 
 impl Trees {
-    /// Makes a tree for a plan, or says where it is.
+    /// Creates a worktree for a plan, or returns the existing one.
     pub fn add(&self, wish: &Wish<'_>) -> Result<Added, Error> {
         let plan = self.plan_in(wish.plan)?;
         let name = match wish.name {
@@ -83,7 +81,7 @@ impl Trees {
         };
         self.plant_beside(&tree)?;
         complaints.extend(self.bind(&tree)?);
-        // What follows may take long, and others may make trees meanwhile.
+        // What follows may take long, and others may create worktrees meanwhile.
         drop(door);
         let furnished = furnish(&self.project, &tree.path, wish.setup)?;
         let tree = worktree_registry::tree_at(&tree.path)?.unwrap_or(tree);
@@ -91,29 +89,30 @@ impl Trees {
         complaints.extend(self.lacking(&tree)?);
         match furnished.setup {
             Ran::Nothing | Ran::Well => self.notes.clear(&name)?,
-            // The next one who wants this tree goes on with the set-up.
+            // The next request for this worktree continues with the setup.
             Ran::Unallowed { .. } | Ran::Badly { .. } => {}
         }
         Ok(Added { place: self.place(&tree.path), tree, furnished: Some(furnished), complaints })
     }
 
-    /// A plan as a path from the root of the project, whether the user stands in the workspace or in a tree.
+    /// A plan as a path relative to the root of the project, whether the user is in the workspace or in a
+    /// worktree.
     pub(super) fn plan_in(&self, plan: &Path) -> Result<PathBuf, Error> {
         let elsewhere = || Error::Elsewhere { plan: plan.to_owned(), root: self.project.root.clone() };
         let above = plan.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        // The plan itself may be a link; the folder that it lies in is what counts.
+        // The plan itself may be a link; its directory counts.
         let real =
             above.canonicalize().map_err(|_| elsewhere())?.join(plan.file_name().ok_or_else(elsewhere)?);
         let inner = [&self.project.root, &self.here].into_iter().find_map(|root| {
             let root = root.canonicalize().unwrap_or_else(|_| root.clone());
             real.strip_prefix(root).ok().map(Path::to_owned)
         });
-        // A harness folder that several repositories share lies in none of them.
+        // A `.harness` directory shared by several repositories is in none of them.
         let shared = || active_plan::holds(&self.project, &real).then_some(real.clone());
         inner.filter(|inner| !inner.as_os_str().is_empty()).or_else(shared).ok_or_else(elsewhere)
     }
 
-    /// The tree of a plan, if it has one. The name must not be another's.
+    /// The worktree of a plan, if it has one. The name must not be another's.
     fn of_plan(&self, plan: &Path, name: &Name, wish: &Wish<'_>) -> Result<Option<Tree>, Error> {
         let known = self.known();
         let is_its = |tree: &&Tree| tree.owner.is_none() && tree.plan.as_deref() == Some(plan);
@@ -129,7 +128,7 @@ impl Trees {
         }
     }
 
-    /// Lays out the commit of a new tree, and makes it known.
+    /// Checks out the commit of a new worktree, and registers it.
     fn plant(
         &self,
         known: Option<Tree>,
@@ -147,7 +146,7 @@ impl Trees {
             let joined = self.joined(plan, &commit)?;
             complaints = joined.complaints;
             if joined.commit != commit {
-                // A commit that is both of two plans is nobody's yet.
+                // A merge commit of two plans' work belongs to nobody yet.
                 self.keep.set(&reference, &joined.commit, None)?;
                 (commit, begin) = (joined.commit.clone(), joined.commit);
             }
@@ -173,7 +172,7 @@ impl Trees {
         self.notes.set(name, Intent::Add)?;
         worktree_registry::register(&tree)?;
         let staging = self.staging(name);
-        // Nobody ever worked in what is there already: it was never where a tree is found.
+        // Nothing ever worked in what is there: it was never where a worktree is found.
         if staging.symlink_metadata().is_ok() {
             base::remove_folder(&staging).map_err(|source| Error::File { path: staging.clone(), source })?;
         }
@@ -182,7 +181,7 @@ impl Trees {
         Ok((tree, complaints))
     }
 
-    /// The commit that a tree is laid out from, and the one that its work began with.
+    /// The commit that a worktree is created from, and the one that its work started with.
     fn beginning(&self, branch: &str, base: Option<&str>) -> Result<(String, String), Error> {
         let said = base.unwrap_or("HEAD");
         let wanted = base::repository(&self.project.root)?;
@@ -198,7 +197,7 @@ impl Trees {
         if base.is_some() && wanted != tip {
             return Err(Error::HasBranch { branch: branch.to_owned(), commit: tip });
         }
-        // The work is there already, from where the branch left the others.
+        // The work already exists, from where the branch diverged.
         let theirs =
             process::Repository { tree: self.keep.common().to_owned(), git: self.keep.common().to_owned() };
         let fork = theirs.ask(&["merge-base", &wanted, &tip])?;
@@ -206,21 +205,21 @@ impl Trees {
         Ok((tip, begin))
     }
 
-    /// Gives a tree its plan as the user has it, and binds it to that.
+    /// Copies the user's version of the plan into a worktree, and binds the worktree to it.
     fn bind(&self, tree: &Tree) -> Result<Vec<String>, Error> {
         let Some(plan) = &tree.plan else { return Ok(Vec::new()) };
         let root = self.place(&tree.path);
         let mut complaints = Vec::new();
         for path in std::iter::once(plan.clone()).chain(progress_of(plan)) {
             if let Err(error) = carry(&self.project.root, &root, &path) {
-                complaints.push(format!("{} is not in the tree as you have it: {error}", path.display()));
+                complaints.push(format!("cannot copy {} into the worktree: {error}", path.display()));
             }
         }
         let part = self.keep.part();
         provision::exclude(&tree.path, &[part.join(marker::MARKER), part.join(POINTER)])?;
         let name = plan.file_name().and_then(|name| named::plan_of(name.to_str()?));
         let slug = name.as_ref().and_then(named::Name::slug);
-        // A marker is about plans of the harness folder; every other plan is bound by the registry.
+        // A marker is for plans of the `.harness` directory; the registry binds every other plan.
         if let Some(slug) = slug.filter(|_| active_plan::holds(&self.project, &self.project.root.join(plan)))
         {
             active_plan::write_marker(&root, slug)?;
@@ -228,7 +227,7 @@ impl Trees {
         Ok(complaints)
     }
 
-    /// What a tree does not have, in words.
+    /// What a worktree lacks, for people.
     fn lacking(&self, tree: &Tree) -> Result<Vec<String>, Error> {
         let is_empty = |path: &PathBuf| {
             tree.path.join(path).read_dir().map_or(true, |mut entries| entries.next().is_none())
@@ -237,7 +236,7 @@ impl Trees {
         Ok(others.map(|path| repository::is_empty_there(&path)).collect())
     }
 
-    /// Writes the file by which people find back.
+    /// Writes the file that leads people back.
     fn point(&self, tree: &Tree) -> Result<Option<String>, Error> {
         let root = self.place(&tree.path);
         let plan = tree.plan.as_ref().map(|plan| plan.to_string_lossy().into_owned()).unwrap_or_default();
@@ -256,20 +255,20 @@ impl Trees {
             Ok(()) => Ok(None),
             // The commit may have something else there.
             Err(error @ plan_file::Error::Astray { .. }) => {
-                Ok(Some(format!("{POINTER} was not written: {error}")))
+                Ok(Some(format!("cannot write {POINTER}: {error}")))
             }
             Err(error) => Err(error.into()),
         }
     }
 }
 
-/// Puts a folder that is whole where it belongs. Never over something.
-#[expect(clippy::disallowed_methods, reason = "moves a whole tree, never a plan file")]
+/// Moves a complete directory into place. Never over anything.
+#[expect(clippy::disallowed_methods, reason = "moves a whole worktree, never a plan file")]
 pub(super) fn place(from: &Path, to: &Path) -> Result<(), Error> {
     std::fs::rename(from, to).map_err(|source| Error::File { path: to.to_owned(), source })
 }
 
-/// Copies a file, or a folder with what is in it, from the workspace into a tree, where they differ.
+/// Copies a file or a directory from the workspace into a worktree where they differ.
 fn carry(from: &Path, to: &Path, path: &Path) -> Result<(), Error> {
     let (source, target) = (from.join(path), to.join(path));
     let failed = |source| Error::File { path: from.join(path), source };
@@ -290,6 +289,6 @@ fn carry(from: &Path, to: &Path, path: &Path) -> Result<(), Error> {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
         Ok(()) | Err(_) => {}
     }
-    // What a link leads to is the plan; the link itself may lead nowhere in the tree.
+    // The target of a link is the plan; the link itself may be dangling in the worktree.
     copy_ignored::duplicate(&source.canonicalize().map_err(failed)?, &target).map_err(failed)
 }

@@ -1,5 +1,5 @@
-//! Copies what a tree needs and no commit holds: environment files, dependencies. Only files that git ignores, never through a
-//! link, never over something that is there.
+//! Copies files that a worktree needs and no commit contains, such as environment files and dependencies.
+//! Only files that git ignores, never through a link, never over an existing file.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -16,24 +16,23 @@ use super::Error;
 use crate::git::base;
 use crate::store::plan_file;
 
-/// The file of patterns that other tools read, too, at the top of a repository.
+/// The pattern file at the top of a repository, which other tools read as well.
 const FILE: &str = ".worktreeinclude";
-/// How much of it is read.
 const FILE_BYTES_MAX: u64 = 1 << 20;
-/// The most files that a tree gets copies of, and the most that are looked at for that.
+/// The most files copied into a worktree, and the most examined for that.
 const FILES_MAX: usize = 1_000_000;
-/// Folders that tools fill: what lies below them is copied as a whole or not at all.
+/// Directories that tools fill: they are copied as a whole or not at all.
 const FILLED: &[&str] = &["target", "node_modules", "__pycache__", ".venv"];
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Copied {
-    /// Files and folders, from the top of the tree. A folder is named alone, without what is in it.
+    /// Files and directories, relative to the top of the worktree. A directory is named without its contents.
     pub(super) paths: Vec<PathBuf>,
-    /// What was matched and is not copied, and why.
+    /// What matched but is not copied, and why.
     pub(super) left_out: Vec<(PathBuf, &'static str)>,
 }
 
-/// Copies what the patterns name from the repository that `root` is in to the tree at `folder`.
+/// Copies what the patterns name from the repository of `root` to the worktree at `folder`.
 pub(super) fn copy(root: &Path, patterns: &[String], folder: &Path) -> Result<Copied, Error> {
     let mut copied = Copied::default();
     let Some(repository) = base::repository(root)? else { return Ok(copied) };
@@ -49,21 +48,21 @@ pub(super) fn copy(root: &Path, patterns: &[String], folder: &Path) -> Result<Co
     Ok(copied)
 }
 
-/// What git ignores in a repository: files, and folders of which it knows nothing.
+/// What git ignores in a repository: files, and directories unknown to it.
 fn ignored(repository: &crate::system::process::Repository) -> Result<BTreeSet<PathBuf>, Error> {
     let words = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"];
     let answer = repository.ask(&words).map_err(base::Error::from)?;
     if answer.code != Some(0) {
         let said = answer.stderr.lines().next().unwrap_or_default().to_owned();
         return Err(
-            base::Error::Git { act: "list what it ignores", tree: repository.tree.clone(), said }.into()
+            base::Error::Git { act: "list ignored files", tree: repository.tree.clone(), said }.into()
         );
     }
     let paths = answer.stdout.split(|&byte| byte == 0).filter(|path| !path.is_empty());
     Ok(paths.map(|path| PathBuf::from(OsStr::from_bytes(path.strip_suffix(b"/").unwrap_or(path)))).collect())
 }
 
-/// The patterns, each with the folder that it is about.
+/// The patterns, each with its directory.
 struct List(Vec<Gitignore>);
 
 impl List {
@@ -83,14 +82,14 @@ impl List {
         self.0.iter().all(Gitignore::is_empty)
     }
 
-    /// Whether a path is named, itself or by a folder above it.
+    /// Whether a path matches, itself or by a parent directory.
     fn names(&self, path: &Path, data: &Metadata) -> bool {
         let within = |rules: &&Gitignore| path.starts_with(rules.path());
         let mut all = self.0.iter().filter(within);
         all.any(|rules| matches!(rules.matched_path_or_any_parents(path, data.is_dir()), Match::Ignore(_)))
     }
 
-    /// Whether a path in a folder that is named is said to be left out.
+    /// Whether a path in a matching directory is explicitly excluded.
     fn leaves_out(&self, path: &Path, data: &Metadata) -> bool {
         let within = |rules: &&Gitignore| path.starts_with(rules.path());
         let mut all = self.0.iter().filter(within);
@@ -107,7 +106,6 @@ fn built<'a>(folder: &Path, lines: impl Iterator<Item = &'a str>) -> Result<Giti
     builder.build().map_err(|source| Error::Pattern { pattern: String::new(), source })
 }
 
-/// The copying of one tree.
 struct Work<'a> {
     top: &'a Path,
     folder: &'a Path,
@@ -117,10 +115,10 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Looks at something that is ignored, and copies it or what is named in it.
+    /// Visits an ignored path, and copies it or its matching contents.
     fn see(&mut self, path: &Path) -> Result<(), Error> {
         let from = self.top.join(path);
-        // What vanishes while we look is not there.
+        // A file that vanishes meanwhile is not there.
         let Ok(data) = from.symlink_metadata() else { return Ok(()) };
         if self.list.names(&from, &data) {
             if !data.is_dir() {
@@ -144,7 +142,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Copies a folder with all that is in it.
+    /// Copies a directory with its contents.
     fn whole(&mut self, path: &Path) -> Result<(), Error> {
         let mut folders = vec![path.to_owned()];
         let mut is_any = false;
@@ -168,7 +166,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Copies one file or link; says whether it did.
+    /// Copies one file or link; returns whether it did.
     fn one(&mut self, path: &Path) -> Result<bool, Error> {
         let (from, to) = (self.top.join(path), self.folder.join(path));
         let failed = |source| Error::File { path: from.clone(), source };
@@ -176,14 +174,14 @@ impl Work<'_> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             data => data.map_err(failed)?,
         };
-        // It came with the commit, or an earlier try: what lies in a tree is the tree's.
+        // It came with the commit, or an earlier try: files in a worktree are the worktree's own.
         if to.symlink_metadata().is_ok() {
             return Ok(false);
         }
         if let Some(above) = path.parent() {
             match plan_file::folder_within(self.folder, above) {
                 Err(plan_file::Error::Astray { .. }) => {
-                    self.leave_out(path, "a link is in its way in the tree");
+                    self.leave_out(path, "a link with this name exists in the worktree");
                     return Ok(false);
                 }
                 made => made?,
@@ -192,14 +190,14 @@ impl Work<'_> {
         if data.is_symlink() {
             let target = std::fs::read_link(&from).map_err(failed)?;
             if !stays_within(path, &target) {
-                self.leave_out(path, "it is a link that leads out");
+                self.leave_out(path, "it is a link that leaves the workspace");
                 return Ok(false);
             }
             symlink(target, &to).map_err(failed)?;
         } else if data.is_file() {
             duplicate(&from, &to).map_err(failed)?;
         } else {
-            self.leave_out(path, "it is no file");
+            self.leave_out(path, "not a file");
             return Ok(false);
         }
         Ok(true)
@@ -209,7 +207,6 @@ impl Work<'_> {
         self.copied.left_out.push((path.to_owned(), why));
     }
 
-    /// The names in a folder, in order.
     fn names_in(&mut self, folder: &Path) -> Result<Vec<std::ffi::OsString>, Error> {
         let failed = |source| Error::File { path: folder.to_owned(), source };
         let entries = folder.read_dir().map_err(failed)?;
@@ -221,13 +218,13 @@ impl Work<'_> {
             self.count += names.len();
         }
         match self.count > FILES_MAX {
-            true => Err(failed(io::Error::other(format!("more than {FILES_MAX} files are to be copied")))),
+            true => Err(failed(io::Error::other(format!("more than {FILES_MAX} files to copy")))),
             false => names.map_err(failed),
         }
     }
 }
 
-/// Whether a link at a path below a folder leads to somewhere below it, by its text alone.
+/// Whether a link at a path below a directory stays below it, by its text alone.
 fn stays_within(path: &Path, target: &Path) -> bool {
     let mut depth = path.components().count().saturating_sub(1);
     for part in target.components() {
@@ -243,10 +240,11 @@ fn stays_within(path: &Path, target: &Path) -> bool {
     true
 }
 
-/// A file of its own with the same content and mode. A hard link would have the tree write into the workspace.
+/// A separate file with the same content and mode. With a hard link, the worktree would write into the
+/// workspace.
 pub(super) fn duplicate(from: &Path, to: &Path) -> io::Result<()> {
     let mut open = OpenOptions::new();
-    // Somebody may put a link or a pipe in its place after it was looked at.
+    // A link or a pipe may have replaced it meanwhile.
     open.read(true).custom_flags(nix::libc::O_NOFOLLOW | nix::libc::O_NONBLOCK);
     let mut source = open.open(from)?;
     let data = source.metadata()?;

@@ -1,5 +1,5 @@
-//! What only the git folder of a tree may hold: commits, what was staged, other repositories. The folder is asked and never
-//! obeyed; what it can't tell is an error, and then the tree stays.
+//! What only the git directory of a worktree may hold: commits, staged changes, nested repositories. Reads
+//! that directory without trusting it; whatever cannot be read is an error, and the worktree is kept.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -11,12 +11,12 @@ use super::inspect::{Look, TOLD_MAX};
 use crate::git::base;
 use crate::system::process::Repository;
 
-/// The mode of an entry that is another repository.
+/// The mode of a submodule entry.
 const ANOTHER: &str = "160000";
-/// Where the git folders of submodules are, in that of a tree.
+/// The directory of submodules in a worktree's git directory.
 const MODULES: &str = "modules";
 
-/// The git folder of a tree.
+/// The git directory of a worktree.
 pub(super) struct Own<'a> {
     pub(super) look: &'a Look<'a>,
     pub(super) git: Repository,
@@ -30,22 +30,22 @@ struct Entry {
 }
 
 impl Own<'_> {
-    /// Its HEAD, and the commits of it that the user's repository does not have, in words: those that a reference leads to, and
-    /// those that one led to before.
+    /// Its HEAD, and its commits that the user's repository lacks, for people: those that a reference
+    /// reaches, and those that one reached before.
     pub(super) fn commits(&self) -> Result<(Option<String>, Vec<String>), Error> {
         let asked = self.git.ask(&["rev-parse", "--quiet", "--verify", "HEAD^{commit}"])?;
         let head = (asked.code == Some(0)).then(|| asked.text());
         let (named, left) = (
             self.ask(&["for-each-ref", "--format=%(objectname)"])?,
-            // With nothing but a log that is empty, git would say that it was asked nothing.
+            // With only an empty log, git would report a usage error.
             self.ask(&["rev-list", "--no-walk", "--reflog", "--all"])?,
         );
         let (named, left) = (String::from_utf8_lossy(&named), String::from_utf8_lossy(&left));
         let all: BTreeSet<&str> =
             head.as_deref().into_iter().chain(named.lines()).chain(left.lines()).collect();
-        // What can't be looked at in a reasonable time is not known to be safe.
+        // What cannot be checked in a reasonable time is not known to be safe.
         if all.len() > TOLD_MAX {
-            let said = format!("{} references and commits, too many to look at", all.len());
+            let said = format!("{} references and commits, too many to check", all.len());
             return Ok((head, vec![said]));
         }
         let mut lost = Vec::new();
@@ -60,7 +60,8 @@ impl Own<'_> {
         Ok((head, lost))
     }
 
-    /// Sees to it that no other repository lies in the tree: what is in one is in no commit and in no list of ours.
+    /// Checks that the worktree contains no other repository, whose contents are in no commit and no list of
+    /// ours.
     pub(super) fn is_alone(&self, kept: &str) -> Result<(), Error> {
         let top = &self.git.tree;
         let is_filled = |folder: &Path| folder.read_dir().is_ok_and(|mut entries| entries.next().is_some());
@@ -68,7 +69,7 @@ impl Own<'_> {
         if let Some(folder) = base::repositories_in(top).into_iter().next() {
             return Err(another(folder));
         }
-        // A folder that a commit has as another repository is looked into by nobody, whatever lies there.
+        // Nothing looks into a directory that a commit has as a submodule, whatever is there.
         let entries = self.staged_entries()?.into_iter().chain(self.entries_of(kept)?);
         for entry in entries.filter(|entry| entry.mode == ANOTHER) {
             if is_filled(&top.join(&entry.path)) {
@@ -81,7 +82,7 @@ impl Own<'_> {
         }
     }
 
-    /// What was staged, and lies neither in the tree nor in a commit.
+    /// Staged contents that are neither in the worktree nor in a commit.
     pub(super) fn staged(&self, head: Option<&str>, kept: &str) -> Result<Vec<String>, Error> {
         let mut staged = self.staged_entries()?;
         if let Some(head) = head {
@@ -102,7 +103,7 @@ impl Own<'_> {
         Ok(entries(&self.ask(&["ls-files", "--stage", "-z"])?))
     }
 
-    /// The entries of a commit or tree that the user's repository has.
+    /// The entries of a commit or tree in the user's repository.
     fn entries_of(&self, commit: &str) -> Result<Vec<Entry>, Error> {
         let answer = self.look.theirs().ask(&["ls-tree", "-r", "-z", commit])?;
         match answer.code {
@@ -124,7 +125,8 @@ fn objects(entries: Vec<Entry>) -> BTreeSet<String> {
     entries.into_iter().map(|entry| entry.object).collect()
 }
 
-/// Entries as `ls-tree` and `ls-files --stage` print them: with the mode first, and the object among the other words.
+/// Entries as `ls-tree` and `ls-files --stage` print them: the mode first, and the object among the other
+/// words.
 fn entries(printed: &[u8]) -> Vec<Entry> {
     let lines = printed.split(|&byte| byte == 0);
     let read = lines.filter_map(|line| {

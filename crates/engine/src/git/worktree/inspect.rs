@@ -1,5 +1,6 @@
-//! Finds out what is true of a tree: whether its plan is there, how far its work has come, and what would be lost with it. Asks
-//! nothing of the tree's own configuration, and what can't be told is said to be unknown.
+//! Gathers facts about a worktree: whether its plan exists, how far its work has come, and what removing it
+//! would lose. Never trusts the worktree's own configuration; what cannot be determined is reported as
+//! unknown.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -23,36 +24,36 @@ use crate::store::worktree_registry::Tree;
 use crate::system::process::Repository;
 use crate::workspace::project::Project;
 
-/// Branches that work lands on, besides the one that the user's working copy is on.
+/// Branches that work is merged into, besides the current one of the user's working copy.
 const MAIN: &[&str] = &["HEAD", "refs/heads/main", "refs/heads/master"];
-/// How many files and commits are told.
+/// How many files and commits are reported.
 pub(super) const TOLD_MAX: usize = 1000;
 /// How much of a progress file is compared.
 const PROGRESS_BYTES_MAX: u64 = 64 << 20;
 /// The most files whose sizes are added up.
 const FILES_MAX: usize = 5_000_000;
 
-/// Looks at the trees of one repository.
+/// Inspects the worktrees of one repository.
 pub(super) struct Look<'a> {
     project: &'a Project,
     keep: &'a Keep,
-    /// The commits that work lands on.
+    /// The commits that work is merged onto.
     mains: Vec<String>,
     store: Option<Store>,
-    /// Whether a reference of the user's repository leads to a commit.
+    /// Whether a reference of the user's repository reaches a commit.
     reached: RefCell<BTreeMap<String, bool>>,
 }
 
 impl<'a> Look<'a> {
     pub(super) fn of(project: &'a Project, keep: &'a Keep) -> Result<Self, Error> {
-        // The user may stand in a worktree of git, which has a HEAD of its own.
+        // The user may be in a git worktree, which has its own HEAD.
         let mut mains: Vec<String> = base::of(&project.root)?.map(|base| base.commit).into_iter().collect();
         for name in MAIN {
             mains.extend(keep.get(name)?);
         }
         mains.sort();
         mains.dedup();
-        // Without a journal nobody has ever worked anywhere.
+        // Without a journal nothing has ever run anywhere.
         let store = match Store::exists(&project.root)? {
             true => Some(Store::open(&project.root)?),
             false => None,
@@ -60,7 +61,7 @@ impl<'a> Look<'a> {
         Ok(Self { project, keep, mains, store, reached: RefCell::default() })
     }
 
-    /// What is true of a tree of ours, whose folder lies at `at` now.
+    /// The facts about a worktree of ours, whose directory is at `at` now.
     pub(super) fn facts(&self, tree: &Tree, at: &Path) -> Result<Facts, Error> {
         let folder = folder_at(at)?;
         let mut work = match folder {
@@ -82,7 +83,7 @@ impl<'a> Look<'a> {
         })
     }
 
-    /// The same where something of it can't be told: then nothing of it is taken for granted.
+    /// The same; if something cannot be determined, the worktree counts as unsafe to remove.
     pub(super) fn facts_or_doubt(&self, tree: &Tree) -> Result<Facts, Error> {
         self.facts(tree, &tree.path).or_else(|error| {
             Ok(Facts {
@@ -99,7 +100,7 @@ impl<'a> Look<'a> {
         })
     }
 
-    /// What is true of a folder among the trees that nobody registered.
+    /// The facts about an unregistered directory among the worktrees.
     pub(super) fn facts_of_stranger(&self, at: &Path) -> Result<Facts, Error> {
         let folder = folder_at(at)?;
         Ok(Facts {
@@ -115,7 +116,7 @@ impl<'a> Look<'a> {
         })
     }
 
-    /// What is true of a worktree of git.
+    /// The facts about a worktree of git.
     pub(super) fn facts_of_plain(&self, at: &Path) -> Result<Facts, Error> {
         Ok(Facts {
             maker: Maker::Git,
@@ -140,7 +141,7 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// How far the work of a tree has come.
+    /// How far the work of a worktree has come.
     fn landing(&self, tree: &Tree) -> Result<Landing, Error> {
         let Some(tip) = self.tip(tree)?.filter(|tip| *tip != tree.base) else { return Ok(Landing::Nothing) };
         for main in &self.mains {
@@ -156,10 +157,10 @@ impl<'a> Look<'a> {
         Ok(self.keep.get(&format!("refs/heads/{branch}"))?)
     }
 
-    /// Who works in a tree now.
+    /// Who works in a worktree now.
     fn busy(&self, tree: &Tree) -> Result<Option<String>, Error> {
         if let (Some(root), Some(owner)) = (&tree.owner, sibling::owner_of(tree)) {
-            // Whoever works there works in all that lies beside it.
+            // Whoever works there works in its neighbors as well.
             let name = run::workspace_lock(&within(&owner.path, owner_part(root, &owner)));
             return match Store::exists(root)? {
                 true => Ok(Store::open(root)?.holder_named(&name)?.map(|holder| holder.to_string())),
@@ -171,7 +172,7 @@ impl<'a> Look<'a> {
         Ok(store.holder_named(&name)?.map(|holder| holder.to_string()))
     }
 
-    /// What would be lost with the folder at `at`.
+    /// What would be lost with the directory at `at`.
     pub(super) fn work(&self, at: &Path, tree: Option<&Tree>) -> Work {
         self.try_work(at, tree).unwrap_or_else(|error| unknown(&error))
     }
@@ -182,7 +183,7 @@ impl<'a> Look<'a> {
             return Ok(Work::default());
         }
         let git = at.join(".git");
-        // A link or a file would lead to a git folder that somebody else fills.
+        // A link or a file would lead to a git directory that somebody else fills.
         if !git.symlink_metadata().is_ok_and(|data| data.is_dir()) {
             return Err(Error::NoGit { path: at.to_owned() });
         }
@@ -193,11 +194,11 @@ impl<'a> Look<'a> {
         let Some(kept) = kept else { return Err(Error::NoGit { path: at.to_owned() }) };
         let mut files = match self.is_reached(&kept)? {
             true => self.files(at, tree, &kept)?,
-            // What it began with is gone from the repository, so nothing of it is known to be kept.
+            // Its base is gone from the repository, so nothing of it is known to be saved.
             false => return Err(Error::NoBase { path: at.to_owned(), commit: kept }),
         };
         own.is_alone(&kept)?;
-        // It may lie where somebody left it: at a commit that the repository has as well.
+        // It may be at a commit that the repository has as well.
         let others = head.iter().cloned().chain(tree.map(|tree| tree.base.clone()));
         for other in others.filter(|other| *other != kept) {
             if !files.is_empty() && self.is_reached(&other)? && self.files(at, tree, &other)?.is_empty() {
@@ -210,7 +211,8 @@ impl<'a> Look<'a> {
         Ok(Work { files, commits, unknown: None })
     }
 
-    /// The files that only a list in the tree's own git folder hides, which agents can write, and that are no copies of ours.
+    /// The files that only an ignore list in the worktree's own git directory hides, which agents can write,
+    /// and that are not our copies.
     fn hidden(&self, at: &Path) -> Vec<String> {
         let part = self.keep.part();
         let own = [part.join(marker::MARKER), part.join(POINTER)];
@@ -220,32 +222,32 @@ impl<'a> Look<'a> {
         hidden.map(|path| path.to_string_lossy().into_owned()).collect()
     }
 
-    /// Whether a reference of the user's repository leads to a commit: then it stays.
+    /// Whether a reference of the user's repository reaches a commit: then it stays.
     pub(super) fn is_reached(&self, commit: &str) -> Result<bool, Error> {
         if let Some(known) = self.reached.borrow().get(commit) {
             return Ok(*known);
         }
         let words = ["for-each-ref", "--count=1", "--format=%(refname)", "--contains", commit];
         let answer = self.theirs().ask(&words)?;
-        // A commit that is not there at all is complained about.
+        // Git complains about a missing commit.
         let is_reached = answer.code == Some(0) && !answer.text().is_empty();
         self.reached.borrow_mut().insert(commit.to_owned(), is_reached);
         Ok(is_reached)
     }
 
-    /// The user's repository, to ask.
+    /// The user's repository, to query.
     pub(super) fn theirs(&self) -> Repository {
         Repository { tree: self.keep.common().to_owned(), git: self.keep.common().to_owned() }
     }
 
-    /// What lies in a tree as the user's repository keeps it, without what only we write.
+    /// The tree of a worktree as the user's repository stores it, without what only we write.
     pub(super) fn lies(&self, at: &Path, commit: &str) -> Result<String, Error> {
         let part = self.keep.part();
         let without = [part.join(marker::MARKER), part.join(POINTER)];
         Ok(self.keep.snapshot_tree(at, commit, &without)?)
     }
 
-    /// The files of a tree that are not in a commit, nor in the workspace that it belongs to.
+    /// The files of a worktree that are neither in a commit nor in the workspace it belongs to.
     fn files(&self, at: &Path, tree: Option<&Tree>, commit: &str) -> Result<Vec<String>, Error> {
         let part = self.keep.part();
         let mut changed = self.keep.changed(commit, &self.lies(at, commit)?)?;
@@ -262,8 +264,8 @@ impl<'a> Look<'a> {
         Ok(changed)
     }
 
-    /// What the harness itself writes in a tree: the plan, if only its marks differ, and its progress, if it only grew. Both are
-    /// saved before the tree goes.
+    /// What planwright itself writes in a worktree: the plan, if only its marks differ, and its progress, if
+    /// it only grew. Both are saved before the worktree goes.
     pub(super) fn excused(&self, root: &Path, plan: &Path) -> Vec<PathBuf> {
         let mut excused = Vec::new();
         let draft = |root: &Path| match plan_file::read(&root.join(plan), "plan", self.project.reading()) {
@@ -290,12 +292,12 @@ impl<'a> Look<'a> {
     }
 }
 
-/// Where the project with this root lies in a tree of it.
+/// The path of the project with this root in a worktree of it.
 fn owner_part<'a>(root: &'a Path, tree: &Tree) -> &'a Path {
     root.strip_prefix(&tree.origin).unwrap_or(Path::new(""))
 }
 
-/// It can't be told what would be lost, for this reason.
+/// What would be lost cannot be determined, for this reason.
 pub(super) fn unknown(error: &Error) -> Work {
     let mut why = error.to_string();
     let mut cause = std::error::Error::source(error);
@@ -306,7 +308,7 @@ pub(super) fn unknown(error: &Error) -> Work {
     Work { unknown: Some(why), ..Work::default() }
 }
 
-/// The file in which the progress of a named plan is kept.
+/// The progress file of a named plan.
 pub(super) fn progress_of(plan: &Path) -> Option<PathBuf> {
     let name = named::plan_of(plan.file_name()?.to_str()?)?;
     Some(plan.with_file_name(named::progress_file(name.slug())))
@@ -325,7 +327,7 @@ pub(super) fn folder_at(path: &Path) -> Result<Folder, Error> {
     }
 }
 
-/// Whether two files are there and hold the same.
+/// Whether two files exist and are equal.
 pub(super) fn is_same(one: &Path, other: &Path) -> bool {
     let (Ok(a), Ok(b)) = (one.symlink_metadata(), other.symlink_metadata()) else { return false };
     if a.is_symlink() && b.is_symlink() {
@@ -342,12 +344,12 @@ pub(super) fn is_same(one: &Path, other: &Path) -> bool {
         && matches!((hash(one), hash(other)), (Ok(a), Ok(b)) if a == b)
 }
 
-/// How many bytes a folder takes, and when something in it changed last, in milliseconds since 1970.
+/// The size of a directory, and the last change in it, in milliseconds since 1970.
 pub(super) fn measure(folder: &Path) -> (u64, u64) {
     let (mut bytes, mut changed, mut count) = (0, 0, 0);
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
-        // What can't be looked into is not counted.
+        // An unreadable directory is not counted.
         for entry in folder.read_dir().into_iter().flatten().flatten() {
             let path = entry.path();
             let Ok(data) = path.symlink_metadata() else { continue };

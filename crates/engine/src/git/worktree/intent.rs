@@ -1,4 +1,5 @@
-//! What is being done to a tree, noted before it is done: whoever comes after a crash finds it and finishes it, or takes it back.
+//! What is about to be done to a worktree, recorded first: after a crash the next process finds the intent
+//! and finishes it or reverts it.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -10,24 +11,22 @@ use serde::{Deserialize, Serialize};
 use super::Error;
 use crate::store::state_dir;
 
-/// The folder with the notes and the locks, in the state folder of the repository.
+/// The directory of notes and locks, in the state directory of the repository.
 const FOLDER: &str = "worktrees";
-/// How much of a note is read.
 const NOTE_BYTES_MAX: u64 = 4096;
-/// A process that is just being started has our open files for an instant. It must not be taken for somebody at work.
+/// A process that is just starting has our open files for an instant. It must not be mistaken for a worker.
 const TRIES: usize = 50;
 const PAUSE: Duration = Duration::from_millis(4);
 
-/// What is being done to a tree.
+/// What is being done to a worktree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Intent {
-    /// It is made, or made ready to work in.
+    /// It is created, or prepared for work.
     Add,
     Remove,
 }
 
-/// The notes of one repository.
 #[derive(Debug, Clone)]
 pub(super) struct Notes {
     folder: PathBuf,
@@ -38,13 +37,13 @@ impl Notes {
         Self { folder: states.join(FOLDER) }
     }
 
-    /// What is being done to a tree, or was when somebody died.
+    /// What is being done to a worktree, or was when the process died.
     pub(super) fn get(&self, name: &str) -> Option<Intent> {
         let text = crate::store::plan_file::read_text(&self.folder.join(name), NOTE_BYTES_MAX).ok()?;
         serde_json::from_str(&text).ok()
     }
 
-    /// Notes what is about to be done; durable when this returns.
+    /// Records what is about to be done; durable when this returns.
     pub(super) fn set(&self, name: &str, intent: Intent) -> Result<(), Error> {
         let text = serde_json::to_vec(&intent).unwrap_or_default();
         Ok(state_dir::keep_durably(&self.folder, name, &text)?)
@@ -58,7 +57,7 @@ impl Notes {
         }
     }
 
-    /// Everything that was noted and not cleared.
+    /// Everything recorded and not cleared.
     pub(super) fn all(&self) -> Vec<(String, Intent)> {
         let entries = self.folder.read_dir().into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -68,14 +67,14 @@ impl Notes {
         all
     }
 
-    /// Waits until nobody else changes which trees there are.
+    /// Waits for exclusive access to the set of worktrees.
     pub(super) fn lock(&self) -> Result<File, Error> {
         let lock = self.file(".lock")?;
         lock.lock().map_err(|source| Error::File { path: self.folder.clone(), source })?;
         Ok(lock)
     }
 
-    /// The right to do something to one tree; `None` while somebody else has it.
+    /// The right to change one worktree; `None` while another process has it.
     pub(super) fn lock_tree(&self, name: &str) -> Result<Option<File>, Error> {
         let lock = self.file(&format!(".{name}.lock"))?;
         for _ in 0..TRIES {

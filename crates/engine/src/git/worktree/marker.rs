@@ -1,4 +1,4 @@
-//! The marker in a tree: whether it leads to a plan.
+//! The marker file in a worktree, and whether it leads to a plan.
 
 use std::path::Path;
 
@@ -8,12 +8,12 @@ use planwright_core::workspace::active_plan::Marker;
 use crate::workspace::active_plan;
 use crate::workspace::project::Project;
 
-/// What the marker of the project at `root` says, where it leads to no plan. The settings are those of the workspace.
+/// What the marker of the project at `root` says, if it is dangling. The settings are those of the workspace.
 pub(super) fn dangling(project: &Project, root: &Path) -> Option<String> {
     let here = Project { root: root.to_owned(), ..project.clone() };
     match active_plan::of_marker(&here) {
         Err(active_plan::Error::Loud(_) | active_plan::Error::NoFolder { .. }) => Some(said(root)),
-        // What can't be read is not known to lead nowhere.
+        // An unreadable marker is not known to be dangling.
         Ok(_)
         | Err(
             active_plan::Error::Read { .. }

@@ -1,5 +1,5 @@
-//! Ports that trees have for themselves. A lease is a part of what the registry knows of a tree, for all repositories of the user
-//! together: a port knows no repository. It ends when the tree is forgotten.
+//! Ports reserved for worktrees. A lease is part of the registry entry of a worktree and is shared by all
+//! repositories of the user, since ports are. It ends when the worktree is forgotten.
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -16,13 +16,13 @@ use crate::store::worktree_registry;
 use crate::store::worktree_registry::Tree;
 use crate::workspace::project::Project;
 
-/// The file that is locked while leases change.
+/// The lock file for changes of leases.
 const LOCK: &str = "ports.lock";
 
-/// What a throw-away tree is called, in which contracts are run.
+/// The name of a temporary checkout in which contracts run.
 const FOR_A_WHILE: &str = "contracts";
 
-/// The ports of a throw-away tree. They are free again when this is dropped.
+/// The ports of a temporary checkout. Dropping it frees them.
 #[derive(Debug)]
 pub struct Lease {
     top: PathBuf,
@@ -30,12 +30,13 @@ pub struct Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        // What stays of it is forgotten when the folder is gone.
+        // A leftover is forgotten when the directory is gone.
         worktree_registry::forget(&self.top).ok();
     }
 }
 
-/// Gives a throw-away tree of a project ports, as every tree has them. `None` where trees have none.
+/// Reserves ports for a temporary checkout of a project, as every worktree has them. `None` if worktrees have
+/// none.
 pub fn lend(project: &Project, top: &Path) -> Result<Option<Lease>, Error> {
     let settings = &project.config.worktree;
     if settings.ports == 0 {
@@ -60,8 +61,7 @@ pub fn lend(project: &Project, top: &Path) -> Result<Option<Lease>, Error> {
     Ok(Some(lent))
 }
 
-/// Gives a registered tree as many ports as it is to have. Those that it has already stay its own; a tree that is not registered
-/// has none.
+/// Reserves ports for a registered worktree. It keeps those it has; an unregistered one gets none.
 pub(super) fn lease(top: &Path, count: usize, (min, max): (u16, u16)) -> Result<Vec<u16>, Error> {
     let _lock = locked()?;
     let Some(mut tree) = worktree_registry::tree_at(top)? else { return Ok(Vec::new()) };
@@ -87,13 +87,14 @@ pub(super) fn lease(top: &Path, count: usize, (min, max): (u16, u16)) -> Result<
     Ok(ports)
 }
 
-/// The variables that name the ports of the tree that a folder lies in; none where it lies in no tree, or that has no ports.
+/// The port variables of the worktree around a directory; empty without a worktree or ports.
 pub fn environment(folder: &Path) -> Vec<(String, String)> {
-    // Where nobody can tell there are none: what is leased is never taken by chance, so nothing collides.
+    // If it cannot be determined there are none: leased ports are never used by chance, so nothing collides.
     repository::tree_around(folder).ok().flatten().map(|tree| variables(&tree.ports)).unwrap_or_default()
 }
 
-/// The variables for these ports: `PLANWRIGHT_PORT` is the first, `PLANWRIGHT_PORT_1` and so on are all of them.
+/// The variables for these ports: `PLANWRIGHT_PORT` is the first, `PLANWRIGHT_PORT_1` and so on are all of
+/// them.
 pub(super) fn variables(ports: &[u16]) -> Vec<(String, String)> {
     let first = ports.first().map(|port| ("PLANWRIGHT_PORT".to_owned(), port.to_string()));
     let counted = (1..)
@@ -102,11 +103,10 @@ pub(super) fn variables(ports: &[u16]) -> Vec<(String, String)> {
     first.into_iter().chain(counted).collect()
 }
 
-/// Whether nobody listens there.
 fn is_free(port: u16) -> bool {
     let is_open = |bound: io::Result<TcpListener>| match bound {
         Ok(_) => true,
-        // A machine may know only one of both kinds of addresses.
+        // A machine may support only one kind of address.
         Err(error) => !matches!(error.kind(), io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied),
     };
     is_open(TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)))

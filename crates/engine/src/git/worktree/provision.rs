@@ -1,4 +1,5 @@
-//! Furnishes a tree: copies of ignored files, ports of its own, the set-up. Everything may be done again.
+//! Provisions a worktree: copies of ignored files, reserved ports, the setup command. Every part can be
+//! repeated.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,34 +11,34 @@ use crate::git::base;
 use crate::store::plan_file;
 use crate::workspace::project::Project;
 
-/// What git reads of a tree, and nobody commits: patterns of files that it does not see.
+/// Git's private ignore list of a worktree, which nobody commits.
 const EXCLUDE: &str = ".git/info/exclude";
 const EXCLUDE_BYTES_MAX: u64 = 1 << 20;
 
-/// What a tree was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Furnished {
-    /// What was copied into it, from its top: no part of the work that is done in it.
+    /// Files copied into it, relative to its top: not part of its work.
     pub copied: Vec<PathBuf>,
-    /// What was asked for and not copied, and why.
+    /// Requested files that were not copied, and why.
     pub left_out: Vec<(PathBuf, &'static str)>,
     pub ports: Vec<u16>,
-    /// How the set-up ended.
+    /// How the setup ended.
     pub setup: Ran,
 }
 
-/// Whether the set-up is run.
+/// Whether the setup command runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setup {
-    /// It is, if it may be.
+    /// It runs, if it is allowed.
     Run,
     Leave,
 }
 
-/// Furnishes the tree at `folder`, which holds a commit of the repository that the project is in.
+/// Provisions the worktree at `folder`, which contains a commit of the project's repository.
 ///
-/// Copies what `worktree.include` and `.worktreeinclude` name, leases ports (for a tree that is registered: the lease ends when it is
-/// forgotten) and runs `worktree.setup`. A set-up that goes wrong is no error: the tree stays as it is.
+/// Copies what `worktree.include` and `.worktreeinclude` name, leases ports (if the worktree is registered:
+/// the lease ends when it is forgotten) and runs `worktree.setup`. A failed setup is not an error: the
+/// worktree stays as it is.
 pub fn furnish(project: &Project, folder: &Path, setup: Setup) -> Result<Furnished, Error> {
     let root = &project.root;
     let settings = &project.config.worktree;
@@ -55,7 +56,7 @@ pub fn furnish(project: &Project, folder: &Path, setup: Setup) -> Result<Furnish
     Ok(Furnished { copied: copied.paths, left_out: copied.left_out, ports, setup })
 }
 
-/// Has git not see these paths of a tree, which are from its top.
+/// Makes git ignore these paths of a worktree, relative to its top.
 pub(super) fn exclude(folder: &Path, paths: &[PathBuf]) -> Result<(), Error> {
     if paths.is_empty() {
         return Ok(());
@@ -80,7 +81,7 @@ pub(super) fn exclude(folder: &Path, paths: &[PathBuf]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The pattern that is exactly this path from the top.
+/// The pattern that matches exactly this path.
 fn pattern(path: &Path) -> String {
     let mut pattern = String::from("/");
     for sign in path.to_string_lossy().chars() {

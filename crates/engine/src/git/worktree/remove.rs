@@ -1,5 +1,5 @@
-//! Removes trees: by name, or all that lose nothing. A tree is set aside first, looked at again where nobody finds it, and only then
-//! deleted. A branch is never deleted.
+//! Removes worktrees, by name or all that lose nothing. A worktree is moved aside first, checked again where
+//! nothing else finds it, and only then deleted. Never deletes a branch.
 
 use std::path::{Path, PathBuf};
 
@@ -21,35 +21,31 @@ use crate::store::state_dir;
 use crate::store::worktree_registry;
 use crate::store::worktree_registry::Tree;
 
-/// Where plans and progress of removed trees are saved, in the state folder of the repository.
+/// Where plans and progress of removed worktrees are saved, in the state directory of the repository.
 const SAVED: &str = "removed";
 
-/// A tree that is gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Removed {
-    /// What it was called.
     pub name: String,
     pub path: PathBuf,
-    /// The branch that its work is on; `None` where there is none.
+    /// `None` if there is none.
     pub branch: Option<String>,
-    /// How many bytes are free again.
+    /// Bytes freed.
     pub bytes: u64,
-    /// Where its plan and progress are, if they had changed.
+    /// Its plan and progress, if they had changed.
     pub saved: Vec<PathBuf>,
 }
 
-/// What became of all trees.
 #[derive(Debug, Default)]
 pub struct Pruned {
-    /// Those that are gone.
     pub removed: Vec<Removed>,
     pub kept: Vec<Finding>,
-    /// Those that could have gone, and why they did not.
+    /// Those that could have been removed, and why they were not.
     pub failed: Vec<(Finding, Error)>,
 }
 
 impl Trees {
-    /// Removes a tree that somebody names, with those beside it, unless something would be lost.
+    /// Removes a named worktree with its neighbors, unless something would be lost.
     pub fn remove(&self, name: &str) -> Result<Removed, Error> {
         let _door = self.notes.lock()?;
         self.settle()?;
@@ -57,7 +53,7 @@ impl Trees {
         self.take_away(&tree.name, &tree.path, Some(&tree))
     }
 
-    /// Removes a tree that lies beside one which goes, and which is held by whoever removes it.
+    /// Removes a neighbor of a worktree that goes and whose lock the caller holds.
     pub(super) fn remove_with_owner(&self, tree: &Tree) -> Result<(), Error> {
         let _door = self.notes.lock()?;
         self.settle()?;
@@ -70,7 +66,7 @@ impl Trees {
         self.clear_away((name, &tree.path), Some(tree), (&look, facts.folder)).map(drop)
     }
 
-    /// Removes everything that loses nothing.
+    /// Removes every worktree that loses nothing.
     pub fn prune(&self) -> Result<Pruned, Error> {
         let _door = self.notes.lock()?;
         self.settle()?;
@@ -90,7 +86,7 @@ impl Trees {
         Ok(pruned)
     }
 
-    /// Removes a folder of ours: one that is registered, or one among the trees that nobody knows.
+    /// Removes a directory of ours: a registered one, or an unknown one among the worktrees.
     fn take_away(&self, name: &str, path: &Path, tree: Option<&Tree>) -> Result<Removed, Error> {
         let at_work = || Error::AtWork { name: name.to_owned() };
         let _turn = self.notes.lock_tree(name)?.ok_or_else(at_work)?;
@@ -101,7 +97,7 @@ impl Trees {
             None => look.facts_of_stranger(path)?,
         };
         worktree::may_remove(&facts).map_err(kept)?;
-        // Nobody may begin to work there meanwhile.
+        // Nothing may start working there meanwhile.
         let _workspace =
             self.occupy(path).map_err(|who| who.map_or_else(at_work, |who| kept(Why::Busy(who))))?;
         if let Some(tree) = tree {
@@ -110,7 +106,7 @@ impl Trees {
         self.clear_away((name, path), tree, (&look, facts.folder))
     }
 
-    /// Takes away a folder with which nothing is lost, and in which nobody can begin to work.
+    /// Removes a directory that loses nothing and in which nothing can start to work.
     fn clear_away(
         &self,
         (name, path): (&str, &Path),
@@ -145,7 +141,8 @@ impl Trees {
         Ok(Removed { saved, ..removed })
     }
 
-    /// Looks at a folder that was set aside once more, and deletes it; puts it back if something would be lost after all.
+    /// Checks a directory that was moved aside again, and deletes it; moves it back if something would be
+    /// lost after all.
     fn delete_aside(
         &self,
         (name, path): (&str, &Path),
@@ -172,7 +169,8 @@ impl Trees {
         Ok(())
     }
 
-    /// Saves what the harness wrote in a tree and is nowhere else: the plan with its marks, and its progress.
+    /// Saves what planwright wrote in a worktree and is nowhere else: the plan with its marks, and its
+    /// progress.
     fn save(&self, name: &str, tree: Option<&Tree>, look: &Look<'_>) -> Result<Vec<PathBuf>, Error> {
         let Some(plan) = tree.and_then(|tree| tree.plan.as_deref()) else { return Ok(Vec::new()) };
         let root = self.place(&self.aside(name));
@@ -195,13 +193,13 @@ impl Trees {
         Ok(saved)
     }
 
-    /// The branch of a tree in the user's repository, if it is there.
+    /// The branch of a worktree in the user's repository, if it exists.
     fn branch(&self, tree: Option<&Tree>) -> Result<Option<String>, Error> {
         let Some(branch) = tree.and_then(|tree| tree.branch.clone()) else { return Ok(None) };
         Ok(self.keep.get(&format!("refs/heads/{branch}"))?.map(|_| branch))
     }
 
-    /// Takes a workspace so that no run begins in it. The error is who has it.
+    /// Locks a workspace so that no run starts in it. The error names the holder.
     fn occupy(&self, path: &Path) -> Result<Option<RunLock>, Option<String>> {
         let root = &self.project.root;
         if !Store::exists(root).map_err(|_| None)? {
@@ -229,10 +227,10 @@ impl Trees {
         }
     }
 
-    /// Finishes or takes back what others left when they died. Called with the door locked.
+    /// Finishes or reverts interrupted operations. Called with the lock held.
     pub(super) fn settle(&self) -> Result<(), Error> {
         for (name, intent) in self.notes.all() {
-            // Whoever is at it is alive, and finishes it.
+            // A live process is doing it, and finishes it.
             let Some(_turn) = self.notes.lock_tree(&name)? else { continue };
             match intent {
                 Intent::Add => self.settle_add(&name)?,
@@ -242,7 +240,8 @@ impl Trees {
         self.forget_gone()
     }
 
-    /// The registered trees of attempts whose folders are gone. They are swept by whoever makes the next one; nothing else says so.
+    /// The registered worktrees of attempts whose directories are gone. The next attempt sweeps them; nothing
+    /// else reports them.
     pub fn gone(&self) -> Result<Vec<PathBuf>, Error> {
         let is_attempts = |tree: &Tree| tree.branch.is_none() && tree.repository == self.keep.common();
         let mut gone = Vec::new();
@@ -254,19 +253,19 @@ impl Trees {
         Ok(gone)
     }
 
-    /// Forgets the trees of attempts whose folders are gone.
+    /// Forgets the worktrees of attempts whose directories are gone.
     pub fn forget_gone(&self) -> Result<(), Error> {
         self.gone()?.iter().try_for_each(|path| self.forget(path))
     }
 
-    /// The trees that somebody who died was making or removing; whoever removes trees next finishes that. One that is whole and
-    /// only not made ready is told of by [`Trees::inspect`].
+    /// The worktrees whose creation or removal was interrupted; the next removal finishes it.
+    /// [`Trees::inspect`] reports one that is complete but not provisioned.
     pub fn unfinished(&self) -> Result<Vec<String>, Error> {
         let mut names = Vec::new();
         for (name, intent) in self.notes.all() {
             let path = self.site(&name);
             let is_whole = worktree_registry::tree_at(&path)?.is_some() && folder_at(&path)? == Folder::There;
-            // Whoever is at it is alive, and finishes it.
+            // A live process is doing it, and finishes it.
             if !(intent == Intent::Add && is_whole) && self.notes.lock_tree(&name)?.is_some() {
                 names.push(name);
             }
@@ -274,11 +273,11 @@ impl Trees {
         Ok(names)
     }
 
-    /// A tree that was being made: what is not whole goes, what is whole waits for whoever wants it.
+    /// An interrupted creation: an incomplete worktree goes, a complete one waits for its next user.
     fn settle_add(&self, name: &str) -> Result<(), Error> {
         let (staging, path) = (self.staging(name), self.site(name));
         if folder_at(&staging)? == Folder::There {
-            // Nobody ever worked in it: it was never where a tree is found.
+            // Nothing ever worked in it: it was never where a worktree is found.
             base::remove_folder(&staging).map_err(|source| Error::File { path: staging, source })?;
         }
         let is_ours = worktree_registry::tree_at(&path)?.is_some();
@@ -292,7 +291,7 @@ impl Trees {
         Ok(())
     }
 
-    /// A tree that was being removed: it is looked at again and goes, or comes back.
+    /// An interrupted removal: the worktree is checked again and goes, or comes back.
     fn settle_remove(&self, name: &str) -> Result<(), Error> {
         let (aside, path) = (self.aside(name), self.site(name));
         if folder_at(&aside)? == Folder::Absent {
@@ -305,7 +304,7 @@ impl Trees {
                 sibling::clear_site(&path, name);
                 self.notes.clear(name)
             }
-            // It is back where it was, and says why when it is asked for.
+            // It is back in place; the next removal says why.
             Err(Error::Kept { .. }) => Ok(()),
             Err(error) => Err(error),
         }

@@ -1,5 +1,5 @@
-//! Runs what people want run in their trees. It runs as the person, so a command line that only the project says, which agents can
-//! write, is run once a person has allowed exactly that one.
+//! Runs the user's setup and teardown commands in worktrees. They run as the user, so a command that only the
+//! project sets, and agents can therefore write, runs only after the user has allowed exactly that command.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,54 +11,49 @@ use crate::store::{plan_file, state_dir};
 use crate::system::process;
 use crate::system::process::{How, Job, Stop};
 
-/// The file with the command lines that a person has allowed, in the state folder of the repository: a hash a line.
+/// The file of allowed commands, in the state directory of the repository: one hash per line.
 const ALLOWED: &str = "scripts";
 const ALLOWED_BYTES_MAX: u64 = 1 << 20;
-/// How much of what a script says is kept, and how much of that is shown.
+/// How much of a script's output is kept, and how much of that is shown.
 const OUTPUT_BYTES_MAX: usize = 256 << 10;
 const SHOWN_BYTES_MAX: usize = 4 << 10;
 
-/// How a script ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ran {
-    /// There is none, or nobody wants it run.
+    /// There is none, or it was not requested.
     Nothing,
-    /// Only the project says it, and nobody has allowed it.
+    /// Only the project sets it, and the user has not allowed it.
     Unallowed {
         command: Vec<String>,
     },
     Well,
     Badly {
         how: String,
-        /// The end of what it said.
+        /// The end of its output.
         said: String,
     },
 }
 
-/// Where a script runs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ground<'a> {
-    /// The workspace that the tree belongs to.
+    /// The workspace that the worktree belongs to.
     pub(super) root: &'a Path,
-    /// The folder that it is run in.
     pub(super) folder: &'a Path,
-    /// The ports of the tree.
     pub(super) ports: &'a [u16],
-    /// How long it may take.
     pub(super) seconds: u64,
 }
 
-/// The name of exactly one command line, by which it is allowed.
+/// The hash of exactly one command, by which it is allowed.
 pub fn digest(command: &[String]) -> String {
     let mut hasher = blake3::Hasher::new();
     for word in command {
-        // No word of a command line has a zero byte.
+        // No word of a command contains a zero byte.
         hasher.update(word.as_bytes()).update(&[0]);
     }
     hasher.finalize().to_hex().to_string()
 }
 
-/// Whether a script may be run: the user says it, or a person has allowed it.
+/// Whether a script may run: the user sets it, or has allowed it.
 pub(super) fn is_allowed(root: &Path, script: &Script) -> Result<bool, Error> {
     if !script.is_projects || script.command.is_empty() {
         return Ok(true);
@@ -67,7 +62,7 @@ pub(super) fn is_allowed(root: &Path, script: &Script) -> Result<bool, Error> {
     Ok(allowed(&file(root)?).lines().any(|line| line == digest))
 }
 
-/// Notes that a person has allowed a script.
+/// Records that the user has allowed a script.
 pub(super) fn allow(root: &Path, script: &Script) -> Result<(), Error> {
     if is_allowed(root, script)? {
         return Ok(());
@@ -85,11 +80,11 @@ fn file(root: &Path) -> Result<PathBuf, Error> {
 }
 
 fn allowed(path: &Path) -> String {
-    // What can't be read allows nothing.
+    // An unreadable file allows nothing.
     plan_file::read_text(path, ALLOWED_BYTES_MAX).unwrap_or_default()
 }
 
-/// Runs a script, if it may be. When this returns, nothing that it started is alive.
+/// Runs a script, if allowed. When this returns, nothing that it started is alive.
 pub(super) fn run(script: &Script, ground: Ground<'_>) -> Result<Ran, Error> {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     if script.command.is_empty() {
@@ -118,10 +113,10 @@ pub(super) fn run(script: &Script, ground: Ground<'_>) -> Result<Ran, Error> {
     let ended = process::run(&job, &Stop::new()).map_err(|error| Error::Base(error.into()))?;
     let how = match ended.how {
         How::Exited(0) => return Ok(Ran::Well),
-        How::Exited(code) => format!("it ended with {code}"),
+        How::Exited(code) => format!("it exited with {code}"),
         How::Signalled(signal) => format!("it was killed by signal {signal}"),
-        How::TimedOut => format!("it did not end within {} s", ground.seconds),
-        How::Stopped => "it was stopped".to_owned(),
+        How::TimedOut => format!("it timed out after {} s", ground.seconds),
+        How::Stopped => "it was interrupted".to_owned(),
         How::NotStarted(why) => why,
     };
     Ok(Ran::Badly { how, said: ended.output.tail(SHOWN_BYTES_MAX) })

@@ -1,5 +1,5 @@
-//! Plans that work in several repositories: their tree has a tree of each other repository beside it, in folders of the same
-//! names, so that `../api` means the same there.
+//! Plans that work in several repositories: next to their worktree is one worktree per other repository, in
+//! directories of the same names, so that `../api` means the same there.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -21,20 +21,21 @@ use crate::workspace::project::Project;
 use crate::workspace::repository_set;
 use crate::workspace::repository_set::Beside;
 
-/// What stands between the folder of a repository's trees and the name of a tree that has others beside it. No name has it.
+/// Separates the directory of a repository's worktrees from the name of a worktree with neighbors. No name
+/// contains it.
 const SIGN: char = '+';
 
-/// Removes the folder that trees lay in side by side, once none of them is left.
+/// Removes the common directory of neighboring worktrees once it is empty.
 pub(super) fn clear_site(path: &Path, name: &str) {
     if let Some(above) = path.parent()
         && above.file_name().is_some_and(|folder| is_site(folder, name))
     {
-        // One that is not empty stays.
+        // A directory that is not empty stays.
         std::fs::remove_dir(above).ok();
     }
 }
 
-/// Whether a folder is one in which the tree of this name lies beside those of other repositories.
+/// Whether a directory contains the worktree of this name next to those of other repositories.
 pub(super) fn is_site(folder: &OsStr, name: &str) -> bool {
     folder.to_string_lossy().strip_suffix(name).is_some_and(|rest| rest.ends_with(SIGN))
 }
@@ -52,13 +53,14 @@ impl Trees {
         }
     }
 
-    /// Where the tree of this name is, or would be.
+    /// The path of the worktree of this name.
     pub(super) fn site(&self, name: &str) -> PathBuf {
         let known = self.known().into_iter().find(|tree| tree.name == name);
         known.map_or_else(|| self.folder.join(name), |tree| tree.path)
     }
 
-    /// Where the tree of a plan goes: among the others, or into a folder of its own where other repositories are to lie beside it.
+    /// The path of a plan's worktree: among the others, or in a directory of its own if worktrees of other
+    /// repositories go next to it.
     pub(super) fn site_of(&self, name: &str, plan: &Path) -> Result<PathBuf, Error> {
         if self.repositories_of(plan)?.is_empty() {
             return Ok(self.folder.join(name));
@@ -68,7 +70,8 @@ impl Trees {
         Ok(self.folder.with_file_name(format!("{among}{SIGN}{name}")).join(own))
     }
 
-    /// Makes a tree of every other repository of a plan, beside its own. One that is there stays as it is.
+    /// Creates a worktree of every other repository of a plan, next to its own. Existing ones stay as they
+    /// are.
     pub(super) fn plant_beside(&self, tree: &Tree) -> Result<(), Error> {
         let (Some(plan), Some(above)) = (&tree.plan, tree.path.parent()) else { return Ok(()) };
         for other in self.repositories_of(plan)? {
@@ -79,7 +82,7 @@ impl Trees {
             if path.symlink_metadata().is_ok() {
                 return Err(Error::InTheWay { path });
             }
-            // Nobody ever worked in what is there already: it was never where a tree is found.
+            // Nothing ever worked in what is there: it was never where a worktree is found.
             let staging = above.join(format!(".planting-{}", other.folder));
             if staging.symlink_metadata().is_ok() {
                 base::remove_folder(&staging)
@@ -110,7 +113,7 @@ impl Trees {
     }
 }
 
-/// The trees of other repositories that lie beside one, and go with it.
+/// The worktrees of other repositories next to one, which go with it.
 fn others_of(tree: &Tree) -> Vec<Tree> {
     let is_beside = |other: &Tree| {
         other.plan == tree.plan
@@ -124,7 +127,7 @@ fn others_of(tree: &Tree) -> Vec<Tree> {
     }
 }
 
-/// The tree that one of another repository lies beside, if it is known.
+/// The worktree that one of another repository is next to, if known.
 pub(super) fn owner_of(tree: &Tree) -> Option<Tree> {
     let root = tree.owner.as_ref()?;
     let is_owner = |other: &Tree| {
@@ -136,7 +139,7 @@ pub(super) fn owner_of(tree: &Tree) -> Option<Tree> {
     worktree_registry::trees().into_iter().find(is_owner)
 }
 
-/// Adds what would be lost with the trees that lie beside one.
+/// Adds what would be lost with the neighbors of a worktree.
 pub(super) fn add_work(tree: &Tree, work: &mut Work) {
     for other in others_of(tree).into_iter().filter(|other| other.path.is_dir()) {
         let lost = work_in(&other).unwrap_or_else(|error| unknown(&error));
@@ -153,8 +156,8 @@ fn work_in(tree: &Tree) -> Result<Work, Error> {
     Ok(Look::of(&project, &keep)?.work(&tree.path, Some(tree)))
 }
 
-/// Removes the trees of other repositories beside one that is to go, unless something would be lost. Nobody may be able to begin to
-/// work there meanwhile.
+/// Removes the neighbors of a worktree that is about to go, unless something would be lost. Nothing may be
+/// able to start working there meanwhile.
 pub(super) fn take_along(tree: &Tree) -> Result<(), Error> {
     for other in others_of(tree) {
         let project = Project::find(&other.origin).map_err(|error| Error::Project(Box::new(error)))?;

@@ -1,5 +1,5 @@
-//! Trees that begin with the work of other plans: those that are done, are not merged yet, and may have changed the same files. Work
-//! that went on beside theirs could not land after it.
+//! Worktrees that start with the work of other plans: finished, not merged yet, and possibly touching the
+//! same files. Work done in parallel to theirs would conflict when merged after it.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -14,12 +14,12 @@ use crate::store::worktree_registry::Tree;
 use crate::system::process::Repository;
 
 impl Trees {
-    /// A commit with what the plans have done that a plan comes after by what it touches. What can't be joined is left out, and
-    /// said.
+    /// A commit with the work of the plans that a plan follows by what it touches. Conflicting work is left
+    /// out, and reported.
     pub(super) fn joined(&self, plan: &Path, from: &str) -> Result<Beginning, Error> {
         let mut begun = Beginning { commit: from.to_owned(), complaints: Vec::new() };
         let found = board::unlanded(&self.project, plan);
-        // What is recorded of others may be broken; that is said by whoever looks at it, and holds nobody up.
+        // The records of others may be broken; whoever reads them reports that, and it blocks nobody.
         for (name, tip) in found.unwrap_or_default() {
             if self.keep.is_ancestor(&tip, &begun.commit)? {
                 continue;
@@ -30,11 +30,11 @@ impl Trees {
             }
             match self.keep.merge(&begun.commit, &tip)? {
                 Merged::Clean { tree } => {
-                    let message = format!("Begin with the work of {name}");
+                    let message = format!("Start with the work of {name}");
                     begun.commit = self.keep.commit(&tree, &[&begun.commit, &tip], &message)?;
                 }
                 Merged::Conflict { paths, .. } => begun.complaints.push(format!(
-                    "it begins without the work of {name}, which is done and not merged: {} can't be joined",
+                    "it starts without the work of {name}, which is done but not merged: conflicts in {}",
                     paths.join(", ")
                 )),
             }
@@ -42,8 +42,8 @@ impl Trees {
         Ok(begun)
     }
 
-    /// Brings the tree that a plan is about to be carried out in to the work of the plans that it comes after, if nothing was done
-    /// in it yet. Says what could not be joined.
+    /// Updates the worktree of a plan that is about to run with the work of the plans it follows, if nothing
+    /// was done in it yet. Returns conflicts.
     pub fn catch_up(&self, plan: &Path) -> Result<Vec<String>, Error> {
         let plan = self.plan_in(plan)?;
         let is_its = |tree: &Tree| tree.owner.is_none() && tree.plan.as_ref() == Some(&plan);
@@ -66,10 +66,10 @@ impl Trees {
         let own = [PathBuf::from(marker::MARKER), PathBuf::from(POINTER), plan.clone()];
         let own: Vec<PathBuf> =
             own.into_iter().chain(progress_of(&plan)).map(|path| part.join(path)).collect();
-        // The branch comes last: a tree that is behind its branch would take back what is there.
+        // The branch comes last: a worktree behind its branch would revert what is there.
         match self.keep.bring(&tree.path, &tree.base, &commit, &own)? {
             Brought::Conflict { paths } => {
-                complaints.push(format!("files of its tree are in the way: {}", paths.join(", ")));
+                complaints.push(format!("files in its worktree would be overwritten: {}", paths.join(", ")));
                 return Ok(complaints);
             }
             Brought::Done => {}
@@ -80,7 +80,7 @@ impl Trees {
         Ok(complaints)
     }
 
-    /// Has the git folder of a tree in which nothing was done stand at another commit, with objects of its own.
+    /// Moves the git directory of an unused worktree to another commit, with its own objects.
     fn move_own(&self, tree: &Tree, commit: &str) -> Result<(), Error> {
         let git = tree.path.join(".git");
         let borrowed = git.join("objects/info/alternates");
@@ -104,7 +104,7 @@ impl Trees {
             }
             Ok(())
         })();
-        // Nothing in a tree leads to the user's repository for longer than it takes to copy what it needs.
+        // A worktree refers to the user's repository only while it copies what it needs.
         std::fs::remove_file(&borrowed).map_err(failed)?;
         told
     }

@@ -1,4 +1,4 @@
-//! The worktrees that the user made with git. They are shown and never touched.
+//! Worktrees that the user created with git. They are listed and never touched.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

@@ -1,4 +1,4 @@
-//! Finds the plans that can be merged, the repositories that they have work in, and the order.
+//! Finds the plans that can be merged, the repositories that contain their work, and the merge order.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ use crate::system::process::Repository;
 use crate::workspace::project;
 use crate::workspace::repository_set;
 
-/// What git leaves in its folder while it is in the middle of something, and what that is.
+/// What git leaves in its directory during an operation, and the operation.
 const UNDER_WAY: &[(&str, &str)] = &[
     ("MERGE_HEAD", "a merge"),
     ("CHERRY_PICK_HEAD", "a cherry-pick"),
@@ -33,37 +33,36 @@ const UNDER_WAY: &[(&str, &str)] = &[
     ("rebase-apply", "a rebase"),
 ];
 
-/// Files beside plans that the harness adds to and nobody is judged by.
+/// Files next to plans that planwright appends to and that judge nobody.
 const GROWING: &[&str] = &["progress*.md", ".pi/plans/sessions/*.jsonl"];
-/// Where the references are that lead to what was taken up of trees.
+/// The references to work taken from worktrees.
 const TAKEN_UP: &str = "refs/planwright/taken-up/";
 /// How much of a file is compared.
 const TEXT_BYTES_MAX: u64 = 64 << 20;
 
-/// A repository that plans land in.
+/// A repository that plans are merged in.
 pub(super) struct Repo {
-    /// What the settings call it; `None`: the project's own.
+    /// Its name in the settings; `None`: the project's own.
     pub(super) name: Option<String>,
     /// The root of the project, or the top of the other repository.
     pub(super) root: PathBuf,
-    /// The name of its folder.
+    /// The name of its directory.
     pub(super) folder: String,
-    /// Where work is kept.
     pub(super) keep: Keep,
-    /// The branch that plans go into.
+    /// The branch that plans are merged into.
     pub(super) branch: String,
-    /// The commit that it stands at.
+    /// The commit of the branch.
     pub(super) head: String,
-    /// Whether its files lie in the workspace, and go along.
+    /// Whether its files are in the workspace and follow.
     pub(super) is_checked_out: bool,
 }
 
 /// A plan that can be merged.
 pub(super) struct Candidate {
     pub(super) name: String,
-    /// Its file, relative to the root of the project.
+    /// Relative to the root of the project.
     pub(super) path: PathBuf,
-    /// The run that is done.
+    /// Its finished run.
     pub(super) run: Run,
     /// Its branch, the same in every repository.
     pub(super) branch: String,
@@ -71,35 +70,35 @@ pub(super) struct Candidate {
     pub(super) tips: Vec<Option<String>>,
     /// How many lines it changes.
     pub(super) lines: u64,
-    /// The plans that it depends on, as it says.
+    /// The plans it declares to depend on.
     pub(super) depends_on: Vec<String>,
-    /// Those of them that are in the batch, by place.
+    /// Those of them in the batch, by index.
     pub(super) after: Vec<usize>,
 }
 
 impl Candidate {
-    /// The commit of its work in the first repository that it has any in.
+    /// The commit of its work in the first repository that contains any.
     pub(super) fn tip(&self) -> &str {
         self.tips.iter().flatten().next().map_or("", String::as_str)
     }
 }
 
-/// Everything that is to be merged.
+/// Everything to be merged.
 pub(super) struct Batch {
-    /// The repositories, the project's own first.
+    /// The project's own first.
     pub(super) repositories: Vec<Repo>,
-    /// The plans, in merge order.
+    /// In merge order.
     pub(super) members: Vec<Candidate>,
-    /// Plans that landed before, the last first: what they proved must still hold.
+    /// Recently merged plans, the last first: what they proved must still hold.
     pub(super) guards: Vec<Candidate>,
-    /// Plans that have to wait.
+    /// Plans that must wait.
     pub(super) held: Vec<Held>,
-    /// Plans whose work is there already.
+    /// Plans whose work is already there.
     pub(super) already: Vec<String>,
 }
 
 impl Batch {
-    /// The order, and why it is so.
+    /// The order, and the reasons for it.
     pub(super) fn order(&self) -> Vec<Planned> {
         let planned = self.members.iter().map(|member| {
             let parts = self.repositories.iter().zip(&member.tips).filter(|(_, tip)| tip.is_some());
@@ -117,7 +116,6 @@ impl Batch {
     }
 }
 
-/// Gathers what is to be merged.
 pub(super) fn batch(decisions: &Decisions, options: &Options) -> Result<Batch, Error> {
     let project = decisions.runs().project();
     let own = repo(&project.root, None, options.into.as_deref())?;
@@ -155,7 +153,7 @@ pub(super) fn batch(decisions: &Decisions, options: &Options) -> Result<Batch, E
         member.tips.resize(repositories, None);
     }
     gathering.add_beginnings(&mut members)?;
-    // Who waits for a plan that waits has to wait as well.
+    // A plan that needs a waiting plan must wait as well.
     while let Some((place, why)) = gathering.first_held(&members, &all)? {
         held.push(Held { plan: members.remove(place).name, why });
     }
@@ -163,7 +161,6 @@ pub(super) fn batch(decisions: &Decisions, options: &Options) -> Result<Batch, E
     Ok(Batch { repositories: gathering.repositories, members, guards, held, already })
 }
 
-/// Puts plans in merge order.
 fn ordered(members: Vec<Candidate>) -> Result<Vec<Candidate>, Error> {
     let entry = |member: &Candidate| Entry {
         name: member.name.clone(),
@@ -187,7 +184,7 @@ fn ordered(members: Vec<Candidate>) -> Result<Vec<Candidate>, Error> {
 enum Look {
     Work(Box<Candidate>),
     Held(String),
-    /// Its work is there already.
+    /// Its work is already there.
     Already {
         /// Since when, as far as that is recorded.
         at_ms: u64,
@@ -219,7 +216,7 @@ impl Gathering<'_> {
         };
         let branch = match (self.branch(&plan, &name)?, at_ms) {
             (Some(branch), _) => branch,
-            // Somebody removed the branch of a plan whose work is there.
+            // The branch of a plan whose work is there was removed.
             (None, Some(_)) => format!("{BRANCHES}{name}"),
             (None, None) => return Ok(Look::Nothing(format!("{BRANCHES}{name}"))),
         };
@@ -261,7 +258,7 @@ impl Gathering<'_> {
         })
     }
 
-    /// The branch of a plan: that of its tree, or the one that is called like it.
+    /// The branch of a plan: that of its worktree, or the one named after it.
     fn branch(&self, plan: &Path, name: &str) -> Result<Option<String>, Error> {
         let keep = &self.repositories[0].keep;
         let of_tree = self.tree(keep, plan).and_then(|tree| tree.branch.as_deref());
@@ -278,7 +275,8 @@ impl Gathering<'_> {
     }
 
     fn tree(&self, keep: &Keep, plan: &Path) -> Option<&Tree> {
-        // A plan of another project may be called the same, and have a tree of this repository beside its own.
+        // A plan of another project may have the same name, and a worktree of this repository next to its
+        // own.
         let own = &self.decisions.runs().project().root;
         let is_its = |tree: &&Tree| {
             tree.plan.as_deref() == Some(plan)
@@ -288,7 +286,8 @@ impl Gathering<'_> {
         self.trees.iter().find(|tree| is_its(tree) && tree.branch.is_some())
     }
 
-    /// Has plans depend on those whose work theirs began with: it would land with them, whatever became of the others.
+    /// Makes plans depend on those whose work theirs started with: it would be merged with them, whatever
+    /// became of the others.
     fn add_beginnings(&self, members: &mut [Candidate]) -> Result<(), Error> {
         let Repo { keep, head, .. } = &self.repositories[0];
         let base = |member: &Candidate| self.tree(keep, &member.path).map_or(head, |tree| &tree.base).clone();
@@ -305,7 +304,7 @@ impl Gathering<'_> {
                 let Some(shared) = tip.as_ref().map(|tip| keep.fork(&own, tip)).transpose()?.flatten() else {
                     continue;
                 };
-                // Two plans that began with the same third one have nothing of each other.
+                // Two plans that started with the same third one contain nothing of each other.
                 let is_theirs = shared != *begun && !keep.is_ancestor(&shared, head)?;
                 let is_known = member.depends_on.iter().any(|other| key(other) == key(name));
                 if is_theirs && !is_known && !keep.is_ancestor(&shared, begun)? {
@@ -316,7 +315,7 @@ impl Gathering<'_> {
         Ok(())
     }
 
-    /// The place of a repository among those that are merged into.
+    /// The index of a repository among those that are merged into.
     fn place_of(&mut self, beside: &repository_set::Beside) -> Result<usize, Error> {
         if let Some(place) = self.repositories.iter().position(|repo| repo.root == beside.root) {
             return Ok(place);
@@ -326,8 +325,8 @@ impl Gathering<'_> {
         Ok(self.repositories.len() - 1)
     }
 
-    /// The commit of a plan's work that is not in the branch yet, or why it can't be merged. What lies in its tree and is not
-    /// in its own branch yet is put there first.
+    /// The commit of a plan's work that is not in the branch yet, or why it cannot be merged. Changes in its
+    /// worktree are committed to its branch first.
     fn tip(&self, plan: &Candidate, place: usize) -> Result<Result<Option<String>, String>, Error> {
         let repo = &self.repositories[place];
         let mut tip = exact(&repo.keep, &plan.branch)?;
@@ -339,12 +338,12 @@ impl Gathering<'_> {
         }
         let Some(tip) = tip else { return Ok(Ok(None)) };
         if place == 0 && is_rewritten(repo, plan, &tip)? {
-            return Ok(Err(format!("its plan on {} does not say what was approved", plan.branch)));
+            return Ok(Err(format!("its plan on {} differs from what was approved", plan.branch)));
         }
         Ok(Ok((!repo.keep.is_ancestor(&tip, &repo.head)?).then_some(tip)))
     }
 
-    /// The commit of a plan's branch with all that lies in its tree.
+    /// The commit of a plan's branch with everything in its worktree.
     fn caught_up(
         &self,
         plan: &Candidate,
@@ -358,13 +357,13 @@ impl Gathering<'_> {
         if changed.is_empty() {
             return Ok(Ok(parent));
         }
-        // The tree begins with its base, or with what the harness made of it: what somebody else put on the branch since is not
-        // in it, and a snapshot would take that back.
+        // The worktree starts with its base, or with what planwright made of it: commits that others put on
+        // the branch are not in it, and a snapshot would revert them.
         let is_known =
             parent == tree.base || repo.keep.list(HIDDEN)?.iter().any(|(_, commit)| *commit == parent);
         if !is_known {
             return Ok(Err(format!(
-                "its branch {} has commits that its tree {} does not have",
+                "its branch {} has commits that are missing from its worktree {}",
                 plan.branch,
                 tree.path.display()
             )));
@@ -384,7 +383,7 @@ impl Gathering<'_> {
             && !self.says_what_was_approved(plan, &tree.path.join(part))
         {
             return Ok(Err(format!(
-                "its plan in {} does not say what was approved: put back what it said, or approve and run it anew",
+                "its plan in {} differs from what was approved: restore it, or approve and run it again",
                 tree.path.display()
             )));
         }
@@ -392,30 +391,30 @@ impl Gathering<'_> {
             is_plan(path)
                 || within(part, path).is_some_and(|inner| has_grown(repo, tree, &parent, (inner, path)))
         };
-        // What lies in another repository was never a part of what receipts name; the contracts judge it now.
+        // Work in another repository was never covered by receipts; the contracts judge it now.
         if place == 0 && !changed.iter().all(is_own) && !is_judged()? {
             let named = changed.iter().filter(|path| !is_own(path)).take(5).cloned().collect::<Vec<_>>();
             return Ok(Err(format!(
-                "its tree {} has changes that no contract has seen: {} (take them back there, or commit them elsewhere)",
+                "its worktree {} has changes that no contract has checked: {} (undo them there, or commit them elsewhere)",
                 tree.path.display(),
                 named.join(", ")
             )));
         }
-        let message = format!("{}: what lies in its tree", plan.name);
+        let message = format!("{}: changes in its worktree", plan.name);
         let commit = repo.keep.commit(&lies_there, &[&parent], &message)?;
         let reference = format!("refs/heads/{}", plan.branch);
         if self.options.act == Act::Land {
-            // The tree has all of this commit: what is changed there next comes after it.
+            // The worktree contains all of this commit: later changes there come after it.
             let known = format!("{TAKEN_UP}{}", plan.branch);
             repo.keep.set(&known, &commit, repo.keep.get(&known)?.as_deref())?;
         }
         if self.options.act == Act::Land && !repo.keep.set(&reference, &commit, tip)? {
-            return Ok(Err(format!("its branch {} is being moved by somebody else", plan.branch)));
+            return Ok(Err(format!("its branch {} changed during the merge", plan.branch)));
         }
         Ok(Ok(commit))
     }
 
-    /// Whether the plan in a tree means what was approved, whatever the marks in it say.
+    /// Whether the plan in a worktree means what was approved, whatever its marks say.
     fn says_what_was_approved(&self, plan: &Candidate, root: &Path) -> bool {
         let reading = self.decisions.runs().project().reading();
         match plan_file::read(&root.join(&plan.path), &plan.name, reading) {
@@ -424,7 +423,7 @@ impl Gathering<'_> {
         }
     }
 
-    /// The first plan that depends on one which is neither there already nor in the batch.
+    /// The first plan that depends on one that is neither merged nor in the batch.
     fn first_held(&self, members: &[Candidate], all: &[PathBuf]) -> Result<Option<(usize, String)>, Error> {
         for (place, member) in members.iter().enumerate() {
             for name in &member.depends_on {
@@ -433,7 +432,7 @@ impl Gathering<'_> {
                 }
                 let known = all.iter().find(|path| key(&project::name(path)) == key(name));
                 let Some(path) = known else {
-                    return Ok(Some((place, format!("depends on {name}, which is no plan here"))));
+                    return Ok(Some((place, format!("depends on {name}, which was not found"))));
                 };
                 if let Some(why) = self.missing(path)? {
                     return Ok(Some((place, format!("depends on {name}, which {why}"))));
@@ -443,7 +442,7 @@ impl Gathering<'_> {
         Ok(None)
     }
 
-    /// What is missing before a plan that depends on this one could land.
+    /// What is missing before a plan that depends on this one could be merged.
     fn missing(&self, path: &Path) -> Result<Option<String>, Error> {
         let plan = self.decisions.runs().relative(path);
         let state = self.decisions.case_of(plan.clone())?.state();
@@ -458,17 +457,17 @@ impl Gathering<'_> {
     }
 }
 
-/// What a plan says that it depends on.
+/// The plans that a plan declares to depend on.
 fn depends_on(source: &Source) -> Vec<String> {
     source.draft().depends_on.into_iter().map(|name| name.value).collect()
 }
 
-/// Whether a text of a plan means what was approved.
+/// Whether the text of a plan means what was approved.
 fn is_approved(plan: &Candidate, source: &Source) -> bool {
     verify::trusted(source).is_some_and(|read| Digest::of(&read).to_string() == plan.run.row.digest)
 }
 
-/// Whether a branch brings another text of its plan than the one that was approved.
+/// Whether a branch contains another text of its plan than the approved one.
 fn is_rewritten(repo: &Repo, plan: &Candidate, tip: &str) -> Result<bool, Error> {
     let path = repo.keep.part().join(&plan.path).to_string_lossy().into_owned();
     let (Some(text), Some(approved)) = (repo.keep.text_of(tip, &path)?, plan.run.row.source()) else {
@@ -483,7 +482,7 @@ fn is_rewritten(repo: &Repo, plan: &Candidate, tip: &str) -> Result<bool, Error>
     Ok(began.as_ref() != Some(&text) && !is_approved(plan, &brought))
 }
 
-/// Whether a file of a tree is one that the harness adds to, and was only added to.
+/// Whether a file of a worktree is one that planwright appends to, and was only appended to.
 fn has_grown(repo: &Repo, tree: &Tree, parent: &str, (inner, path): (&Path, &str)) -> bool {
     let (Ok(before), Ok(now)) =
         (repo.keep.text_of(parent, path), plan_file::read_text(&tree.path.join(path), TEXT_BYTES_MAX))
@@ -493,17 +492,17 @@ fn has_grown(repo: &Repo, tree: &Tree, parent: &str, (inner, path): (&Path, &str
     is_any_of(GROWING, inner) && now.starts_with(&before.unwrap_or_default())
 }
 
-/// A path of a repository as one of the project that lies in this part of it.
+/// A path of a repository relative to the project in this part of it.
 fn within<'a>(part: &Path, path: &'a str) -> Option<&'a Path> {
     Path::new(path).strip_prefix(part).ok()
 }
 
-/// Whether a path of a repository is a plan's own file, or one that is kept beside plans.
+/// Whether a path of a repository is a plan's own file, or one that is kept next to plans.
 pub(super) fn is_record(part: &Path, plan: &Path, path: &str) -> bool {
     within(part, path).is_some_and(|path| path.starts_with(plan) || is_any_of(PATTERNS, path))
 }
 
-/// Whether a path of a project is meant by one of these patterns.
+/// Whether a path of a project matches one of these patterns.
 fn is_any_of(patterns: &[&str], path: &Path) -> bool {
     let (full, name) = (path.to_string_lossy(), path.file_name().unwrap_or_default().to_string_lossy());
     patterns.iter().any(|pattern| {
@@ -512,20 +511,20 @@ fn is_any_of(patterns: &[&str], path: &Path) -> bool {
     })
 }
 
-/// The file that takes the place of a plan for a moment whenever marks are written into it.
+/// The file that briefly replaces a plan while marks are written into it.
 fn beside_of(plan: &Path) -> PathBuf {
     let name = plan.file_name().unwrap_or_default().to_string_lossy();
     plan.with_file_name(format!(".{name}.planwright"))
 }
 
-/// The commit of a branch with exactly this name.
+/// The commit of the branch with exactly this name.
 pub(super) fn exact(keep: &Keep, branch: &str) -> Result<Option<String>, Error> {
     let reference = format!("refs/heads/{branch}");
     let found = keep.list(&reference)?.into_iter().find(|(name, _)| *name == reference);
     Ok(found.map(|(_, commit)| commit))
 }
 
-/// A repository and the branch in it that plans go into.
+/// A repository and its branch that plans are merged into.
 fn repo(root: &Path, name: Option<String>, into: Option<&str>) -> Result<Repo, Error> {
     let keep = Keep::of(root)?;
     let current = base::of(root)?.and_then(|base| base.branch);
@@ -545,7 +544,7 @@ fn repo(root: &Path, name: Option<String>, into: Option<&str>) -> Result<Repo, E
     Ok(Repo { name, root: root.to_owned(), folder, keep, branch, head, is_checked_out })
 }
 
-/// Another working copy of the user's in which the branch is checked out.
+/// Another working copy of the user in which the branch is checked out.
 fn elsewhere(repository: &Repository, keep: &Keep, branch: &str) -> Result<Option<PathBuf>, Error> {
     let answer = repository.ask(&["worktree", "list", "--porcelain"]).map_err(base::Error::from)?;
     let wanted = format!("branch refs/heads/{branch}");
@@ -555,7 +554,7 @@ fn elsewhere(repository: &Repository, keep: &Keep, branch: &str) -> Result<Optio
     Ok(paths.map(PathBuf::from).find(|path| path.canonicalize().ok().as_deref() != Some(keep.top())))
 }
 
-/// What git is in the middle of.
+/// The git operation in progress.
 fn under_way(repository: &Repository) -> Result<Option<&'static str>, Error> {
     let mut words = vec!["rev-parse", "--path-format=absolute"];
     for (file, _) in UNDER_WAY {

@@ -1,4 +1,4 @@
-//! Plans that were evicted and have not landed since: somebody has to see to them.
+//! Plans that were evicted and have not been merged since, so that someone attends to them.
 
 use std::path::PathBuf;
 
@@ -12,22 +12,22 @@ use crate::git::repository::{BRANCHES, Keep};
 use crate::store::worktree_registry;
 use crate::workspace::project;
 
-/// A plan that was evicted, and waits.
+/// A plan that was evicted and is still waiting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcast {
     pub plan: String,
-    /// Its file, relative to the root of the project.
+    /// Relative to the root of the project.
     pub path: PathBuf,
     pub branch: String,
-    /// The branch that it was to go into.
+    /// The branch it was to be merged into.
     pub into: String,
-    /// Why, in words that go on after its name.
+    /// Continues a sentence that starts with the plan's name.
     pub why: String,
-    /// Since when, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub since_ms: u64,
 }
 
-/// The plans that were evicted when they were last to be merged, and whose branches are there and not merged by hand either; the
+/// The plans that the last merge evicted and whose branches still exist and were not merged by hand either;
 /// oldest first.
 pub fn evicted(decisions: &Decisions) -> Result<Vec<Outcast>, Error> {
     let plans = decisions.runs().store().plans_evicted()?;
@@ -52,8 +52,10 @@ pub fn evicted(decisions: &Decisions) -> Result<Vec<Outcast>, Error> {
         }
         let with = if with.is_empty() { into.clone() } else { with.join(" and ") };
         let why = match evidence {
-            Some(evidence) if evidence.plan == plan => format!("was evicted: it fails together with {with}"),
-            Some(evidence) => format!("was evicted: it breaks {} together with {with}", evidence.plan),
+            Some(evidence) if evidence.plan == plan => {
+                format!("was evicted: it fails in combination with {with}")
+            }
+            Some(evidence) => format!("was evicted: it breaks {} in combination with {with}", evidence.plan),
             None => format!("was evicted: {with} changed the same lines of {}", paths.join(", ")),
         };
         let since_ms = said.at_ms;

@@ -1,8 +1,10 @@
-//! Moves branches to what was tried, with the files of workspaces in which they are checked out.
+//! Moves branches to the tested result, together with the files of the workspaces in which they are checked
+//! out.
 //!
-//! The order is what makes a crash harmless. The intent is noted first. Then come the files and the index: somebody who looks
-//! now sees what is about to be committed, and a commit of that loses nothing. Then the branches, each only if it still is where
-//! it was; and when all of them are there, plan files that somebody has marked meanwhile, the ledger, and the end of the intent.
+//! The order makes a crash harmless. The intent is recorded first. Then come the files and the index: anyone
+//! who looks now sees what is about to be committed, and committing it loses nothing. Then the branches, each
+//! only if it has not moved; and when all have moved, plan files that were marked meanwhile, the ledger, and
+//! the end of the intent.
 
 use std::path::{Path, PathBuf};
 
@@ -20,23 +22,20 @@ use crate::store::journal::{RunLock, Store};
 use crate::store::{plan_file, state_dir};
 use crate::workspace::project::Project;
 
-/// Where the intent is, in the state folder of the project.
+/// The directory of the intent, in the state directory of the project.
 const FOLDER: &str = "merge";
 const FILE: &str = "intent.json";
-/// How much of an intent is read.
 const INTENT_BYTES_MAX: u64 = 16 << 20;
 
-/// What became of it.
 pub(super) enum Land {
-    /// Everything is where it belongs.
     Done,
-    /// Somebody moved a branch; nothing is changed.
+    /// A branch moved; nothing was changed.
     Moved,
-    /// Somebody wrote these files; nothing is changed.
+    /// These files were edited; nothing was changed.
     Edited(Vec<String>),
 }
 
-/// What is about to be done. Everything in it can be done again.
+/// What is about to be done. Everything in it is repeatable.
 #[derive(Debug, Serialize, Deserialize)]
 struct Intent {
     branches: Vec<Branch>,
@@ -52,16 +51,16 @@ struct Branch {
     branch: String,
     from: String,
     to: String,
-    /// Whether the files in the workspace go along.
+    /// Whether the files in the workspace follow.
     is_checked_out: bool,
-    /// Plan files in the workspace that somebody has marked: both are joined by what they say.
+    /// Plan files in the workspace with newer marks: both sides are merged by meaning.
     records: Vec<Record>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Record {
     path: String,
-    /// What both sides began with.
+    /// The common ancestor.
     base: String,
 }
 
@@ -97,7 +96,7 @@ impl Branch {
         self.records.iter().map(|record| PathBuf::from(&record.path)).collect()
     }
 
-    /// The top of the workspace whose files go along, as long as the branch is checked out there.
+    /// The top of the workspace whose files follow, while the branch is checked out there.
     fn workspace(&self, keep: &Keep) -> Result<Option<PathBuf>, Error> {
         let is_still = || {
             Ok::<_, Error>(base::of(&self.root)?.and_then(|base| base.branch) == Some(self.branch.clone()))
@@ -106,7 +105,7 @@ impl Branch {
     }
 }
 
-/// Lands the plans at these places by moving these branches.
+/// Merges the plans with these indexes by moving these branches.
 pub(super) fn land(
     decisions: &Decisions,
     batch: &Batch,
@@ -147,32 +146,32 @@ pub(super) fn land(
     perform(decisions, &intent)
 }
 
-/// Finishes what somebody died over; says which plans landed by that.
+/// Finishes an interrupted merge; returns the plans it merged.
 pub(super) fn finish(decisions: &Decisions) -> Result<Vec<String>, Error> {
     let Some(intent) = noted(&folder(decisions)) else { return Ok(Vec::new()) };
     match perform(decisions, &intent) {
         Ok(Land::Done) => Ok(intent.plans.into_iter().map(|plan| plan.name).collect()),
         Ok(Land::Moved | Land::Edited(_)) => Ok(Vec::new()),
-        // It was given back, and is in nobody's way: whoever merges these plans again hears of it.
+        // It was reverted and blocks nobody: the next merge of these plans reports it.
         Err(_) if noted(&folder(decisions)).is_none() => Ok(Vec::new()),
         Err(error) => Err(error),
     }
 }
 
-/// The plans that somebody was about to land.
+/// The plans that were about to be merged.
 pub(super) fn pending(store: &Store) -> Option<Vec<String>> {
     let intent = noted(&store.folder().join(FOLDER))?;
     Some(intent.plans.into_iter().map(|plan| plan.name).collect())
 }
 
-/// The intent that was noted and is not done.
+/// The recorded intent that is not done.
 fn noted(folder: &Path) -> Option<Intent> {
     let text = plan_file::read_text(&folder.join(FILE), INTENT_BYTES_MAX).ok()?;
-    // It was written whole or not at all; one of another version tells nothing that git does not know.
+    // It was written whole or not at all; one of another version says nothing that git does not know.
     serde_json::from_str(&text).ok()
 }
 
-/// Nobody else may be at work in a workspace whose files change.
+/// Nothing else may run in a workspace whose files change.
 fn occupied(decisions: &Decisions, intent: &Intent) -> Result<Vec<RunLock>, Error> {
     let runs = decisions.runs();
     let mut locks = Vec::new();
@@ -203,7 +202,7 @@ fn perform(decisions: &Decisions, intent: &Intent) -> Result<Land, Error> {
     match lay_out(&decisions.runs().project().root, &ahead) {
         Ok(edited) if edited.is_empty() => {}
         Ok(edited) => return give_back(decisions, &all).map(|()| Land::Edited(edited)),
-        // What can't be done and has moved nothing must not be in the way of every other merge.
+        // An intent that cannot be done and has moved nothing must not block every other merge.
         Err(error) if ahead.len() == all.len() => return give_back(decisions, &all).and(Err(error)),
         Err(error) => return Err(error),
     }
@@ -228,8 +227,8 @@ fn perform(decisions: &Decisions, intent: &Intent) -> Result<Land, Error> {
     Ok(Land::Done)
 }
 
-/// Brings files and index of workspaces to where their branches are about to be; says which files somebody wrote, as they are
-/// seen from the project.
+/// Updates files and index of workspaces to where their branches are about to be; returns edited files,
+/// relative to the project.
 fn lay_out(own: &Path, ahead: &[(&Branch, &Keep)]) -> Result<Vec<String>, Error> {
     for (branch, keep) in ahead {
         let Some(top) = branch.workspace(keep)? else { continue };
@@ -246,8 +245,7 @@ fn lay_out(own: &Path, ahead: &[(&Branch, &Keep)]) -> Result<Vec<String>, Error>
     Ok(Vec::new())
 }
 
-/// Leaves everything as if nothing had been begun: a branch that moved by us alone goes back, and files are those of where the
-/// branch is. What somebody wrote stays.
+/// Reverts everything: a branch that only we moved goes back, with its files. Edits stay.
 fn give_back(decisions: &Decisions, all: &[(&Branch, &Keep)]) -> Result<(), Error> {
     for (branch, keep) in all {
         if keep.get(&branch.reference())?.as_deref() == Some(branch.to.as_str()) {
@@ -276,7 +274,7 @@ fn forget(decisions: &Decisions) -> Result<(), Error> {
     }
 }
 
-/// How paths of a repository begin, as one sees them from the project's own.
+/// The prefix of a repository's paths relative to the project's own.
 fn seen_from(own: &Path, (root, keep): (&Path, &Keep)) -> String {
     match root == own {
         true => String::new(),
@@ -284,7 +282,7 @@ fn seen_from(own: &Path, (root, keep): (&Path, &Keep)) -> String {
     }
 }
 
-/// The plan files that changed and that somebody has marked in the workspace, and those of them that can't be joined.
+/// The changed plan files with newer marks in the workspace, and those of them that conflict.
 fn records(
     batch: &Batch,
     landed: &[usize],
@@ -301,7 +299,7 @@ fn records(
             continue;
         }
         let is_plan = keep.part().join(&member.path) == Path::new(&path);
-        // A plan that nobody had committed began with what was approved.
+        // An uncommitted plan started with what was approved.
         let approved = is_plan.then(|| member.run.row.text.clone());
         let record = Record { base: before.or(approved).unwrap_or_default(), path };
         match merge_driver::texts([&record.base, &here, &after], &record.path).conflicts {
@@ -312,14 +310,14 @@ fn records(
     Ok((records, conflicts))
 }
 
-/// The text of a file in a workspace, no link followed.
+/// The text of a file in a workspace, without following links.
 fn text_at(top: &Path, path: &str) -> Option<String> {
     let file = top.join(path);
     let is_file = file.symlink_metadata().is_ok_and(|data| data.is_file());
     is_file.then(|| plan_file::read_text(&file, INTENT_BYTES_MAX).ok()).flatten()
 }
 
-/// Joins a plan file of the workspace with what landed. Whoever writes it at this moment keeps what they wrote.
+/// Merges a plan file of the workspace with what was merged. Concurrent edits survive.
 fn settle(keep: &Keep, top: &Path, branch: &Branch, record: &Record) -> Result<(), Error> {
     let (Some(after), Some(here)) = (keep.text_of(&branch.to, &record.path)?, text_at(top, &record.path))
     else {

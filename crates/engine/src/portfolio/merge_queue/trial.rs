@@ -1,5 +1,6 @@
-//! Tries plans out together: their branches are merged as data, laid out in a throw-away tree, and the contracts of all of them
-//! are run there. Every contract is the one that was approved, and so is every sealed file, or it tells nothing.
+//! Tests plans in combination: merges their branches, checks the result out into a temporary checkout, and
+//! runs all of their contracts there. Every contract and every sealed file must be the approved one, or the
+//! result means nothing.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ use crate::store::state_dir;
 use crate::system::process::{Stop, Supervisors};
 use crate::workspace::project::Project;
 
-/// How much of what a contract printed is kept as evidence: the end of it.
+/// How much of the end of a contract's output is kept as evidence.
 const OUTPUT_BYTES_MAX: usize = 4 << 10;
 
 /// The branches of some plans in one repository, merged.
@@ -28,19 +29,19 @@ enum Joined {
     Conflict(Conflict),
 }
 
-/// Where plans are tried out.
+/// Where plans are tested in combination.
 pub(super) struct Bench<'a> {
     project: &'a Project,
     batch: &'a Batch,
     act: Act,
     supervisors: Supervisors,
-    /// Names the processes of this merge.
+    /// The tag of this merge's processes.
     tag: String,
-    /// What was merged already, by repository and plans: what lands is exactly what was tried.
+    /// Merge results by repository and plans: what is merged is exactly what was tested.
     joined: BTreeMap<(usize, Vec<usize>), Joined>,
-    /// Folders that no program is taken from.
+    /// Directories from which no program is used.
     closed: Vec<PathBuf>,
-    /// What of the plans that landed before holds without any plan of the batch: guard and step, or its seal.
+    /// Which contracts and seals of recently merged plans hold without any plan of the batch.
     held_before: BTreeMap<(usize, String), bool>,
 }
 
@@ -60,7 +61,7 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// Tries the plans at these places together.
+    /// Tests the plans with these indexes in combination.
     pub(super) fn try_out(
         &mut self,
         plans: &[usize],
@@ -80,7 +81,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// The branches that move when exactly these plans land, which were tried together.
+    /// The branches that move when exactly these plans, tested in combination, are merged.
     pub(super) fn moved(&mut self, plans: &[usize]) -> Result<Vec<Moved>, Error> {
         let mut moved = Vec::new();
         for (place, repo) in self.batch.repositories.iter().enumerate() {
@@ -146,8 +147,9 @@ impl<'a> Bench<'a> {
         Ok(repo.keep.changed(&fork, tip)?)
     }
 
-    /// Runs the contracts of all plans on what is merged of them, plan by plan up to the first that fails; then those of plans
-    /// that landed before. What of these does not hold in the branch as it is says nothing about the plans that are tried.
+    /// Runs the contracts of all plans on their merged result, plan by plan up to the first failure; then
+    /// those of recently merged plans. A contract of these that already fails in the branch says nothing
+    /// about the tested plans.
     fn judge(
         &mut self,
         plans: &[usize],
@@ -177,7 +179,7 @@ impl<'a> Bench<'a> {
         Ok(Trial::Passes)
     }
 
-    /// Whether a contract, or the seal, of a plan that landed before holds in the branches as they are.
+    /// Whether a contract, or the seal, of a recently merged plan holds in the branches as they are.
     fn held_before(&mut self, guard: usize, step: &str, stop: &Stop) -> Result<bool, Error> {
         let key = (guard, step.to_owned());
         if let Some(held) = self.held_before.get(&key) {
@@ -192,7 +194,7 @@ impl<'a> Bench<'a> {
         Ok(held)
     }
 
-    /// A tree to run contracts on, of these commits of the repositories.
+    /// A checkout of these commits of the repositories, to run contracts on.
     fn ground(&self, commits: &[String]) -> Result<Ground, Error> {
         let own = &self.batch.repositories[0];
         let others = self.batch.repositories.iter().zip(commits).skip(1).map(|(repo, commit)| Other {
@@ -205,8 +207,8 @@ impl<'a> Bench<'a> {
         Ok(Ground::of_commit(self.project, (&commits[0], &tree), others.collect()))
     }
 
-    /// What fails of a plan's contracts, or of the files that judge it, which come first: with those in doubt, a contract tells
-    /// nothing.
+    /// What fails of a plan's contracts or its sealed files. The files come first: with those in doubt, a
+    /// contract means nothing.
     fn contracts_of(
         &self,
         member: &Candidate,
@@ -220,7 +222,7 @@ impl<'a> Bench<'a> {
                 plan: member.name.clone(),
                 step: String::new(),
                 contract: String::new(),
-                failure: "a sealed file is not what was approved".to_owned(),
+                failure: "a sealed file differs from what was approved".to_owned(),
                 output: moved,
             }]);
         }
@@ -262,7 +264,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// The steps of a plan that a contract judged: not those that a person confirmed or left out.
+/// The steps of a plan that a contract judged: not those that a person confirmed or skipped.
 fn contracts(member: &Candidate) -> impl Iterator<Item = &Step> {
     let steps = member.run.plan.steps.iter().zip(&member.run.state.steps);
     let judged = steps.filter(|(step, state)| {
@@ -271,8 +273,9 @@ fn contracts(member: &Candidate) -> impl Iterator<Item = &Step> {
     judged.map(|(step, _)| step)
 }
 
-/// What is wrong with the files that a plan seals: they judge it only as long as they are what was approved. A file that is new
-/// where everything is sealed counts if one of the plans brings it, and not if it was in the branch already.
+/// What is wrong with the sealed files of a plan: contracts rely on them only while they are what was
+/// approved. A new file below a sealed pattern counts if one of the plans brings it, and not if it was in the
+/// branch before.
 fn broken_seal(folder: &Path, member: &Candidate, (part, changed): (&Path, &[String])) -> Option<String> {
     let approved = member.run.sealed();
     let moved = match sealed::of(folder, &member.run.plan) {

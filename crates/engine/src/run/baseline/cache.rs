@@ -1,5 +1,5 @@
-//! What contracts said on trees that were looked at before: one small file for each in the state folder. Only what a contract
-//! said itself is kept; that it could not be run may be another story tomorrow.
+//! Contract results on trees that were checked before: one small file each in the state directory. Only
+//! results of the contract itself are kept; a failure to run it may be gone tomorrow.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -14,21 +14,18 @@ use crate::git::base::part_of;
 use crate::run::contract::Seen;
 use crate::store::{plan_file, state_dir};
 
-/// Where it is, below the state folder of the project.
 const FOLDER: &str = "red";
 /// The most results that are kept; the oldest go first.
 const KEPT_MAX: usize = 4_096;
-/// How much of a file is read.
 const BYTES_MAX: u64 = 4_096;
 
-/// What was seen on one tree.
+/// Results on one tree.
 pub(super) struct Memory {
     folder: PathBuf,
-    /// What every key begins with: the tree, and where the project lies in it.
+    /// The start of every key: the tree, and the project's path in it.
     tree: blake3::Hasher,
 }
 
-/// What is kept of a contract.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Kept {
     pub(super) observation: Observation,
@@ -45,7 +42,6 @@ impl Memory {
         Ok(Self { folder, tree })
     }
 
-    /// Whether anything is kept for the project.
     pub(super) fn is_there(root: &Path) -> bool {
         state_dir::folder_of(&state_dir::folder(), root).is_ok_and(|folder| folder.join(FOLDER).is_dir())
     }
@@ -57,19 +53,19 @@ impl Memory {
 
     pub(super) fn put(&self, step: &Step, seen: &Seen) {
         let is_said = match &seen.observation {
-            // 126 and 127 say that a program is missing, which is about the machine.
+            // 126 and 127 mean that a program is missing, which depends on the machine.
             Observation::Exited(code) => !matches!(code, 126 | 127),
             Observation::Signalled(_) | Observation::TimedOut(_) | Observation::NotStarted(_) => false,
         };
         let Some(key) = self.key(step).filter(|_| is_said) else { return };
         let kept = Kept { observation: seen.observation.clone(), milliseconds: seen.milliseconds };
-        // Without it the contract is run again next time; nothing else is lost.
+        // Without it the contract runs again next time; nothing else is lost.
         if let Ok(text) = serde_json::to_string(&kept) {
             state_dir::keep(&self.folder, &key, text.as_bytes()).ok();
         }
     }
 
-    /// Everything that the answer hangs on. The exit code that means done does not: what was seen is judged again.
+    /// Everything that the result depends on. Not the expected exit code: observations are judged again.
     fn key(&self, step: &Step) -> Option<String> {
         let Contract::Shell { command, .. } = &step.contract else { return None };
         let mut key = self.tree.clone();
@@ -88,13 +84,13 @@ impl Memory {
         files.sort();
         let surplus = files.len().saturating_sub(KEPT_MAX);
         for (_, path) in files.into_iter().take(surplus) {
-            // It is tried again next time.
+            // The next call retries.
             std::fs::remove_file(path).ok();
         }
     }
 }
 
-/// Adds a text so that no two texts can pass for one.
+/// Adds a text so that no two texts can be confused with one.
 fn record(hasher: &mut blake3::Hasher, text: &str) {
     hasher.update(&text.len().to_le_bytes()).update(text.as_bytes());
 }

@@ -1,5 +1,5 @@
-//! Asks the judge of a run about work whose contract has passed. It sees the task, the contract's output and the files that
-//! changed, in a folder of its own: what it does there changes nothing that is judged.
+//! Asks the judge of a run about work whose contract has passed. It sees the task, the contract's output and
+//! the changed files in a directory of its own, so nothing it does there changes what is judged.
 
 use std::path::Path;
 
@@ -15,27 +15,27 @@ use crate::run::consult::{Adviser, Error, Question};
 use crate::system::process::Stop;
 use crate::workspace::topic;
 
-/// How many files that changed a judge is shown, and how much of each.
+/// How many changed files a judge is shown, and how much of each.
 const FILES_MAX: usize = 40;
 const FILE_BYTES_MAX: u64 = 16 << 10;
 /// How much of the contract's output it is shown.
 const OUTPUT_BYTES_MAX: usize = 8 << 10;
 
-/// What a judge thinks, or that it was stopped before it could say so.
+/// A judge's opinion, or that it was interrupted.
 pub(super) enum Asked {
     Said(Opinion),
     Stopped,
 }
 
 impl Worker {
-    /// The judge that was approved, and what its opinion counts for; `None` where none was.
+    /// The approved judge, and the weight of its opinion; `None` without one.
     fn judge(&self) -> Option<(Weight, &[String])> {
         let command = |key: &str| self.agents.get(key).map(Vec::as_slice);
         let gate = command(GATE_JUDGE_KEY).map(|command| (Weight::Gate, command));
         gate.or_else(|| command(ADVISORY_JUDGE_KEY).map(|command| (Weight::Advisory, command)))
     }
 
-    /// What the judge thinks of the work on a step; `None` where nobody is to be asked.
+    /// The judge's opinion of the work on a step; `None` if no judge is asked.
     pub(super) fn opinion(
         &self,
         (step, attempt): (&Step, u32),
@@ -49,7 +49,7 @@ impl Worker {
             Some(Asked::Said(Opinion { by: by.clone(), weight, answer, reason, usage }))
         };
         if command.is_empty() {
-            let reason = format!("no command line was approved for the role `{}`", opinion::ROLE);
+            let reason = format!("role `{}` has no approved command", opinion::ROLE);
             return opinion(Answer::Nothing, reason, Usage::default());
         }
         let start = output.ceil_char_boundary(output.len().saturating_sub(OUTPUT_BYTES_MAX));
@@ -60,7 +60,7 @@ impl Worker {
         };
         let words =
             |key: &str| self.agents.get(&format!("{key}{}", opinion::ROLE)).cloned().unwrap_or_default();
-        // Which of its words count is approved; what it used is only counted.
+        // The approval says where its answer is; its usage is only counted.
         let told = self.config.agents.get(&by).map(|agent| agent.places.clone()).unwrap_or_default();
         let places = Places { said: words(SAID_KEY).pop(), ..told };
         let adviser = Adviser {
@@ -74,7 +74,8 @@ impl Worker {
             prompt: &opinion::prompt(step, question, &work),
             config: &self.config,
             root,
-            // The attempt is dead by now, and could not know the folder's name: nothing lies there that speaks to the judge.
+            // The attempt is dead by now, and could not know the directory's name: nothing there can
+            // influence the judge.
             is_inside: false,
             role: &format!("{}/{}/{attempt}/{}", self.tag, step.id, opinion::ROLE),
         };
@@ -98,7 +99,7 @@ fn contents(root: &Path, changed: &[String]) -> String {
             Ok(excerpt) => {
                 text.push_str(&format!("--- {path} ---\n{}\n", excerpt.text.trim_end()));
                 if excerpt.bytes_cut > 0 {
-                    text.push_str(&format!("[{} more bytes are left out here]\n", excerpt.bytes_cut));
+                    text.push_str(&format!("[{} more bytes omitted]\n", excerpt.bytes_cut));
                 }
             }
             Err(why) => text.push_str(&format!("--- {path} ---\n[not shown: {why}]\n")),

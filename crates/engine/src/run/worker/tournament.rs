@@ -1,5 +1,5 @@
-//! Several agents at one step, each in a tree of its own. The contract picks: the smallest change that passes is the attempt's,
-//! and is judged once more where it lands. What the others did is kept.
+//! Several agents at one step, each in its own worktree. The contract picks: the smallest change that passes
+//! becomes the attempt's work and is judged again where it is merged. The other results are kept.
 
 use planwright_core::plan::verified::Step;
 use planwright_core::run::event::{AttemptEnd, Event, Usage};
@@ -8,20 +8,18 @@ use super::{Done, Told, Worker};
 use crate::store::journal::blob_of;
 use crate::system::process::Stop;
 
-/// What came of one of them.
 struct Entrant {
-    /// The name under which its work is kept.
+    /// The name under which its work is saved.
     name: String,
     done: Done,
-    /// What the contract says of it, in words.
+    /// The contract's result, for people.
     said: String,
     is_passed: bool,
-    /// How many lines it changed.
     size: u64,
 }
 
 impl Worker {
-    /// Has several agents do the step, and takes the work of one of them for the attempt's.
+    /// Has several agents do the step, and makes the work of one of them the attempt's.
     pub(super) fn compete(
         &self,
         (step, attempt): (&Step, u32),
@@ -39,7 +37,7 @@ impl Worker {
         });
         let mut tried: Vec<Entrant> =
             worked.into_iter().map(|(name, done)| self.tried(step, (name, done), stop)).collect();
-        // The order of their numbers decides between equals: the same work has the same winner.
+        // The order of their numbers breaks ties: the same work has the same winner.
         tried.sort_by_key(|entrant| (!entrant.is_passed, !has_worked(&entrant.done), entrant.size));
         let Some(winner) = tried.first() else {
             return self.enter((step, attempt), &attempt.to_string(), told, stop);
@@ -56,7 +54,8 @@ impl Worker {
         }
     }
 
-    /// Runs the contract on the work of one of them. That is no verdict: the winner is judged where it lands.
+    /// Runs the contract on the work of one of them. That is not a verdict: the winner is judged where it is
+    /// merged.
     fn tried(&self, step: &Step, (name, done): (String, Done), stop: &Stop) -> Entrant {
         let tag = format!("{}/{}/{name}/contract", self.tag, step.id);
         let closed = [self.root.clone()];
@@ -76,7 +75,6 @@ impl Worker {
     }
 }
 
-/// Whether an agent was at work at all.
 const fn has_worked(done: &Done) -> bool {
     let Event::AttemptFinished { end, .. } = &done.event else { return false };
     match end {
@@ -89,7 +87,7 @@ fn usage(done: &Done) -> Usage {
     if let Event::AttemptFinished { usage, .. } = &done.event { *usage } else { Usage::default() }
 }
 
-/// What came of the winner, with what is to be said of all of them and what they cost together.
+/// The outcome of the winner, with a report on all entrants and their total cost.
 fn told_of(winner: &Done, text: &str, spent: Usage) -> Done {
     let mut event = winner.event.clone();
     let mut bytes = text.as_bytes().to_vec();

@@ -1,5 +1,5 @@
-//! The ends of all books, kept outside of the database: whoever cuts off the database is found by what lies beside it. Lines are
-//! only added; what is certain is put together now and then. Tells nobody what a difference means.
+//! The heads of all books, kept outside the database: truncating the database is detected by comparing them.
+//! Lines are only appended, and compacted once they are certain. Never says what a difference means.
 
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -15,34 +15,32 @@ use super::chain;
 use super::writer::Cause;
 use crate::store::{file, state_dir};
 
-/// The folder beside the stores.
 const FOLDER: &str = "anchors";
-/// What ends a line that was torn: who writes next says so, for a torn line can't be told from a changed one otherwise.
+/// Ends a torn line: the next writer marks it, since a torn line cannot be distinguished from a changed one
+/// otherwise.
 const TORN: &str = " torn";
-/// From this size on the file is put together, if that makes it smaller by half.
+/// From this size on the file is compacted, if that halves it.
 const COMPACT_BYTES: u64 = 1 << 20;
-/// The most that is read: far more than the ends of all books that a database may have.
+/// The most bytes read: far more than the heads of all books a database may have.
 const READ_BYTES_MAX: u64 = 256 << 20;
-/// How often a line is written again because the file was put together meanwhile.
+/// How often a line is rewritten because the file was compacted meanwhile.
 const TRIES: usize = 8;
 
-/// The file beside a store.
 #[derive(Debug, Clone)]
 pub(super) struct Anchors {
     path: PathBuf,
 }
 
-/// What the file says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Anchored {
-    /// Every line that can be read, in order.
+    /// Every readable line, in order.
     pub anchors: Vec<Anchor>,
-    /// The numbers of the lines that can't.
+    /// The numbers of unreadable lines.
     pub unreadable: Vec<usize>,
 }
 
 impl Anchors {
-    /// The file for the store in this folder.
+    /// The file for the store in this directory.
     pub(super) fn beside(folder: &Path) -> Self {
         let mut name = folder.file_name().unwrap_or(OsStr::new("store")).to_owned();
         name.push(".log");
@@ -53,7 +51,7 @@ impl Anchors {
         &self.path
     }
 
-    /// Adds the ends of all books that were moved since they were last added, and forgets that they were.
+    /// Appends the heads of all books that moved since they were last appended, and clears that note.
     pub(super) fn catch_up(&self, connection: &Connection) -> Result<(), Cause> {
         let moved = outstanding(connection)?;
         if moved.is_empty() {
@@ -69,7 +67,7 @@ impl Anchors {
         Ok(())
     }
 
-    /// Adds lines, durably, and returns how long the file is.
+    /// Appends lines durably, and returns the length of the file.
     fn append(&self, lines: &str) -> io::Result<u64> {
         for _ in 0..TRIES {
             let (mut file, is_new) = self.open()?;
@@ -79,14 +77,14 @@ impl Anchors {
                 text = format!("{TORN}\n");
             }
             text.push_str(lines);
-            // One call: what others add at the same time stands before or behind it, never within.
+            // One call: concurrent appends come before or after it, never within.
             file.write_all(text.as_bytes())?;
             file.sync_data()?;
             if is_new && let Some(folder) = self.path.parent() {
                 File::open(folder)?.sync_all()?;
             }
-            // Who puts the file together takes over what was added before the new one took its place. What came after that
-            // is in a file that nobody reads: it is added once more.
+            // Compaction keeps what was appended before the new file took over. Later lines are in a file
+            // that nobody reads: they are appended again.
             if self.path.metadata().is_ok_and(|now| now.ino() == inode(&file)) {
                 return Ok(length);
             }
@@ -107,7 +105,7 @@ impl Anchors {
         options.create(true).open(&self.path).map(|file| (file, true))
     }
 
-    /// What the file says now; nothing where there is none.
+    /// The contents of the file; empty without one.
     pub(super) fn read(&self) -> io::Result<Anchored> {
         match File::open(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Anchored::default()),
@@ -115,14 +113,14 @@ impl Anchors {
         }
     }
 
-    /// Leaves out what a later line says, too. What the database does not have stays: it is what this file is for.
+    /// Drops what a later line repeats. What the database lacks stays: that is what this file is for.
     fn compact(&self, connection: &Connection) -> io::Result<()> {
         let mut lock = OpenOptions::new();
         lock.create(true).truncate(false).write(true).mode(0o600);
         let lock = lock.open(self.path.with_extension("lock"))?;
         match lock.try_lock() {
             Ok(()) => {}
-            // Somebody is at it.
+            // Another process is compacting.
             Err(TryLockError::WouldBlock) => return Ok(()),
             Err(TryLockError::Error(source)) => return Err(source),
         }
@@ -133,7 +131,7 @@ impl Anchors {
             return Ok(());
         }
         file::put(&self.path, &kept)?;
-        // What was added to the old file meanwhile.
+        // What was appended to the old file meanwhile.
         let rest = text_from(&mut old, text.len() as u64)?;
         if !rest.is_empty() {
             self.append(&String::from_utf8_lossy(&rest))?;
@@ -162,7 +160,7 @@ fn text_from(file: &mut File, start: u64) -> io::Result<Vec<u8>> {
 fn read_lines(bytes: &[u8]) -> Anchored {
     let mut anchored = Anchored::default();
     for (place, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
-        // What has no end is being written, or was torn by a crash: what it says is said again by the next one.
+        // A line without an end is being written, or was torn by a crash: the next line repeats it.
         let Some(line) = line.strip_suffix(b"\n") else { break };
         if line.is_empty() || line.ends_with(TORN.as_bytes()) {
             continue;
@@ -175,7 +173,7 @@ fn read_lines(bytes: &[u8]) -> Anchored {
     anchored
 }
 
-/// The last line of every book, and before it everything that is not certain, in the order in which it stood there.
+/// The last line of every book, preceded by everything that is not certain, in its original order.
 fn compacted(bytes: &[u8], mut is_certain: impl FnMut(&Anchor) -> bool) -> String {
     let read = read_lines(bytes);
     let mut last = std::collections::BTreeMap::new();
@@ -197,7 +195,7 @@ fn compacted(bytes: &[u8], mut is_certain: impl FnMut(&Anchor) -> bool) -> Strin
     kept
 }
 
-/// Notes that a book was moved: its end is to be added once this transaction is durable.
+/// Notes that a book moved: its head is appended once this transaction is durable.
 pub(super) fn note(connection: &Connection, book: super::Book, seq: u64) -> rusqlite::Result<()> {
     let mut insert = connection.prepare_cached(
         "INSERT INTO unanchored (book, number, seq) VALUES (?1, ?2, ?3) \
@@ -206,7 +204,7 @@ pub(super) fn note(connection: &Connection, book: super::Book, seq: u64) -> rusq
     insert.execute(params![book.tables().0, book.number(), seq.cast_signed()]).map(drop)
 }
 
-/// Every book whose end is not added yet.
+/// Every book whose head is not appended yet.
 pub(super) fn outstanding(connection: &Connection) -> rusqlite::Result<Vec<Anchor>> {
     let mut query = connection.prepare_cached(
         "SELECT unanchored.number, journal.seq, journal.hash, journal.at, NULL FROM unanchored \
@@ -230,10 +228,11 @@ pub(super) fn anchor_at(row: &Row<'_>) -> rusqlite::Result<Anchor> {
     Ok(Anchor { book, head, at_ms: row.get::<_, i64>(3)?.cast_unsigned() })
 }
 
-/// Forgets that books were moved. Should that be lost, they are added once more, which does no harm: so it is not waited for.
+/// Clears the note that books moved. If that is lost, they are appended again, which does no harm: so it is
+/// not synced.
 fn forget(connection: &Connection, moved: &[Anchor]) {
     let forget = || -> rusqlite::Result<()> {
-        // In WAL mode this commit is synced with the next one, which turns syncing on again before it begins.
+        // In WAL mode this commit is synced with the next one, which turns syncing on again before it starts.
         connection.execute_batch("PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE")?;
         let mut delete = connection
             .prepare_cached("DELETE FROM unanchored WHERE book = ?1 AND number = ?2 AND seq = ?3")?;
@@ -247,7 +246,7 @@ fn forget(connection: &Connection, moved: &[Anchor]) {
         connection.execute_batch("COMMIT")
     };
     if forget().is_err() {
-        // The next batch begins by ending what was left open.
+        // The next batch first ends what was left open.
         connection.execute_batch("ROLLBACK").ok();
     }
 }

@@ -1,5 +1,5 @@
-//! The chain through a book: every record names the one before it by hash, so that a change of the past shows. Checks rows;
-//! never mends them.
+//! The hash chain through a book: every record names the one before it, so that a change of the past shows.
+//! Checks rows; never fixes them.
 
 use std::fmt;
 
@@ -12,24 +12,22 @@ use serde::de::DeserializeOwned;
 
 use super::{PlanId, Recorded, RunId};
 
-/// How many breaks are listed; after that many, one more tells nothing new.
+/// How many breaks are listed; more would tell nothing new.
 const BREAKS_MAX: usize = 64;
 
-/// The end of a journal. Kept elsewhere, it shows that nothing was cut off.
+/// The head of a journal. Kept elsewhere, it shows that nothing was cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
-    /// The sequence number of the last event; 0 when there is none.
+    /// The number of the last event; 0 if there is none.
     pub seq: u64,
-    /// The hash of the last event.
     pub hash: Hash,
 }
 
-/// What a check of a journal found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChainReport {
-    /// The end of the journal, as its rows have it.
+    /// The head of the journal by its rows.
     pub head: Head,
-    /// Everything that is not as it was written, in order; the first 64 of it.
+    /// Everything that is not as written, in order; the first 64.
     pub breaks: Vec<Break>,
 }
 
@@ -40,30 +38,25 @@ impl ChainReport {
     }
 }
 
-/// One place where a journal is not as it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Break {
     pub seq: u64,
-    /// What is wrong with it.
     pub fault: Fault,
 }
 
-/// What is wrong with an event of a journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// There is no such event, though there is a later one.
+    /// There is no such event, although there is a later one.
     Missing,
-    /// Its text, time or number is not what its hash was made of.
+    /// Its text, time or number does not match its hash.
     Changed,
-    /// It does not follow the event before it; the first one does not follow the approved text.
+    /// It does not follow the event before it, or the first one the approved text.
     Unlinked,
-    /// It can't be read as an event.
     Unreadable,
-    /// It is filed under another key than its own.
     Misfiled,
-    /// The run's own record of the end of its journal is different.
+    /// The recorded head of the journal differs.
     OtherHead,
-    /// A head that was kept elsewhere is not on the chain: the journal was cut off or written anew.
+    /// A head kept elsewhere is not on the chain: the journal was cut off or rewritten.
     NotKept,
 }
 
@@ -72,12 +65,12 @@ impl fmt::Display for Break {
         let seq = self.seq;
         match self.fault {
             Fault::Missing => write!(f, "event {seq} is missing"),
-            Fault::Changed => write!(f, "event {seq} is not what was written"),
+            Fault::Changed => write!(f, "event {seq} was changed"),
             Fault::Unlinked => write!(f, "event {seq} does not follow the one before it"),
-            Fault::Unreadable => write!(f, "event {seq} can't be read"),
-            Fault::Misfiled => write!(f, "event {seq} is filed under the key of another"),
-            Fault::OtherHead => write!(f, "the run's record ends elsewhere than its journal, at event {seq}"),
-            Fault::NotKept => write!(f, "event {seq} is not the one that was kept"),
+            Fault::Unreadable => write!(f, "event {seq} is unreadable"),
+            Fault::Misfiled => write!(f, "event {seq} is filed under another key"),
+            Fault::OtherHead => write!(f, "the recorded head does not match the journal at event {seq}"),
+            Fault::NotKept => write!(f, "event {seq} does not match the anchored one"),
         }
     }
 }
@@ -85,14 +78,11 @@ impl fmt::Display for Break {
 /// Which chain: the journal of a run, or the ledger of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Book {
-    /// What happened to a run.
     Run(RunId),
-    /// What was said about a plan.
     Plan(PlanId),
 }
 
 impl Book {
-    /// Its number among its like.
     pub const fn number(self) -> i64 {
         match self {
             Self::Run(run) => run.0,
@@ -100,7 +90,7 @@ impl Book {
         }
     }
 
-    /// The table of its records, the column in it that names the book, and the table of ends.
+    /// The table of its records, the column that names the book, and the table of heads.
     pub(super) const fn tables(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Run(_) => ("journal", "run", "head"),
@@ -118,7 +108,6 @@ impl fmt::Display for Book {
     }
 }
 
-/// What a book is made of.
 pub(super) trait Record: DeserializeOwned {
     /// What makes it unique in its book.
     fn key(&self) -> Option<String>;
@@ -136,27 +125,26 @@ impl Record for Entry {
     }
 }
 
-/// A hash as a column holds it.
 pub(super) fn hash_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Hash> {
     row.get::<_, [u8; 32]>(column).map(Hash::from_bytes)
 }
 
-/// One view of the database; `None` where the caller has one.
+/// A consistent view of the database; `None` if the caller already has one.
 fn view(connection: &Connection) -> rusqlite::Result<Option<rusqlite::Transaction<'_>>> {
     connection.is_autocommit().then(|| connection.unchecked_transaction()).transpose()
 }
 
-/// Checks every record of a book, and that `kept` is among them. `None` where there is no such book.
+/// Verifies every record of a book, and that `kept` is among them. `None` if there is no such book.
 pub(super) fn check<T: Record>(
     connection: &Connection,
     book: Book,
     kept: &[Head],
 ) -> rusqlite::Result<Option<ChainReport>> {
-    // One view of the database: an event that is added meanwhile must not look like a break.
+    // One view of the database: an event added meanwhile must not look like a break.
     let view = view(connection)?;
     let view = view.as_deref().unwrap_or(connection);
     let Some(first) = first(view, book)? else { return Ok(None) };
-    // A record that is gone ends nowhere.
+    // A missing head is treated as empty.
     let record = recorded_head(view, book)?.unwrap_or(Head { seq: 0, hash: Hash::from_bytes([0; 32]) });
     let mut walk = Walk { book, head: Head { seq: 0, hash: first }, breaks: Vec::new() };
     walk.meet(kept);
@@ -169,10 +157,9 @@ pub(super) fn check<T: Record>(
     Ok(Some(ChainReport { head: walk.head, breaks: walk.breaks }))
 }
 
-/// Records of a book, and what is wrong with them.
 pub(super) type Pages<T> = (Vec<Recorded<T>>, Vec<Break>);
 
-/// The records of a book after one of them, and what is wrong with them. `None` where there is no such book.
+/// The records of a book after one of them, and their faults. `None` if there is no such book.
 pub(super) fn read<T: Record>(
     connection: &Connection,
     book: Book,
@@ -181,7 +168,7 @@ pub(super) fn read<T: Record>(
     let view = view(connection)?;
     let view = view.as_deref().unwrap_or(connection);
     let Some(record) = recorded_head(view, book)? else { return Ok(None) };
-    // Whoever knows of more events than there are is told of none.
+    // A caller that knows of more events than exist gets none.
     if after >= record.seq {
         return Ok(Some((Vec::new(), Vec::new())));
     }
@@ -213,7 +200,7 @@ fn first(connection: &Connection, book: Book) -> rusqlite::Result<Option<Hash>> 
     }
 }
 
-/// The book's own record of its end.
+/// The recorded head of a book.
 fn recorded_head(connection: &Connection, book: Book) -> rusqlite::Result<Option<Head>> {
     let (_, owner, heads) = book.tables();
     let mut query =
@@ -237,7 +224,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// Goes to the end of the book and shows each record that can be read.
+    /// Walks to the end of the book and passes on each readable record.
     fn along<T: Record>(
         &mut self,
         connection: &Connection,
@@ -252,7 +239,7 @@ impl Walk {
             match self.step(row) {
                 Ok(event) => each(self, event),
                 Err(error) if error.sqlite_error().is_some() => return Err(error),
-                // The row is there, but a column of it is not what the store writes.
+                // The row exists, but a column is not what the store writes.
                 Err(_) => self.note(self.head.seq + 1, Fault::Unreadable),
             }
         }
@@ -272,7 +259,8 @@ impl Walk {
         if hash_chain::link(&prev, self.book.number(), (seq, at_ms), &text) != hash {
             self.note(seq, Fault::Changed);
         }
-        // The walk goes on from what is written, so that one change is one break and not the rest of the journal.
+        // The walk continues from what is written, so that one change is one break and not the rest of the
+        // journal.
         self.head = Head { seq, hash };
         let Ok(event) = serde_json::from_slice::<T>(&text) else {
             self.note(seq, Fault::Unreadable);
@@ -284,7 +272,7 @@ impl Walk {
         Ok(Some(Recorded { seq, at_ms, event, hash }))
     }
 
-    /// Compares the end that was reached with the run's own record of it.
+    /// Compares the reached head with the recorded one.
     fn end(&mut self, record: Head) {
         if record != self.head {
             self.note(record.seq, Fault::OtherHead);

@@ -1,5 +1,5 @@
-//! The order in which everything was recorded, over all books, and how far each hook was told of it. Never decides who is
-//! told of what.
+//! The order in which everything was recorded, across all books, and how far each hook has read it. Never
+//! decides which hook gets what.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -10,53 +10,50 @@ use rusqlite::{OptionalExtension, Row, params};
 use super::error::failed;
 use super::{Book, Error, PlanId, RunId, Store};
 
-/// Where something that was recorded stands.
+/// The position of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// Its place among everything that was recorded; what comes later has a higher one.
+    /// Its position in the overall order; later records have higher ones.
     pub place: u64,
-    /// The book that it is in.
     pub book: Book,
-    /// The plan, relative to the root of the project.
+    /// Relative to the root of the project.
     pub plan: PathBuf,
-    /// The name of the plan, where the book has it.
+    /// The name of the plan, if the book has it.
     pub name: Option<String>,
-    /// Its place in the book.
+    /// Its position in the book.
     pub seq: u64,
 }
 
-/// What is asked for.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
-    /// Only what stands after this place.
+    /// Only after this position.
     pub after: u64,
-    /// Only what stands after this place in its book.
+    /// Only after this position in its book.
     pub after_seq: u64,
-    /// Only what was recorded at this time or later, in milliseconds since 1970.
+    /// Only from this time on, in milliseconds since 1970.
     pub since_ms: u64,
-    /// Only what is about this plan, relative to the root of the project.
+    /// Only this plan, relative to the root of the project.
     pub plan: Option<&'a Path>,
-    /// How much at once.
     pub count_max: usize,
 }
 
-/// How far a hook was told.
+/// How far a hook has read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
-    /// Everything up to this place is settled: told, given up, or none of its business.
+    /// Everything up to this position is done: delivered, given up, or skipped.
     pub place: u64,
-    /// How often the next one was tried already.
+    /// How often the next one was tried.
     pub tries: u32,
-    /// How many were given up since somebody last looked.
+    /// How many were given up since the last report.
     pub skipped: u64,
-    /// Why the last try failed; empty where it did not.
+    /// Why the last try failed; empty if it did not.
     pub why: String,
-    /// When this was written, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub at_ms: u64,
 }
 
 impl Store {
-    /// The place of what was recorded last; 0 where nothing was.
+    /// The newest position; 0 if nothing is recorded.
     pub fn newest(&self) -> Result<u64, Error> {
         let query = "SELECT max(id) FROM news";
         let newest = self.read("the news", |connection| {
@@ -65,7 +62,7 @@ impl Store {
         Ok(newest.map_or(0, i64::cast_unsigned))
     }
 
-    /// What was recorded, in the order in which it was.
+    /// The records, in the order of writing.
     pub fn news(&self, wanted: Wanted<'_>) -> Result<Vec<Line>, Error> {
         let query = "SELECT news.id, news.run, news.plan, news.seq, coalesce(run.plan, plan.path) AS file, run.name \
                      FROM news LEFT JOIN run ON run.id = news.run LEFT JOIN plan ON plan.id = news.plan \
@@ -81,10 +78,10 @@ impl Store {
         })
     }
 
-    /// How far a hook was told; `None` where it is not known yet.
+    /// How far a hook has read; `None` if it is unknown.
     pub fn delivery(&self, hook: &str) -> Result<Option<Delivery>, Error> {
         let query = "SELECT place, tries, skipped, why, at FROM delivery WHERE hook = ?1";
-        self.read("what hooks were told", |connection| {
+        self.read("the deliveries to hooks", |connection| {
             let delivery = |row: &Row<'_>| {
                 Ok(Delivery {
                     place: row.get::<_, i64>(0)?.cast_unsigned(),
@@ -98,7 +95,7 @@ impl Store {
         })
     }
 
-    /// Notes how far a hook was told. Durable when this returns.
+    /// Records how far a hook has read. Durable when this returns.
     pub fn note_delivery(&self, hook: &str, delivery: &Delivery) -> Result<(), Error> {
         let (name, hook, delivery) = (hook.to_owned(), hook.to_owned(), delivery.clone());
         let written = self.writer.write(move |connection| {

@@ -1,15 +1,15 @@
-//! Whether the database still is what was written to it: its pages, its references and the bytes that it keeps by name. Looks;
-//! never mends.
+//! Whether the database is still what was written: its pages, its references and its content-addressed blobs.
+//! Only reads.
 
 use rusqlite::Connection;
 
 use super::{Error, Store, blob_of};
 
-/// How many faults are listed; after that many, one more tells nothing new.
+/// How many faults are listed; more would tell nothing new.
 const FAULTS_MAX: usize = 20;
 
 impl Store {
-    /// Everything that is wrong with the database file; nothing where it is whole.
+    /// Every fault of the database file; empty if it is intact.
     pub fn check_integrity(&self) -> Result<Vec<String>, Error> {
         self.read("the whole database", |connection| {
             let mut faults = pages(connection)?;
@@ -32,12 +32,12 @@ fn pages(connection: &Connection) -> rusqlite::Result<Vec<String>> {
 
 fn references(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut query = connection.prepare("PRAGMA foreign_key_check")?;
-    let rows =
-        query.query_map([], |row| Ok(format!("a row of `{}` is about nothing", row.get::<_, String>(0)?)))?;
+    let rows = query
+        .query_map([], |row| Ok(format!("a row of `{}` refers to nothing", row.get::<_, String>(0)?)))?;
     rows.take(FAULTS_MAX).collect()
 }
 
-/// Kept bytes that are not those that their name was made of.
+/// Blobs whose bytes do not match their name.
 fn blobs(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut query = connection.prepare("SELECT hash, bytes FROM blob")?;
     let mut rows = query.query([])?;
@@ -45,7 +45,7 @@ fn blobs(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     while let Some(row) = rows.next()? {
         let (name, bytes): (String, Vec<u8>) = (row.get(0)?, row.get(1)?);
         if blob_of(&bytes).0 != name && faults.len() < FAULTS_MAX {
-            faults.push(format!("what is kept as {name} is not what was written"));
+            faults.push(format!("blob {name} is corrupt: hash mismatch"));
         }
     }
     Ok(faults)

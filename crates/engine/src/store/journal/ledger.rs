@@ -1,5 +1,5 @@
-//! The ledgers of plans: what was proposed, decided and remarked, each a chain of its own beside the journals of the runs.
-//! Never decides what an entry means.
+//! The ledgers of plans: proposals, decisions and comments, each a chain of its own next to the journals of
+//! the runs. Never decides what an entry means.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -19,7 +19,6 @@ use super::{
     extend, insert_run, keep, run_summary, within_limit,
 };
 
-/// The number of a plan, counted in its store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PlanId(pub(super) i64);
 
@@ -35,34 +34,31 @@ impl fmt::Display for PlanId {
     }
 }
 
-/// A ledger and where it ends.
+/// A ledger and its head.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerRow {
-    /// The number of the plan.
     pub id: PlanId,
-    /// The plan, relative to the root of the project.
+    /// Relative to the root of the project.
     pub plan: PathBuf,
-    /// Where the plan stands by it. Follows from the ledger; good for lists, never for a decision.
+    /// The resulting state of the plan. Good for lists, never for a decision.
     pub summary: Summary,
-    /// The end of the ledger.
     pub head: Head,
 }
 
-/// Where a plan stands by its ledger, in a row.
+/// The state of a plan by its ledger, as a row.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Summary {
-    /// The state, in the words of core.
+    /// In the words of core.
     pub state: String,
-    /// When it was reached, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub since_ms: u64,
-    /// The newest revision; 0 where there is none.
+    /// 0 if there is none.
     pub revision: u32,
     pub digest: String,
     pub proposer: String,
 }
 
 impl Summary {
-    /// Where a plan stands.
     pub fn of(standing: &Standing) -> Self {
         let newest = standing.newest();
         Self {
@@ -75,37 +71,37 @@ impl Summary {
     }
 }
 
-/// A run that is to begin on the strength of an approval.
+/// A run that an approval permits.
 #[derive(Debug, Clone, Copy)]
 pub struct Beginning<'a> {
     pub new: &'a NewRun,
     pub first: &'a Event,
-    /// Where it stands by it.
+    /// Its resulting state.
     pub tally: &'a Tally,
-    /// The last entry of the ledger that the caller knows of.
+    /// The last ledger entry that the caller knows.
     pub after: u64,
-    /// What has to be said first.
+    /// Entries that must be recorded first.
     pub due: &'a [Entry],
     pub by: &'a Who,
 }
 
-/// What is to be added to a ledger, all of it or nothing.
+/// Additions to a ledger, all or nothing.
 #[derive(Debug, Clone)]
 pub struct Statement<'a> {
-    /// The last entry that the caller knows of; 0 when none.
+    /// The last entry that the caller knows; 0 if none.
     pub after: u64,
     pub entries: &'a [Entry],
-    /// Bytes that the entries name, kept in the same act.
+    /// Bytes that the entries name, stored in the same transaction.
     pub blobs: Vec<Vec<u8>>,
-    /// When, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub at_ms: u64,
-    /// Where the plan stands by it.
+    /// The resulting state of the plan.
     pub summary: Summary,
 }
 
 impl Store {
-    /// Begins a run on the strength of an approval: run, first event and the entry in the ledger are one act. `None` when
-    /// something was said about the plan since the caller looked: then nothing began.
+    /// Starts an approved run: run, first event and ledger entry are one transaction. `None` if the ledger
+    /// grew since the caller read it: then nothing started.
     pub fn begin_approved(&self, beginning: &Beginning<'_>) -> Result<Option<RunId>, Error> {
         let (new, by) = (beginning.new.clone(), beginning.by.clone());
         within_limit("the plan", new.text.len())?;
@@ -116,7 +112,7 @@ impl Store {
         let plan = new.plan.clone();
         let begun = self.writer.write(move |connection| {
             let id = enter(connection, new.plan.as_os_str().as_bytes())?;
-            // Looked at first: a run that was inserted could not be taken back in the middle of a transaction.
+            // Checked first: an inserted run could not be undone in the middle of a transaction.
             let found = extend(connection, Book::Plan(id), (after, at_ms), &due.iter().collect::<Vec<_>>())?;
             let Found::Written(head) = found else { return Ok((id, None, found)) };
             let run = insert_run(connection, &new, (&[first], Some(&tally)))?;
@@ -140,7 +136,8 @@ impl Store {
         }
     }
 
-    /// Adds entries to the ledger of a plan, if `after` is its last one. They are durable when this returns.
+    /// Appends entries to the ledger of a plan if `after` is its last one. They are durable when this
+    /// returns.
     pub fn say(&self, plan: &Path, statement: Statement<'_>) -> Result<Appended, Error> {
         let Statement { after, entries, blobs, at_ms, summary } = statement;
         let lines = entries.iter().map(line).collect::<Result<Vec<_>, Error>>()?;
@@ -170,8 +167,8 @@ impl Store {
         }
     }
 
-    /// Adds entries to the ledgers of several plans, all of it or nothing. Returns the first plan about which something was said
-    /// since the caller looked: then nothing was written.
+    /// Appends entries to the ledgers of several plans, all or nothing. Returns the first plan whose ledger
+    /// grew since the caller read it: then nothing was written.
     pub fn say_together(&self, statements: &[(PathBuf, Statement<'_>)]) -> Result<Option<PathBuf>, Error> {
         let mut prepared = Vec::new();
         for (plan, statement) in statements {
@@ -184,7 +181,7 @@ impl Store {
             prepared.push((plan.clone(), lines, (*after, *at_ms), blobs.clone(), summary.clone()));
         }
         let written = self.writer.write(move |connection| {
-            // All of them are looked at before anything is said: what was written could not be taken back.
+            // All of them are checked before anything is written, since it could not be undone.
             for (plan, _, at, ..) in &prepared {
                 let book = Book::Plan(enter(connection, plan.as_os_str().as_bytes())?);
                 match extend(connection, book, *at, &[])? {
@@ -212,7 +209,7 @@ impl Store {
         }
     }
 
-    /// Everything that was said about a plan, each entry checked against its hash; nothing where nothing was.
+    /// The ledger of a plan, each entry verified against its hash; empty if there is none.
     pub fn ledger(&self, plan: &Path) -> Result<Vec<Said>, Error> {
         let said = |recorded: Recorded<Entry>| Said {
             seq: recorded.seq,
@@ -222,7 +219,7 @@ impl Store {
         Ok(self.ledger_after(plan, 0)?.into_iter().map(said).collect())
     }
 
-    /// The entries of a ledger after the one with the number `after`, with their hashes.
+    /// The entries of a ledger after number `after`, with their hashes.
     pub fn ledger_after(&self, plan: &Path, after: u64) -> Result<Vec<Recorded<Entry>>, Error> {
         let what = format!("the ledger of {}", plan.display());
         let path = plan.as_os_str().as_bytes();
@@ -238,7 +235,7 @@ impl Store {
         }
     }
 
-    /// Every ledger, the oldest first.
+    /// Oldest first.
     pub fn ledgers(&self) -> Result<Vec<LedgerRow>, Error> {
         let query = "SELECT plan.id, plan.path, ledger_head.seq, ledger_head.hash, plan.state, plan.since, \
                      plan.revision, plan.digest, plan.proposer FROM plan \
@@ -263,9 +260,9 @@ impl Store {
         })
     }
 
-    /// The plans that were evicted from a merge, whatever became of them since.
+    /// The plans that were ever evicted from a merge.
     pub fn plans_evicted(&self) -> Result<Vec<PathBuf>, Error> {
-        // By the keys, which are indexed: entries are long, and this is asked whenever somebody looks where things stand.
+        // By the keys, which are indexed: entries are long, and this runs with every status query.
         let query = "SELECT DISTINCT plan.path FROM ledger JOIN plan ON plan.id = ledger.plan \
                      WHERE ledger.key LIKE '%/plan.evicted' ORDER BY plan.path";
         self.read("the ledgers", |connection| {
@@ -276,7 +273,7 @@ impl Store {
         })
     }
 
-    /// Checks every entry of a ledger, and that heads that were kept elsewhere are still among them.
+    /// Verifies every entry of a ledger, and that heads kept elsewhere are still among them.
     pub fn verify_ledger(&self, plan: PlanId, kept: &[Head]) -> Result<ChainReport, Error> {
         let report = self.read(&format!("the ledger of {plan}"), |connection| {
             chain::check::<Entry>(connection, Book::Plan(plan), kept)
@@ -284,7 +281,7 @@ impl Store {
         report.ok_or_else(|| Error::NoLedger { plan: plan.to_string().into(), path: self.database.clone() })
     }
 
-    /// Gives everything that is known about a plan to the path where it lies now.
+    /// Moves everything known about a plan to its new path.
     pub fn move_plan(&self, from: &Path, to: &Path) -> Result<(), Error> {
         let (old, new) = (from.as_os_str().as_bytes().to_vec(), to.as_os_str().as_bytes().to_vec());
         let moved = self.writer.write(move |connection| {
@@ -314,7 +311,7 @@ pub(super) fn number(connection: &Connection, path: &[u8]) -> rusqlite::Result<O
     query.query_row([path], |row| row.get(0).map(PlanId)).optional()
 }
 
-/// The number of a plan, which it gets now where it has none.
+/// The number of a plan; assigns one if needed.
 fn enter(connection: &Connection, path: &[u8]) -> rusqlite::Result<PlanId> {
     if let Some(known) = number(connection, path)? {
         return Ok(known);

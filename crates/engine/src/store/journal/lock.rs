@@ -1,5 +1,5 @@
-//! The right to drive a run: a lock that the kernel gives back when its holder dies, in whichever way. Says who holds it;
-//! never waits for it.
+//! The right to run a run: a lock that the kernel releases when its holder dies, however that happens. Names
+//! the holder; never waits.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -7,24 +7,23 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// A glance at the holder takes the lock for an instant. It must not be taken for a driver.
+/// Reading the holder takes the lock for an instant, which must not be mistaken for an owner.
 const TRIES: usize = 10;
 const PAUSE: Duration = Duration::from_millis(2);
-/// A number, a host name and some room.
+/// Enough for a process id and a host name.
 const HOLDER_BYTES_MAX: u64 = 512;
 
-/// The right to drive a run. Dropping it, or dying, gives it back.
+/// The right to run a run. Dropping it, or dying, releases it.
 #[derive(Debug)]
 pub struct RunLock {
     // The lock belongs to this open file: it is held exactly as long as the file is open.
     _file: File,
 }
 
-/// Who drives a run.
+/// The process that runs a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
     pub pid: u32,
-    /// The machine that it runs on.
     pub host: String,
 }
 
@@ -34,13 +33,13 @@ impl std::fmt::Display for Holder {
     }
 }
 
-/// Takes the lock, or tells that somebody else has it.
+/// Takes the lock; `None` if another process has it.
 pub(super) fn acquire(path: &Path) -> io::Result<Option<RunLock>> {
     let mut file = open(path)?;
     for _ in 0..TRIES {
         match file.try_lock() {
             Ok(()) => {
-                // The newline ends the record: what a longer one left behind it is not read.
+                // The newline ends the record: remains of a longer one are not read.
                 file.write_all(format!("{} {}\n", std::process::id(), host()).as_bytes())?;
                 return Ok(Some(RunLock { _file: file }));
             }
@@ -51,7 +50,7 @@ pub(super) fn acquire(path: &Path) -> io::Result<Option<RunLock>> {
     Ok(None)
 }
 
-/// Who has the lock; `None` when nobody has.
+/// The holder of the lock; `None` if there is none.
 pub(super) fn holder(path: &Path) -> io::Result<Option<Holder>> {
     let mut file = match OpenOptions::new().read(true).open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -68,7 +67,7 @@ pub(super) fn holder(path: &Path) -> io::Result<Option<Holder>> {
     file.take(HOLDER_BYTES_MAX).read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes);
     let record = text.lines().next().and_then(|line| line.split_once(' '));
-    let (pid, host) = record.unwrap_or(("0", "a host that is not known yet"));
+    let (pid, host) = record.unwrap_or(("0", "an unknown host"));
     Ok(Some(Holder { pid: pid.parse().unwrap_or(0), host: host.to_owned() }))
 }
 

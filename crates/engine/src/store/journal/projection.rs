@@ -1,13 +1,12 @@
-//! Tables that follow from the journal: what waits for a worker, what waits for a person, where each run stands (`tally`).
-//! Written in the same transaction as the events that make them, so that nobody sees one without the other; built anew from
-//! the journal they are the same.
+//! Tables derived from the journal: queued attempts, open questions, the state of each run (`tally`). Written
+//! in the same transaction as their events, so that neither is seen without the other; rebuilding them from
+//! the journal gives the same rows.
 
 use std::collections::BTreeMap;
 
 use planwright_core::run::event::{Event, Reason};
 use rusqlite::{Connection, params};
 
-/// What an event does to the tables.
 enum Effect<'a> {
     /// An attempt waits for a worker.
     Queue {
@@ -16,12 +15,12 @@ enum Effect<'a> {
         agent: &'a str,
         prompt: &'a str,
     },
-    /// It does so no longer.
+    /// It no longer waits.
     Unqueue {
         step: &'a str,
         attempt: u32,
     },
-    /// A person is asked.
+    /// A question is open.
     Ask {
         ask: &'a str,
         step: Option<&'a str>,
@@ -31,7 +30,7 @@ enum Effect<'a> {
     Settle {
         ask: &'a str,
     },
-    /// The run is over: nothing of it waits.
+    /// The run has finished: nothing of it waits.
     Clear,
     Nothing,
 }
@@ -57,13 +56,13 @@ fn effect(event: &Event) -> Effect<'_> {
     }
 }
 
-/// The word under which a reason is stored and shown: the same as in the journal.
+/// The word for a reason, stored and shown: the same as in the journal.
 pub(super) fn reason_word(reason: Reason) -> String {
     let word = serde_json::to_value(reason).ok();
     word.and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// Makes the tables follow an event that is recorded in the same transaction.
+/// Updates the tables for an event that is recorded in the same transaction.
 pub(super) fn project(connection: &Connection, run: i64, at: i64, event: &Event) -> rusqlite::Result<()> {
     let execute = |query: &str, values: &[&dyn rusqlite::ToSql]| {
         connection.prepare_cached(query)?.execute(values).map(drop)
@@ -93,7 +92,7 @@ pub(super) fn project(connection: &Connection, run: i64, at: i64, event: &Event)
     }
 }
 
-/// The rows that the tables hold, or should hold, in words: a key and what stands under it.
+/// The actual or expected rows of the tables as text: a key and its value.
 type Rows = BTreeMap<String, String>;
 
 fn work_key(run: i64, step: &str, attempt: u32) -> String {
@@ -104,7 +103,6 @@ fn ask_key(run: i64, ask: &str) -> String {
     format!("ask {run} {ask}")
 }
 
-/// What the tables should hold.
 fn expected(connection: &Connection) -> rusqlite::Result<Rows> {
     let mut rows = Rows::new();
     each_event(connection, |run, at, event| {
@@ -133,7 +131,6 @@ fn expected(connection: &Connection) -> rusqlite::Result<Rows> {
     Ok(rows)
 }
 
-/// What the tables hold.
 fn found(connection: &Connection) -> rusqlite::Result<Rows> {
     let mut rows = Rows::new();
     let mut query = connection.prepare("SELECT run, step, attempt, agent, prompt, queued_at FROM work")?;
@@ -154,7 +151,7 @@ fn found(connection: &Connection) -> rusqlite::Result<Rows> {
     Ok(rows)
 }
 
-/// Everything in which the tables differ from what the journal says, in words.
+/// Every difference between the tables and the journal, for people.
 pub(super) fn check(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let view = connection.unchecked_transaction()?;
     let (expected, found) = (expected(&view)?, found(&view)?);
@@ -162,18 +159,17 @@ pub(super) fn check(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let missing = missing.map(|(key, _)| format!("`{key}` is missing"));
     let other = found.iter().filter_map(|(key, row)| match expected.get(key) {
         None => Some(format!("`{key}` is not in the journal")),
-        Some(meant) if meant != row => Some(format!("`{key}` is not what the journal says")),
+        Some(meant) if meant != row => Some(format!("`{key}` does not match the journal")),
         Some(_) => None,
     });
     let tallies = super::run_summary::check(&view)?;
     Ok(missing.chain(other).chain(tallies).collect())
 }
 
-/// Builds the tables anew.
 pub(super) fn rebuild(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch("DELETE FROM work; DELETE FROM ask;")?;
     each_event(connection, |run, at, event| project(connection, run, at, event))?;
-    // Leases are no projection: they are kept for what still waits.
+    // Leases are not derived: they are kept for what still waits.
     connection.execute_batch(
         "DELETE FROM lease WHERE NOT EXISTS (SELECT 1 FROM work WHERE work.run = lease.run \
          AND work.step = lease.step AND work.attempt = lease.attempt);",
@@ -181,7 +177,7 @@ pub(super) fn rebuild(connection: &Connection) -> rusqlite::Result<()> {
     super::run_summary::rebuild(connection)
 }
 
-/// Shows every event of every run that can be read, in order.
+/// Passes on every readable event of every run, in order.
 fn each_event(
     connection: &Connection,
     mut show: impl FnMut(i64, i64, &Event) -> rusqlite::Result<()>,
@@ -189,7 +185,7 @@ fn each_event(
     let mut query = connection.prepare("SELECT run, at, event FROM journal ORDER BY run, seq")?;
     let mut rows = query.query([])?;
     while let Some(row) = rows.next()? {
-        // What can't be read is a break of the chain, which is told elsewhere.
+        // An unreadable event is a break of the chain, which is reported elsewhere.
         if let Ok(event) = serde_json::from_slice::<Event>(&row.get::<_, Vec<u8>>(2)?) {
             show(row.get(0)?, row.get(1)?, &event)?;
         }

@@ -1,5 +1,5 @@
-//! The work queue: attempts whose intent is recorded and that no driver has taken the result of yet. A worker claims one
-//! for a while, says now and then that it is alive, and delivers a result; a fence keeps out one that was given up.
+//! The work queue: attempts whose intent is recorded and whose result no run has taken yet. A worker claims
+//! one for a while, sends heartbeats and delivers a result; a fence keeps out a worker that was given up.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -10,9 +10,9 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::error::failed;
 use super::{Error, RunId, Store, keep, lock};
 
-/// How long a claim holds without a sign of life, in milliseconds.
+/// How long a claim lasts without a heartbeat, in milliseconds.
 pub const LEASE_MS: u64 = 15_000;
-/// How often a worker says that it is alive, in milliseconds.
+/// The heartbeat interval of a worker, in milliseconds.
 pub const BEAT_MS: u64 = 5_000;
 
 /// The right to make one attempt.
@@ -21,25 +21,20 @@ pub struct Claim {
     pub run: RunId,
     pub step: String,
     pub attempt: u32,
-    /// What the agent is told.
     pub prompt: Blob,
     /// The number of the claim: higher than that of every earlier one.
     pub fence: i64,
 }
 
-/// One attempt on the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Queued {
     pub run: RunId,
     pub step: String,
     pub attempt: u32,
-    /// The agent that is to make it.
     pub agent: String,
-    /// What the agent is told.
     pub prompt: Blob,
-    /// Since when it waits, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub queued_at_ms: u64,
-    /// Who has claimed it.
     pub lease: Option<Lease>,
 }
 
@@ -48,29 +43,26 @@ pub struct Queued {
 pub struct Lease {
     /// The worker, by the name of its lock.
     pub worker: String,
-    /// The number of the claim.
     pub fence: i64,
-    /// Since when, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub claimed_at_ms: u64,
-    /// The last sign of life, in milliseconds since 1970.
+    /// The last heartbeat, in milliseconds since 1970.
     pub heard_at_ms: u64,
-    /// Whether its result is there.
     pub is_delivered: bool,
 }
 
-/// How well a worker is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Health {
-    /// It was heard lately.
+    /// It sent a recent heartbeat.
     Well,
-    /// It was not heard for longer than a claim holds, but its process is there: stopped, or starved.
+    /// Its last heartbeat is too old, but its process exists: stopped, or starved.
     Silent,
-    /// Its process is gone: the kernel gave its lock back.
+    /// Its process is gone: the kernel released its lock.
     Dead,
 }
 
 impl Store {
-    /// Claims the oldest attempt that nobody has claimed, among the runs in the workspace `root`.
+    /// Claims the oldest unclaimed attempt among the runs in the workspace `root`.
     pub fn claim(&self, worker: &str, root: &Path, now_ms: u64) -> Result<Option<Claim>, Error> {
         let (worker, root) = (worker.to_owned(), root.as_os_str().as_bytes().to_vec());
         self.queue_write("claim", move |connection| {
@@ -90,7 +82,7 @@ impl Store {
         })
     }
 
-    /// Claims one attempt, if nobody has.
+    /// Claims one attempt, if it is unclaimed.
     pub fn claim_this(
         &self,
         worker: &str,
@@ -110,7 +102,7 @@ impl Store {
         })
     }
 
-    /// Says that the worker is alive; `false` when its claim is no longer worth anything.
+    /// Sends a heartbeat; `false` if the claim is no longer valid.
     pub fn beat(&self, claim: &Claim, now_ms: u64) -> Result<bool, Error> {
         let fence = claim.fence;
         self.queue_write("renew", move |connection| {
@@ -119,7 +111,7 @@ impl Store {
         })
     }
 
-    /// Says that a worker is alive, for everything that it has claimed.
+    /// Sends a heartbeat for all claims of a worker.
     pub fn beat_all(&self, worker: &str, now_ms: u64) -> Result<(), Error> {
         let worker = worker.to_owned();
         self.queue_write("renew", move |connection| {
@@ -128,7 +120,7 @@ impl Store {
         })
     }
 
-    /// Hands over the result of an attempt with the bytes that it names; `false` when the claim is no longer worth anything.
+    /// Delivers the result of an attempt with the bytes it names; `false` if the claim is no longer valid.
     pub fn deliver(&self, claim: &Claim, event: &Event, blobs: Vec<Vec<u8>>) -> Result<bool, Error> {
         let text = serde_json::to_vec(event).map_err(|source| Error::Encode {
             book: super::Book::Run(claim.run),
@@ -147,7 +139,7 @@ impl Store {
         })
     }
 
-    /// Results that were delivered and that no driver has recorded yet.
+    /// Delivered results that are not recorded yet.
     pub fn delivered(&self, run: RunId) -> Result<Vec<Event>, Error> {
         let texts = self.read(&format!("the queue of {run}"), |connection| {
             let mut query = connection
@@ -155,11 +147,12 @@ impl Store {
             let texts = query.query_map(params![run.0], |row| row.get::<_, Vec<u8>>(0))?;
             texts.collect::<rusqlite::Result<Vec<_>>>()
         })?;
-        // A result that can't be read is one that never came: its worker is found dead, and the attempt lost.
+        // An unreadable result counts as never delivered: its worker is found dead, and the attempt is
+        // interrupted.
         Ok(texts.iter().filter_map(|text| serde_json::from_slice(text).ok()).collect())
     }
 
-    /// Everything on the queue, the oldest first.
+    /// Oldest first.
     pub fn queue(&self) -> Result<Vec<Queued>, Error> {
         self.read("the queue", |connection| {
             let mut query = connection.prepare_cached(
@@ -172,7 +165,6 @@ impl Store {
         })
     }
 
-    /// How well the worker of a claim is.
     pub fn health(&self, lease: &Lease, now_ms: u64) -> Result<Health, Error> {
         let path = self.worker_lock_path(&lease.worker);
         let holder = lock::holder(&path).map_err(|source| Error::Lock { path, source })?;

@@ -1,5 +1,5 @@
-//! Everything that is recorded of one plan, read as it lies there: whoever checks it must see what is wrong with it, and not an
-//! error in its place. Checks nothing itself but the keys, which the record has and its copies have not.
+//! Everything recorded about one plan, exactly as stored: an audit must see what is wrong with it instead of
+//! an error. Checks only the keys, which the record has and its copies lack.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -17,27 +17,27 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::{Anchored, Book, Error, RunId, Store, anchor, blob_of, ledger};
 use crate::workspace::project;
 
-/// Everything that is recorded of one plan.
+/// Everything recorded about one plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Recording {
     pub bundle: Bundle,
-    /// Records that are filed under the key of another, in words.
+    /// Records filed under another key, for people.
     pub misfiled: Vec<String>,
-    /// The ends of books that are not yet noted outside of the database.
+    /// Heads that are not yet anchored outside the database.
     pub outstanding: Vec<Anchor>,
 }
 
-/// Which bytes a record is read with.
+/// Which bytes are included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outputs {
-    /// Those that are needed to check it.
+    /// Those needed to verify it.
     Left,
     /// Also what agents and contracts printed.
     Taken,
 }
 
 impl Store {
-    /// Every plan of which anything is recorded, by its path.
+    /// Every plan with records, by path.
     pub fn plans(&self) -> Result<Vec<PathBuf>, Error> {
         self.read("the plans", |connection| {
             let mut query = connection.prepare_cached("SELECT plan FROM run UNION SELECT path FROM plan")?;
@@ -47,7 +47,7 @@ impl Store {
         .map(|plans| plans.into_iter().collect())
     }
 
-    /// Everything that is recorded of a plan, as it lies there.
+    /// Everything recorded about a plan, exactly as stored.
     pub fn recording(&self, plan: &Path, outputs: Outputs) -> Result<Recording, Error> {
         self.read(&format!("the record of {}", plan.display()), |connection| {
             // One view of the database: what is added meanwhile must not look like a break.
@@ -66,17 +66,17 @@ impl Store {
         })
     }
 
-    /// What is noted outside of the database.
+    /// The anchors outside the database.
     pub fn anchored(&self) -> Result<Anchored, Error> {
         self.anchors.read().map_err(|source| Error::Anchors { path: self.anchors.path().to_owned(), source })
     }
 
-    /// Where that is noted.
+    /// The file of the anchors.
     pub fn anchors_path(&self) -> &Path {
         self.anchors.path()
     }
 
-    /// The ends of all books, as their last records have them.
+    /// The heads of all books, from their last records.
     pub fn ends(&self) -> Result<Vec<Anchor>, Error> {
         self.read("the ends of all books", |connection| {
             let mut query = connection.prepare_cached(
@@ -92,12 +92,11 @@ impl Store {
         })
     }
 
-    /// By what copies of its records elsewhere know the store.
+    /// The id by which copies elsewhere know the store.
     pub fn identity(&self) -> Result<String, Error> {
         self.read("the identity of the store", identity)
     }
 
-    /// Whether there is such a book.
     pub fn has_book(&self, named: &Named) -> Result<bool, Error> {
         self.read(&named.to_string(), |connection| match named {
             Named::Run(number) => {
@@ -119,7 +118,7 @@ fn path_at(row: &Row<'_>, column: usize) -> rusqlite::Result<std::ffi::OsString>
     Ok(OsStr::from_bytes(&row.get::<_, Vec<u8>>(column)?).to_owned())
 }
 
-/// Bytes in the place of a hash: those that are none never are the right one.
+/// Bytes in a hash column: invalid ones never match.
 fn hash_in(row: &Row<'_>, column: usize) -> rusqlite::Result<Hash> {
     let bytes = row.get_ref(column)?.as_bytes().unwrap_or_default();
     Ok(Hash::from_bytes(bytes.try_into().unwrap_or([0; 32])))
@@ -199,7 +198,7 @@ fn blobs(
             }
             continue;
         };
-        // What is not what it is named for is always shown.
+        // A blob that does not match its name is always included.
         let is_taken = outputs == Outputs::Taken || *need == Need::Content || blob_of(&bytes) != *blob;
         let length = bytes.len() as u64;
         let content = is_taken.then_some(bytes);

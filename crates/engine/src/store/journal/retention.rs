@@ -1,5 +1,6 @@
-//! Outputs of old runs: how much they hold, and letting them go. Only what agents and contracts printed in runs that are over
-//! goes; events, receipts and the hashes in them stay, so every chain is as whole as before. What went is put down.
+//! Outputs of old runs: their size, and their deletion. Only what agents and contracts printed in finished
+//! runs is deleted; events, receipts and their hashes stay, so every chain remains intact. Deletions are
+//! recorded.
 
 use std::collections::BTreeSet;
 
@@ -10,30 +11,27 @@ use serde_json::Value;
 use super::error::failed;
 use super::{Error, Store};
 
-/// The length of the name of a blob.
 const NAME_CHARS: usize = 64;
 
-/// What old runs hold that could go.
+/// Outputs of old runs that could be deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OldOutputs {
-    /// How many runs were over before that time.
     pub runs: usize,
     /// How many outputs only they name.
     pub outputs: usize,
-    /// How many bytes these have.
     pub bytes: u64,
 }
 
 impl Store {
-    /// What runs hold that were over before a time, in milliseconds since 1970.
+    /// The outputs of runs that finished before a time, in milliseconds since 1970.
     pub fn old_outputs(&self, before_ms: u64) -> Result<OldOutputs, Error> {
         self.read("the outputs of old runs", |connection| Ok(find(connection, before_ms)?.0))
     }
 
-    /// Lets go of what runs hold that were over before a time, in milliseconds since 1970.
+    /// Deletes the outputs of runs that finished before a time, in milliseconds since 1970.
     pub fn drop_outputs(&self, before_ms: u64, now_ms: u64) -> Result<OldOutputs, Error> {
         let dropped = self.writer.write(move |connection| {
-            // Found anew here: what was old a moment ago may be named by a run that has just begun.
+            // Searched again here: a new run may have just named an old output.
             let (old, names) = find(connection, before_ms)?;
             for name in &names {
                 connection.prepare_cached("DELETE FROM blob WHERE hash = ?1")?.execute([name])?;
@@ -47,7 +45,7 @@ impl Store {
         dropped.map_err(|source| failed(&self.database, source, error))
     }
 
-    /// When an output was let go of, in milliseconds since 1970; `None`: it was not.
+    /// When an output was deleted, in milliseconds since 1970; `None` if it was not.
     pub fn dropped_at(&self, blob: &Blob) -> Result<Option<u64>, Error> {
         let query = "SELECT at FROM gone WHERE hash = ?1";
         let at = self.read(&blob.0, |connection| {
@@ -57,7 +55,7 @@ impl Store {
     }
 }
 
-/// The outputs that only runs name which were over before a time.
+/// The outputs that only runs finished before a time name.
 fn find(connection: &Connection, before_ms: u64) -> rusqlite::Result<(OldOutputs, BTreeSet<String>)> {
     let mut query = connection.prepare("SELECT run FROM journal WHERE key = 'run.finished' AND at < ?1")?;
     let old = query.query_map([before_ms.cast_signed()], |row| row.get::<_, i64>(0))?;
@@ -91,7 +89,8 @@ fn find(connection: &Connection, before_ms: u64) -> rusqlite::Result<(OldOutputs
     Ok((found, names))
 }
 
-/// Tells the names under `output` from all others. What a later planwright names in another place is not an output.
+/// Separates the names under `output` from all others. What a later planwright names elsewhere is not an
+/// output.
 fn sort(key: &str, value: &Value, (outputs, others): (&mut BTreeSet<String>, &mut BTreeSet<String>)) {
     match value {
         Value::String(text) if is_name(text) => {
@@ -103,7 +102,6 @@ fn sort(key: &str, value: &Value, (outputs, others): (&mut BTreeSet<String>, &mu
     }
 }
 
-/// Every name in something that is kept.
 fn name_all(value: &Value, names: &mut BTreeSet<String>) {
     match value {
         Value::String(text) if is_name(text) => drop(names.insert(text.clone())),

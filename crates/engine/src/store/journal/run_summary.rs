@@ -1,6 +1,6 @@
-//! A row for each run with where it stands, so that a list of ten thousand runs reads ten thousand rows and no journal. The
-//! fold is the caller's: who adds events has folded them. A row names the event that it follows; where that is not the last
-//! one it is worth nothing, and the run is folded instead.
+//! One row of state per run, so that listing ten thousand runs reads ten thousand rows and no journal. The
+//! caller folds: whoever appends events has folded them. A row names the event it includes; if that is not
+//! the last one, the row is ignored and the run is folded instead.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -15,53 +15,50 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{Error, RunId, Store, approved, chain, source_of};
 
-/// A run as lists show it: without its plan and without its journal.
+/// A run as lists show it: without its plan and journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     pub id: RunId,
-    /// The plan file, relative to the root of the project.
+    /// Relative to the root of the project.
     pub plan: PathBuf,
-    /// The name of the plan.
     pub name: String,
-    /// The digest that was approved.
     pub digest: String,
-    /// When it was recorded, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub created_at_ms: u64,
-    /// Where it stands and since when, in milliseconds since 1970; `None` where nobody put that down.
+    /// Its state and since when, in milliseconds since 1970; `None` if not stored.
     pub tally: Option<(Tally, u64)>,
 }
 
-/// Something that was asked and not answered yet.
+/// An open question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
     pub run: RunId,
-    /// The name of the ask, unique in the run.
+    /// Unique in the run.
     pub ask: String,
-    /// The step that waits for it; `None` where the whole run does.
+    /// `None` if the whole run waits.
     pub step: Option<String>,
-    /// What it is about.
     pub reason: Reason,
     /// What the person should know.
     pub text: String,
-    /// Since when, in milliseconds since 1970.
+    /// In milliseconds since 1970.
     pub opened_at_ms: u64,
 }
 
 impl Store {
-    /// The newest run of every plan, in whichever working copy it was made, the oldest first.
+    /// The newest run of every plan in any working copy, oldest first.
     pub fn newest_runs_anywhere(&self) -> Result<Vec<Listed>, Error> {
         self.newest_of("?1 IS NULL", None)
     }
 
-    /// The newest run of every plan in the workspace `root`, the oldest first.
+    /// The newest run of every plan in the workspace `root`, oldest first.
     pub fn newest_runs(&self, root: &Path) -> Result<Vec<Listed>, Error> {
         self.newest_of("root = ?1 OR root IS NULL", Some(root))
     }
 
     fn newest_of(&self, condition: &str, root: Option<&Path>) -> Result<Vec<Listed>, Error> {
         let mut rows = self.read("runs", |connection| {
-            // One index has all that is asked of a run: its row would bring the approved text along. Columns beside a
-            // maximum are those of the row that has it.
+            // One index covers all columns: the row would bring the approved text along. Columns next to a
+            // maximum are those of its row.
             let mut query = connection.prepare_cached(&format!(
                 "WITH newest AS (SELECT max(id) AS id, plan, name, digest, created_at FROM run INDEXED BY run_listed \
                  WHERE {condition} GROUP BY plan) \
@@ -76,7 +73,7 @@ impl Store {
         Ok(rows)
     }
 
-    /// The newest run of a plan and the root that it was made in, as far as that is known.
+    /// The newest run of a plan and its root, if known.
     pub fn latest_anywhere(&self, plan: &Path) -> Result<Option<(RunId, Option<PathBuf>)>, Error> {
         self.read("runs", |connection| {
             let mut query = connection
@@ -89,7 +86,7 @@ impl Store {
         })
     }
 
-    /// The runs that have attempts on the queue: name of the plan, and where they stand as far as that was put down.
+    /// The runs with queued attempts: name of the plan, and their state if stored.
     pub fn queued_runs(&self) -> Result<BTreeMap<RunId, (String, Option<Tally>)>, Error> {
         self.read("the queue", |connection| {
             let mut query = connection.prepare_cached(
@@ -103,9 +100,9 @@ impl Store {
         })
     }
 
-    /// Everything that was asked and not answered yet, by run and name.
+    /// Every open question, by run and name.
     pub fn asks(&self) -> Result<Vec<Asked>, Error> {
-        self.read("the asks", |connection| {
+        self.read("the questions", |connection| {
             let query = "SELECT run, ask, step, reason, text, opened_at FROM ask ORDER BY run, ask";
             let mut query = connection.prepare_cached(query)?;
             let rows = query.query_map([], asked)?;
@@ -126,13 +123,13 @@ fn listed(row: &Row<'_>) -> rusqlite::Result<Listed> {
     })
 }
 
-/// A tally as a column holds it. One that can't be read says nothing: the run is folded.
+/// A stored tally. An unreadable one is ignored: the run is folded.
 fn tally_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Tally>> {
     let text = row.get_ref(column)?.as_str_or_null()?;
     Ok(text.and_then(|text| serde_json::from_str(text).ok()))
 }
 
-/// An ask; `None` where it is about something that a later planwright asks.
+/// A question; `None` for a reason of a later planwright.
 fn asked(row: &Row<'_>) -> rusqlite::Result<Option<Asked>> {
     let word: String = row.get(3)?;
     let Ok(reason) = serde_json::from_value(serde_json::Value::String(word)) else { return Ok(None) };
@@ -146,12 +143,11 @@ fn asked(row: &Row<'_>) -> rusqlite::Result<Option<Asked>> {
     }))
 }
 
-/// A tally as a row holds it.
 pub(super) fn text_of(tally: &Tally) -> String {
     serde_json::to_string(tally).expect("letters, names and numbers can be written")
 }
 
-/// Puts down where a run stands after the event with this hash and time.
+/// Stores the state of a run after the event with this hash and time.
 pub(super) fn put(
     connection: &Connection,
     run: i64,
@@ -167,10 +163,11 @@ pub(super) fn put(
     .map(drop)
 }
 
-/// The rows as they should be: the hash and time of the last event, and the fold.
+/// The expected rows: hash and time of the last event, and the fold.
 type Rows = BTreeMap<i64, (Hash, i64, String)>;
 
-/// What the journals come to. A run whose plan or journal can't be read has no row: that is told elsewhere.
+/// The folds of the journals. A run whose plan or journal is unreadable has no row: that is reported
+/// elsewhere.
 fn expected(connection: &Connection) -> rusqlite::Result<Rows> {
     let mut query = connection.prepare("SELECT id FROM run")?;
     let ids = query.query_map([], |row| row.get::<_, i64>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
@@ -211,20 +208,19 @@ fn found(connection: &Connection) -> rusqlite::Result<Rows> {
     rows.collect()
 }
 
-/// Everything in which the rows differ from what the journals come to, in words.
+/// Every difference between the rows and the folds, for people.
 pub(super) fn check(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let (expected, found) = (expected(connection)?, found(connection)?);
     let missing = expected.keys().filter(|run| !found.contains_key(*run));
     let missing = missing.map(|run| format!("`tally {run}` is missing"));
-    // A journal that can't be read can't contradict its row; what is wrong with it is told elsewhere.
+    // An unreadable journal cannot contradict its row; its faults are reported elsewhere.
     let is_other =
         |(run, row): &(&i64, &(Hash, i64, String))| expected.get(run).is_some_and(|meant| meant != *row);
     let other = found.iter().filter(is_other);
-    let other = other.map(|(run, _)| format!("`tally {run}` is not what the journal says"));
+    let other = other.map(|(run, _)| format!("`tally {run}` does not match the journal"));
     Ok(missing.chain(other).collect())
 }
 
-/// Makes the rows anew.
 pub(super) fn rebuild(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch("DELETE FROM tally")?;
     for (run, (hash, at, tally)) in expected(connection)? {

@@ -1,21 +1,21 @@
-//! The shape of the store's database: how it is opened, which tables it has, how an older one becomes a newer one. Knows
-//! nothing of what the rows mean.
+//! The schema of the store's database: how it is opened, its tables, its migrations. Knows nothing about the
+//! meaning of rows.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-/// How long a connection waits for another process. Short enough that a lock that never comes is noticed as such.
+/// How long a connection waits for another process. Short enough to notice a lock that is never released.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long the set-up of a new database by several processes at once may take.
+/// How long several processes may take to set up a new database concurrently.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(15);
 const SETUP_PAUSE: Duration = Duration::from_millis(5);
 
-/// What leads from version n to version n + 1. Steps are only ever added: databases of every version are out there.
+/// Migrations from version n to n + 1. Only ever appended to: databases of every version exist.
 ///
-/// The end of a journal has a table of its own because it is written with every event: in the row of the run, the approved
-/// text would be read and compared each time.
+/// The head of a journal has its own table because it is written with every event: in the row of the run, the
+/// approved text would be read and compared each time.
 pub(super) const MIGRATIONS: &[&str] = &[
     "
     CREATE TABLE run (
@@ -110,7 +110,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
         UNIQUE (plan, key)
     ) STRICT;
 ",
-    // The index begins as the one that it replaces, and has all that lists show of a run.
+    // The index starts like the one it replaces, and covers all that lists show of a run.
     "
     DROP INDEX run_of_plan;
     CREATE INDEX run_listed ON run (plan, id, root, name, digest, created_at);
@@ -121,8 +121,8 @@ pub(super) const MIGRATIONS: &[&str] = &[
         tally TEXT NOT NULL
     ) STRICT;
 ",
-    // The order in which everything was recorded, whichever book it is in: what listeners go by. Triggers keep it, so that no
-    // writer can forget to.
+    // The order of all records across books, which listeners follow. Triggers maintain it, so that no writer
+    // can forget to.
     "
     CREATE TABLE news (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -148,7 +148,8 @@ pub(super) const MIGRATIONS: &[&str] = &[
         at INTEGER NOT NULL
     ) STRICT;
 ",
-    // The books whose ends are yet to be noted outside of the database, and by what its copies elsewhere know it.
+    // The books whose heads are not yet anchored outside the database, and the id by which its copies know
+    // it.
     "
     CREATE TABLE unanchored (
         book TEXT NOT NULL,
@@ -161,7 +162,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     CREATE TABLE identity (id TEXT NOT NULL) STRICT;
     INSERT INTO identity VALUES (lower(hex(randomblob(16))));
 ",
-    // Outputs that were let go of: their hashes stay in the journals, and nobody need think that they were stolen.
+    // Deleted outputs: their hashes stay in the journals, and this shows that they were not stolen.
     "
     CREATE TABLE gone (
         hash TEXT PRIMARY KEY,
@@ -170,12 +171,10 @@ pub(super) const MIGRATIONS: &[&str] = &[
 ",
 ];
 
-/// Why a database could not be made ready.
 #[derive(Debug)]
 pub(super) enum Unready {
-    /// A later planwright made it.
+    /// A later planwright created it.
     Newer(i64),
-    /// The database says no.
     Sql(rusqlite::Error),
 }
 
@@ -185,12 +184,12 @@ impl From<rusqlite::Error> for Unready {
     }
 }
 
-/// Opens the database for writing, makes it where it is missing and brings it up to date.
+/// Opens the database for writing; creates and migrates it as needed.
 pub(super) fn open(path: &Path, migrations: &[&str]) -> Result<Connection, Unready> {
     let begin = Instant::now();
     loop {
         match try_open(path, migrations) {
-            // Turning on WAL does not wait for others as everything else does.
+            // Unlike everything else, turning on WAL does not wait for others.
             Err(Unready::Sql(error)) if is_busy(&error) && begin.elapsed() < SETUP_TIMEOUT => {
                 std::thread::sleep(SETUP_PAUSE);
             }
@@ -199,7 +198,6 @@ pub(super) fn open(path: &Path, migrations: &[&str]) -> Result<Connection, Unrea
     }
 }
 
-/// Opens the database for reading.
 pub(super) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
@@ -220,12 +218,12 @@ fn try_open(path: &Path, migrations: &[&str]) -> Result<Connection, Unready> {
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
-    // Asked before anything is changed: what a later planwright made is left as it is.
+    // Checked before anything is changed: a later version is left alone.
     let version = version(&connection)?;
     if version > newest(migrations) {
         return Err(Unready::Newer(version));
     }
-    // A verdict that was acknowledged must outlive a power cut: in WAL mode only FULL syncs every commit.
+    // An acknowledged verdict must survive a power cut: in WAL mode only FULL syncs every commit.
     connection
         .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;")?;
     if version < newest(migrations) {
@@ -244,7 +242,7 @@ fn migrate(connection: &mut Connection, migrations: &[&str]) -> Result<(), Unrea
     for step in migrations.iter().skip(usize::try_from(version).unwrap_or(0)) {
         transaction.execute_batch(step)?;
     }
-    // What follows from the journal is made anew whenever the tables change: that is once for each new planwright.
+    // Derived tables are rebuilt whenever the schema changes: once per new planwright.
     if transaction.table_exists(None, "tally")? {
         super::projection::rebuild(&transaction)?;
     }

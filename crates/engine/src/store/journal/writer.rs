@@ -1,5 +1,5 @@
-//! The only writer of a store: one thread that puts everything that waits into one transaction, so that many callers pay
-//! for one sync. Knows nothing of what it writes.
+//! The only writer of a store: one thread that puts all pending jobs into one transaction, so that many
+//! callers share one sync. Knows nothing about what it writes.
 
 use std::fmt;
 use std::io;
@@ -13,16 +13,18 @@ use rusqlite::Connection;
 /// How many jobs share a transaction, and how many may wait for the next one.
 const BATCH_MAX: usize = 512;
 
-/// Why a write failed. Everybody in a transaction that failed gets the same cause.
+/// Why a write failed. Every job of a failed transaction gets the same cause.
 #[derive(Debug, Clone)]
 pub struct Cause(Arc<Reason>);
 
 #[derive(Debug)]
 enum Reason {
-    /// The database says no.
     Sql(rusqlite::Error),
-    /// It is durable, but it could not be noted outside of the database that it is.
-    Anchor { path: PathBuf, source: io::Error },
+    /// It is durable, but its anchor outside the database could not be written.
+    Anchor {
+        path: PathBuf,
+        source: io::Error,
+    },
 }
 
 impl Cause {
@@ -30,7 +32,6 @@ impl Cause {
         Self(Arc::new(Reason::Anchor { path: path.to_owned(), source }))
     }
 
-    /// What the database says.
     pub(super) fn sql(&self) -> Option<&rusqlite::Error> {
         match &*self.0 {
             Reason::Sql(error) => Some(error),
@@ -63,18 +64,18 @@ impl std::error::Error for Cause {
     }
 }
 
-/// What is done once a transaction is durable, before anybody is told.
+/// Runs once a transaction is durable, before the callers are told.
 type After = Box<dyn Fn(&Connection) -> Result<(), Cause> + Send>;
 
 type Act = Box<dyn FnOnce(&Connection) -> rusqlite::Result<()> + Send>;
 
 struct Job {
     act: Act,
-    /// Told once the outcome is durable, or why it is not.
+    /// Signals that the outcome is durable, or why it is not.
     settled: SyncSender<Result<(), Cause>>,
 }
 
-/// The thread that writes. It ends, with everything written that was asked for, when this is dropped.
+/// The writing thread. Dropping it finishes all pending writes.
 #[derive(Debug)]
 pub(super) struct Writer {
     // Some until the drop: the thread ends when the last sender is gone.
@@ -83,7 +84,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread. `after` is done when a transaction is durable, before anybody is told.
+    /// Starts the thread. `after` runs when a transaction is durable, before the callers are told.
     pub(super) fn start(
         connection: Connection,
         after: impl Fn(&Connection) -> Result<(), Cause> + Send + 'static,
@@ -95,7 +96,8 @@ impl Writer {
         Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
 
-    /// Does `act` in a transaction and returns what it found once that is durable. An act that fails leaves nothing behind.
+    /// Runs `act` in a transaction and returns its result once that is durable. A failed act leaves nothing
+    /// behind.
     pub(super) fn write<T: Send + 'static>(
         &self,
         act: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
@@ -130,31 +132,31 @@ fn serve(connection: &Connection, waiting: &Receiver<Job>, after: &After) {
     }
 }
 
-/// Does all jobs in one transaction and tells each its outcome.
+/// Runs all jobs in one transaction and tells each its outcome.
 fn settle(connection: &Connection, jobs: Vec<Job>, after: &After) {
     let (acts, callers): (Vec<Act>, Vec<_>) = jobs.into_iter().map(|job| (job.act, job.settled)).unzip();
     let committed = commit(connection, acts).map_err(Cause::from);
-    // Who is told that what follows failed asks again, and finds what was written.
+    // A caller told that the follow-up failed asks again, and finds what was written.
     let settled = committed.and_then(|outcomes| after(connection).map(|()| outcomes));
     let outcomes = settled.unwrap_or_else(|cause| callers.iter().map(|_| Err(cause.clone())).collect());
     for (caller, outcome) in callers.iter().zip(outcomes) {
-        // A caller that is gone has panicked; what it asked for is done all the same.
+        // A caller that is gone has panicked; its job is done anyway.
         caller.send(outcome).ok();
     }
 }
 
-/// One transaction. An error means that nothing of it was done; inside, each act fails for itself.
+/// One transaction. An error means that nothing of it was done; inside, each act fails on its own.
 fn commit(connection: &Connection, acts: Vec<Act>) -> rusqlite::Result<Vec<Result<(), Cause>>> {
-    // A disk that was full can leave a transaction open that could not be rolled back then.
+    // A full disk can leave a transaction open that could not be rolled back then.
     abandon(connection)?;
-    // A verdict that was acknowledged must outlive a power cut, whatever was done since the last one.
+    // An acknowledged verdict must survive a power cut, whatever was done since the last one.
     connection.execute_batch("PRAGMA synchronous = FULL; BEGIN IMMEDIATE")?;
     let outcomes = perform(connection, acts).and_then(|outcomes| {
         connection.execute_batch("COMMIT")?;
         Ok(outcomes)
     });
     if outcomes.is_err() {
-        // The error that is reported is the first one. What can't be rolled back now is rolled back by the next batch.
+        // The first error is reported. The next batch rolls back what cannot be rolled back now.
         abandon(connection).ok();
     }
     outcomes
@@ -166,7 +168,7 @@ fn perform(connection: &Connection, acts: Vec<Act>) -> rusqlite::Result<Vec<Resu
         connection.execute_batch("SAVEPOINT job")?;
         let outcome = act(connection);
         if let Err(source) = outcome {
-            // Errors of the disk end the whole transaction, and with it what the others did.
+            // Disk errors end the whole transaction, including the work of others.
             if connection.is_autocommit() {
                 return Err(source);
             }

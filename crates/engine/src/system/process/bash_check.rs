@@ -1,4 +1,4 @@
-//! Asks bash about the syntax of commands. It never runs one: bash only reads them, with an environment of its own.
+//! Asks bash about the syntax of commands. Never runs one: bash only parses them, in a clean environment.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Read, Write};
@@ -10,20 +10,18 @@ use planwright_core::verify::BashFault;
 
 use super::Error;
 
-/// How long bash may take over a syntax check. It takes milliseconds; a parser that hangs is stopped.
+/// Time limit of a syntax check. It takes milliseconds; a parser that hangs is stopped.
 const SYNTAX_DEADLINE: Duration = Duration::from_secs(10);
-/// How much of what a process says is kept.
 const OUTPUT_BYTES_MAX: u64 = 1 << 20;
-/// The file that bash is told to check. It numbers the lines of a file; those of its standard input it does not.
+/// The file that bash checks. It numbers the lines of a file, but not those of standard input.
 const SCRIPT: &str = "/dev/stdin";
-/// How often a running process is looked at.
 const POLL: Duration = Duration::from_millis(1);
 
-/// Asks `bash -n` about commands. Every command gets an entry; an empty list means that bash takes it.
+/// Asks `bash -n` about commands. Every command gets an entry; an empty list means that bash accepts it.
 ///
-/// One process looks at all commands that our own parser takes, joined by boundaries: starting bash for each would cost
-/// seconds on a long plan. A fault is put down to the command whose lines it lies in, and the rest is asked again without
-/// it. Commands that could run into the next one are asked about one by one.
+/// One process checks all commands that our own parser accepts, joined by boundaries: starting bash for each
+/// would cost seconds on a long plan. A fault is attributed to the command whose lines contain it, and the
+/// rest is checked again without it. Commands that could run into the next one are checked one by one.
 pub fn check_bash(commands: &BTreeSet<String>) -> Result<HashMap<String, Vec<BashFault>>, Error> {
     let mut answers: HashMap<String, Vec<BashFault>> = HashMap::new();
     let (doubtful, mut together): (Vec<&String>, Vec<&String>) =
@@ -38,7 +36,8 @@ pub fn check_bash(commands: &BTreeSet<String>) -> Result<HashMap<String, Vec<Bas
         let is_neighbour = reasons.is_empty();
         answers.insert(command.clone(), reasons);
         if is_neighbour {
-            // The fault is not where it was seen: one command ran into the next. Only asking each alone tells which.
+            // The fault is not where it was reported: one command ran into the next. Only checking each alone
+            // tells which.
             for command in together.drain(..) {
                 answers.insert(command.clone(), self::reasons(command)?);
             }
@@ -50,18 +49,18 @@ pub fn check_bash(commands: &BTreeSet<String>) -> Result<HashMap<String, Vec<Bas
     Ok(answers)
 }
 
-/// Whether the command might not end where its text does: our parser refuses it, or it has a here-document, whose end
-/// could be found in the text of a neighbour.
+/// Whether the command might not end where its text does: our parser refuses it, or it has a here-document,
+/// whose end could be found in a neighbor.
 fn may_run_on(command: &str) -> bool {
     command.contains("<<") || shell::analyse(command).fault.is_some()
 }
 
-/// Everything that bash has against one command.
+/// Every fault that bash finds in one command.
 fn reasons(command: &String) -> Result<Vec<BashFault>, Error> {
     Ok(faults(&[command])?.into_iter().map(|(_, fault)| fault).collect())
 }
 
-/// What bash says about the commands, each fault with the place of its command in the list.
+/// Bash's faults in the commands, each with the index of its command.
 fn faults(commands: &[&String]) -> Result<Vec<(usize, BashFault)>, Error> {
     let mut script = String::new();
     let mut starts = Vec::with_capacity(commands.len());
@@ -76,7 +75,8 @@ fn faults(commands: &[&String]) -> Result<Vec<(usize, BashFault)>, Error> {
         script.truncate(commands[0].len());
     }
     let mut bash = Command::new("bash");
-    // Without extglob a script that turns it on is refused. Nothing of the caller's environment can change the answer.
+    // Without extglob, a script that turns it on is refused. Nothing of the caller's environment can change
+    // the answer.
     bash.args(["-O", "extglob", "-n", SCRIPT])
         .env_clear()
         .env("LC_ALL", "C")
@@ -93,14 +93,14 @@ fn faults(commands: &[&String]) -> Result<Vec<(usize, BashFault)>, Error> {
         Some((place, BashFault { line: line - starts[place] + 1, message: text.to_owned() }))
     });
     let mut faults: Vec<(usize, BashFault)> = faults.collect();
-    // A bash that died or gave up without a word has not said yes.
+    // A bash that died or gave up silently has not accepted anything.
     if faults.is_empty() && !is_content {
-        faults.push((0, BashFault { line: 1, message: "bash could not read it to its end".to_owned() }));
+        faults.push((0, BashFault { line: 1, message: "bash could not read it to the end".to_owned() }));
     }
     Ok(faults)
 }
 
-/// Runs a command with `input` and returns what it says on stderr, up to the cap, and whether it ended with 0.
+/// Runs a command with `input` and returns its stderr, up to a limit, and whether it exited with 0.
 fn stderr_of(command: &mut Command, program: &str, input: &[u8]) -> Result<(String, bool), Error> {
     let talk = |source| Error::Talk { program: program.to_owned(), source };
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -108,14 +108,15 @@ fn stderr_of(command: &mut Command, program: &str, input: &[u8]) -> Result<(Stri
     let mut stdin = child.stdin.take().ok_or_else(|| talk(io::ErrorKind::BrokenPipe.into()))?;
     let stderr = child.stderr.take().ok_or_else(|| talk(io::ErrorKind::BrokenPipe.into()))?;
     std::thread::scope(|scope| {
-        // Both ends move at once: a process that writes before it has read everything would stop us both.
+        // Both ends run in parallel: a process that writes before it has read everything would deadlock with
+        // us.
         let writer = scope.spawn(move || stdin.write_all(input));
         let reader = scope.spawn(move || {
             let mut said = Vec::new();
             stderr.take(OUTPUT_BYTES_MAX).read_to_end(&mut said).map(|_| said)
         });
         let ended = wait(&mut child, program, SYNTAX_DEADLINE);
-        // A process may stop reading early: what it has said by then is its answer.
+        // A process may stop reading early: what it has written by then is its answer.
         if let Ok(Err(error)) = writer.join()
             && error.kind() != io::ErrorKind::BrokenPipe
         {
@@ -127,7 +128,7 @@ fn stderr_of(command: &mut Command, program: &str, input: &[u8]) -> Result<(Stri
     })
 }
 
-/// Waits for the end of a process; kills it when it takes too long.
+/// Waits for a process to exit; kills it when it takes too long.
 pub(super) fn wait(child: &mut Child, program: &str, limit: Duration) -> Result<ExitStatus, Error> {
     let talk = |source| Error::Talk { program: program.to_owned(), source };
     let begin = Instant::now();

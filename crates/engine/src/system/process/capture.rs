@@ -1,8 +1,8 @@
-//! What a process said, kept within a limit: the beginning and the end of it. It never decides what the text means.
+//! The output of a process, kept within a limit: its beginning and its end. Never interprets the text.
 
 use std::collections::VecDeque;
 
-/// The beginning and the end of an output, and how long all of it was.
+/// The beginning and the end of an output, and its total length.
 #[derive(Debug, Clone, Default)]
 pub struct Capture {
     // Never longer than `head_bytes_max`; `tail` is empty until `head` is full.
@@ -15,13 +15,12 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Returns an empty capture that keeps at most `bytes_max` bytes, half of them from the beginning.
+    /// An empty capture that keeps at most `bytes_max` bytes, half of them from the beginning.
     pub fn new(bytes_max: usize) -> Self {
         let head_bytes_max = bytes_max / 2;
         Self { head_bytes_max, tail_bytes_max: bytes_max - head_bytes_max, ..Self::default() }
     }
 
-    /// Adds what came next.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let (first, rest) = bytes.split_at(bytes.len().min(self.head_bytes_max - self.head.len()));
@@ -32,12 +31,13 @@ impl Capture {
         self.tail.extend(rest);
     }
 
-    /// How many bytes were said, kept or not.
+    /// Total bytes, kept or not.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// The output as text: all of it, or the beginning and the end with a line between them that says what is missing.
+    /// The output as text: all of it, or the beginning and the end with a line between them that says how
+    /// much is missing.
     pub fn text(&self) -> String {
         let (front, back) = self.tail.as_slices();
         let tail = [front, back].concat();
@@ -61,13 +61,13 @@ impl Capture {
     }
 }
 
-/// The bytes without the rest of a character whose beginning was cut off.
+/// The bytes without the rest of a character whose start was cut off.
 fn without_cut_beginning(bytes: &[u8]) -> &[u8] {
     let cut = bytes.iter().take(3).take_while(|&&byte| is_continuation(byte)).count();
     &bytes[cut..]
 }
 
-/// The bytes without the beginning of a character whose rest was cut off.
+/// The bytes without the start of a character whose rest was cut off.
 fn without_cut_end(bytes: &[u8]) -> &[u8] {
     let rest = bytes.iter().rev().take(3).take_while(|&&byte| is_continuation(byte)).count();
     let Some(first) = bytes.len().checked_sub(rest + 1) else { return bytes };

@@ -1,5 +1,5 @@
-//! Git, asked so that a repository has no say in what is run: in one that an agent can write to, its configuration, hooks,
-//! filters and monitors are the agent's.
+//! Runs git so that the repository has no influence on what else is run: where an agent can write,
+//! configuration, hooks, filters and monitors are the agent's.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -11,14 +11,15 @@ use std::time::Duration;
 use super::Error;
 use super::bash_check::wait;
 
-/// How long one question may take. A repository can be large, and its configuration can be a pipe that nobody writes to.
+/// Time limit of one git command. A repository can be large, and its configuration can be a pipe that nobody
+/// writes to.
 const DEADLINE: Duration = Duration::from_mins(2);
-/// How much of an answer is read: the names of a million files, and more.
+/// How much output is read: enough for the names of a million files.
 const OUTPUT_BYTES_MAX: u64 = 256 << 20;
-/// How much of a complaint is read.
+/// How much error output is read.
 const COMPLAINT_BYTES_MAX: u64 = 8 << 10;
 
-/// What is said to git on top of every question: settings that would have it start something, or look elsewhere.
+/// Settings passed with every command, against configuration that would start something or look elsewhere.
 const SETTINGS: &[&str] = &[
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -30,10 +31,11 @@ const SETTINGS: &[&str] = &[
     "protocol.allow=never",
     "gc.auto=0",
     "maintenance.auto=false",
-    // Whose the repository is matters to those who obey it.
+    // The owner of the repository matters only to those who trust it.
     "safe.directory=*",
 ];
-/// Its whole environment, but for the PATH. Without HOME and with these there is no configuration but the repository's.
+/// Its whole environment, apart from PATH. Without HOME and with these there is no configuration but the
+/// repository's.
 const ENVIRONMENT: &[(&str, &str)] = &[
     ("GIT_CONFIG_GLOBAL", "/dev/null"),
     ("GIT_CONFIG_SYSTEM", "/dev/null"),
@@ -46,38 +48,37 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("LC_ALL", "C"),
 ];
 
-/// A repository that is asked, and not obeyed.
+/// A repository that is read but not trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repository {
-    /// The folder with its files. Git runs here.
+    /// The directory of its files. Git runs here.
     pub tree: PathBuf,
-    /// Its git folder, or the file that points to it.
+    /// Its git directory, or the file that points to it.
     pub git: PathBuf,
 }
 
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub stdout: Vec<u8>,
-    /// What it complained about.
     pub stderr: String,
-    /// How it ended; `None`: by a signal.
+    /// The exit code; `None` after a signal.
     pub code: Option<i32>,
 }
 
 impl Answer {
-    /// What it printed, as text without the line break at its end.
+    /// Its output as text without the final line break.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).trim_end_matches('\n').to_owned()
     }
 }
 
 impl Repository {
-    /// Asks git something that only looks. The PATH has no folder of the repository in it.
+    /// Runs a read-only git command. PATH contains no directory of the repository.
     pub fn ask<Word: AsRef<OsStr>>(&self, words: &[Word]) -> Result<Answer, Error> {
         self.tell(words, &[], &[])
     }
 
-    /// Has git do something, with more in its environment and a text to read. Who calls this says why it may be done.
+    /// Runs a git command with extra environment and input. The caller documents why it may write.
     pub(crate) fn tell<Word: AsRef<OsStr>>(
         &self,
         words: &[Word],
@@ -100,11 +101,11 @@ impl Repository {
     }
 }
 
-/// Who the user is to git: name and address, as far as they are said.
+/// The user's git identity, name and address, as far as they are set.
 pub(crate) fn identity(repository: &Repository) -> (Option<String>, Option<String>) {
     let home = std::env::var_os("HOME").unwrap_or_default();
     let config = std::env::var_os("XDG_CONFIG_HOME").unwrap_or_default();
-    // The user's own settings are read here, and nothing of them is run: `config --get` only looks.
+    // The user's own settings are read here, and none of them is executed: `config --get` only looks.
     let own = PathBuf::from(&home).join(".gitconfig");
     let environment =
         [("HOME", home.as_os_str()), ("XDG_CONFIG_HOME", &config), ("GIT_CONFIG_GLOBAL", own.as_os_str())];
@@ -115,7 +116,7 @@ pub(crate) fn identity(repository: &Repository) -> (Option<String>, Option<Strin
     (said("user.name"), said("user.email"))
 }
 
-/// The names of the filters that the user's settings or the repository's say a program for. None of them is run.
+/// The names of the filters for which the user or the repository sets a program. None of them is run.
 pub(crate) fn filters(repository: &Repository) -> BTreeSet<String> {
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = set("HOME");
@@ -129,7 +130,7 @@ pub(crate) fn filters(repository: &Repository) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for file in files.into_iter().flatten() {
         let environment = [("GIT_CONFIG_GLOBAL", file.as_os_str())];
-        // Where nothing is said, or a file can't be read, there is no filter either.
+        // Without settings, or if a file cannot be read, there is no filter either.
         let Ok(answer) = repository.tell(&words, &environment, &[]) else { continue };
         let said = String::from_utf8_lossy(&answer.stdout).into_owned();
         let keys = said.split('\0').filter_map(|key| key.strip_prefix("filter."));
@@ -138,7 +139,7 @@ pub(crate) fn filters(repository: &Repository) -> BTreeSet<String> {
     names
 }
 
-/// The PATH without folders that somebody could put a program into: relative ones and those below the roots.
+/// PATH without directories that somebody could put a program into: relative ones and those below the roots.
 pub(crate) fn path_outside(roots: &[&Path]) -> std::ffi::OsString {
     let path = crate::workspace::facts::search_path();
     let is_outside =
@@ -157,7 +158,7 @@ fn answer_of(git: &mut Command, input: &[u8]) -> Result<Answer, Error> {
     let stderr = child.stderr.take().ok_or_else(|| talk(io::ErrorKind::BrokenPipe.into()))?;
     let stdin = child.stdin.take();
     std::thread::scope(|scope| {
-        // Whoever stops reading has read enough; what it makes of that is its answer.
+        // A program that stops reading has read enough; its exit code tells the rest.
         scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(input).ok()));
         let printed = scope.spawn(move || all_of(stdout, OUTPUT_BYTES_MAX));
         let complained = scope.spawn(move || all_of(stderr, COMPLAINT_BYTES_MAX));
@@ -170,7 +171,7 @@ fn answer_of(git: &mut Command, input: &[u8]) -> Result<Answer, Error> {
     })
 }
 
-/// What a stream says, up to a limit. The rest is read and dropped: a full pipe would stop whoever writes.
+/// A stream's contents up to a limit. The rest is read and dropped: a full pipe would block the writer.
 fn all_of(mut stream: impl Read, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     stream.by_ref().take(bytes_max).read_to_end(&mut bytes)?;

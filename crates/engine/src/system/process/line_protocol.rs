@@ -1,4 +1,5 @@
-//! A program that is talked to line by line while it runs. It is a part of an attempt: whoever supervises that ends what this leaves.
+//! A program that exchanges lines with planwright while it runs. It is part of an attempt, whose supervisor
+//! ends whatever it leaves behind.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -9,21 +10,20 @@ use std::time::{Duration, Instant};
 
 use super::Error;
 
-/// The longest line that is taken; a longer one ends the talk.
+/// The longest accepted line; a longer one ends the dialogue.
 const LINE_BYTES_MAX: u64 = 32 << 20;
-/// How much waits on either way, apart from a single line that is larger.
+/// How much is queued in either direction, apart from a single larger line.
 const QUEUE_BYTES_MAX: usize = 16 << 20;
-/// What a line costs besides its text; empty ones are not free.
+/// The overhead of a line besides its text; empty ones are not free.
 const LINE_BYTES_COST: usize = 64;
-/// How often a program that was told to end is looked at.
+/// How often a program that was told to exit is checked.
 const POLL: Duration = Duration::from_millis(5);
 
-/// A program that is talked to.
 pub struct Dialogue {
     child: Child,
-    /// What it is yet to be told.
+    /// Lines for the program.
     told: Arc<Queue>,
-    /// What it has said.
+    /// Lines from the program.
     heard: Arc<Queue>,
 }
 
@@ -31,12 +31,12 @@ pub struct Dialogue {
 pub enum Said {
     Line(String),
     Nothing,
-    /// It says no more.
+    /// No more lines will come.
     Ended,
 }
 
 impl Dialogue {
-    /// Starts a program in a folder. What it complains about goes where our own complaints go.
+    /// Starts a program in a directory. Its error output goes to ours.
     pub fn start(argv: &[String], folder: &Path) -> Result<Self, Error> {
         let program = argv.first().cloned().unwrap_or_default();
         let failed = |source| Error::Start { program: program.clone(), source };
@@ -51,24 +51,27 @@ impl Dialogue {
         let pipes = (child.stdin.take(), child.stdout.take());
         let (Some(input), Some(output)) = pipes else { return Err(failed(io::ErrorKind::BrokenPipe.into())) };
         let (told, heard) = (Arc::<Queue>::default(), Arc::<Queue>::default());
-        // Each way has a thread of its own: a program that talks before it listens would else wait for us as we wait for it.
+        // Each direction has its own thread: a program that writes before it reads would otherwise deadlock
+        // with us.
         let (to_tell, to_hear) = (Arc::clone(&told), Arc::clone(&heard));
         std::thread::spawn(move || write(input, &to_tell));
         std::thread::spawn(move || read(output, &to_hear));
         Ok(Self { child, told, heard })
     }
 
-    /// Says one line, and does not wait until it is taken. Fails where the program does not listen any more, or has not for long.
+    /// Sends one line without waiting for the program to read it. Fails if the program no longer reads, or
+    /// has not for long.
     pub fn say(&self, line: &str) -> io::Result<()> {
         self.told.put_now(format!("{line}\n"))
     }
 
-    /// What it says next, if it says anything within the time.
+    /// The next line, if one comes in time.
     pub fn hear(&self, patience: Duration) -> Said {
         self.heard.take(Some(patience))
     }
 
-    /// Says no more, waits for its end and kills it where it does not come. Its exit code, if it had one.
+    /// Closes its input, waits for it to exit, and kills it if it does not. Returns its exit code, if it had
+    /// one.
     pub fn end(mut self, grace: Duration) -> Option<i32> {
         self.told.close();
         let until = Instant::now() + grace;
@@ -79,7 +82,7 @@ impl Dialogue {
                 Err(_) => break,
             }
         }
-        // It may be gone this very moment; either way it is waited for.
+        // It may exit at this very moment; either way it is waited for.
         self.child.kill().ok();
         self.child.wait().ok().and_then(|status| status.code())
     }
@@ -92,7 +95,7 @@ impl Drop for Dialogue {
     }
 }
 
-/// Tells a program what is put into the queue, until that is closed or the program is gone.
+/// Writes queued lines to a program until the queue is closed or the program is gone.
 fn write(mut input: ChildStdin, told: &Queue) {
     while let Said::Line(line) = told.take(None) {
         if input.write_all(line.as_bytes()).and_then(|()| input.flush()).is_err() {
@@ -102,7 +105,7 @@ fn write(mut input: ChildStdin, told: &Queue) {
     told.close();
 }
 
-/// Puts what a program says into the queue, until there is nothing more to hear or nobody listens.
+/// Queues a program's lines until there are no more or nothing reads them.
 fn read(output: ChildStdout, heard: &Queue) {
     let mut output = BufReader::new(output);
     loop {
@@ -117,7 +120,7 @@ fn read(output: ChildStdout, heard: &Queue) {
     heard.close();
 }
 
-/// Lines on one way.
+/// Lines in one direction.
 #[derive(Default)]
 struct Queue {
     waiting: Mutex<Waiting>,
@@ -128,7 +131,7 @@ struct Queue {
 struct Waiting {
     lines: VecDeque<String>,
     bytes: usize,
-    /// Nothing more comes in; what waits can still be taken.
+    /// Nothing more comes in; queued lines can still be taken.
     is_closed: bool,
 }
 
@@ -152,7 +155,7 @@ impl Queue {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for room; whether the line was put in.
+    /// Waits for room; returns whether the line was queued.
     fn put(&self, line: String) -> bool {
         let is_full = |waiting: &mut Waiting| !waiting.is_closed && !waiting.has_room_for(&line);
         let mut waiting =
@@ -178,7 +181,7 @@ impl Queue {
         Ok(())
     }
 
-    /// The next line, waited for as long as this, or until there is one.
+    /// The next line, waiting up to a limit if there is one.
     fn take(&self, patience: Option<Duration>) -> Said {
         let is_bare = |waiting: &mut Waiting| waiting.lines.is_empty() && !waiting.is_closed;
         let mut waiting = match patience {

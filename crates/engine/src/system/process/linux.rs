@@ -1,5 +1,5 @@
-//! What only Linux can do: adopt orphans, die with a parent, and read from /proc who is alive. It decides nothing about
-//! when anybody is killed.
+//! What only Linux can do: adopt orphans, die with a parent, and list live processes from /proc. Never
+//! decides when to kill.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -27,30 +27,31 @@ use nix::unistd::{Pid, getppid};
 use super::poll::Event;
 use super::{DEATH_MAX, Error, ROUND, SHIM, TAG};
 
-/// The tag of a supervisor in its environment: which job it is on changes, and says [`HELD`].
+/// The tag in a supervisor's environment: its job changes, and [`HELD`] names it.
 pub(super) const CHANGING: &str = "supervisor";
-/// The name of the file in memory that a supervisor holds open while it is on a job; the tag of the job is in it.
+/// The name of the in-memory file that a supervisor holds open during a job; it contains the job's tag.
 const HELD: &str = "planwright-tag";
-/// Says that such a file is no program, which a strict kernel asks for and one before 6.3 does not know; nix has no name
-/// for it (`MFD_NOEXEC_SEAL`).
+/// Marks such a file as not executable, which a strict kernel requires and one before 6.3 does not know; nix
+/// has no name for it (`MFD_NOEXEC_SEAL`).
 const NEVER_PROGRAM: MFdFlags = MFdFlags::from_bits_retain(8);
-/// What such a descriptor leads to.
+/// The link target of such a descriptor.
 const HELD_LINK: &[u8] = b"/memfd:planwright-tag (deleted)";
-/// How often in a row nobody must be found. A process in the middle of an `exec` shows no environment for a moment.
+/// How many scans in a row must find nobody. A process in the middle of an `exec` shows no environment for a
+/// moment.
 const CLEAN_SCANS: usize = 2;
 
-/// How far up a variable is looked for.
+/// How far up a variable is searched.
 const DEPTH_MAX: usize = 64;
 
-/// The most file locks that a job may hold, a limit that no kernel since 2.4 looks at and no desktop, service or shell sets. It
-/// marks: a hard limit goes along with every copy of a process, whatever namespace it makes, whatever it
-/// wipes and whoever adopts it, and nobody but the machine's root can raise it again.
+/// The most file locks that a job may hold, a limit that no kernel since 2.4 enforces and no desktop, service
+/// or shell sets. It is a mark: a hard limit is inherited by every descendant, whatever namespace it creates,
+/// whatever it wipes and whoever adopts it, and only root can raise it again.
 const JOB_MARK: rlim_t = RLIM_INFINITY / 4;
 
 /// Where a file descriptor of this process can be opened by its number.
 pub(super) const DESCRIPTORS: &str = "/proc/self/fd";
 
-/// A process that is told from a later one with the same number by the time at which it began.
+/// A process, distinguished from a later one with the same number by its start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Identity {
     pub(super) pid: i32,
@@ -64,16 +65,17 @@ struct Process {
     is_alive: bool,
 }
 
-/// The program that runs now. By this name it is found even when its file was replaced in the meantime.
+/// The running program. This name works even if its file was replaced meanwhile.
 #[expect(clippy::unnecessary_wraps, reason = "other systems can fail here")]
 pub(super) fn executable() -> io::Result<PathBuf> {
     Ok(PathBuf::from("/proc/self/exe"))
 }
 
-/// Descriptors that are passed close by themselves when a command begins.
+/// Received descriptors close on exec.
 pub(super) const PASSED: MsgFlags = MsgFlags::MSG_CMSG_CLOEXEC;
 
-/// Shows to everybody that this process is on the job with this tag, until it is dropped. Nobody can change it.
+/// Shows everyone that this process works on the job with this tag, until it is dropped. Nobody can change
+/// it.
 pub(super) fn hold_tag(tag: &str) -> io::Result<File> {
     let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
     let memory = memfd_create(HELD, flags | NEVER_PROGRAM).or_else(|_| memfd_create(HELD, flags))?;
@@ -91,35 +93,36 @@ fn held_tag(pid: i32) -> Option<Vec<u8>> {
     fs::read(open.find(is_held)?).ok()
 }
 
-/// From now on whatever is orphaned below this process becomes its child.
+/// From now on, orphaned descendants become children of this process.
 pub(super) fn adopt_orphans() -> io::Result<()> {
     Ok(prctl::set_child_subreaper(true)?)
 }
 
-/// Has this process killed when `parent` dies; fails when that has happened already.
+/// Has this process killed when `parent` dies; fails if that has already happened.
 pub(super) fn die_with(parent: i32) -> io::Result<()> {
     prctl::set_pdeathsig(Signal::SIGKILL)?;
     if getppid().as_raw() == parent { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
 }
 
-/// Marks this process and whatever it will start as part of a job. Where the kernel has no such limit, those above have to tell.
+/// Marks this process and its descendants as part of a job. Without such a limit in the kernel, the ancestors
+/// must tell.
 pub(super) fn mark_job() {
     if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_LOCKS) {
-        // Never more than there was: that would be refused.
+        // Never raised: that would be refused.
         let hard = hard.min(JOB_MARK);
         let _ = setrlimit(Resource::RLIMIT_LOCKS, soft.min(hard), hard);
     }
 }
 
-/// The hard limit by which this process is known as part of a job. A lower one counts as well, for a job can
-/// lower it.
+/// The hard limit that marks this process as part of a job. A lower one counts as well, since a job can lower
+/// it.
 pub(super) fn job_mark() -> Option<u64> {
     let (_, hard) = getrlimit(Resource::RLIMIT_LOCKS).ok()?;
     (hard <= JOB_MARK).then_some(hard)
 }
 
-/// Whether a process is part of a job by its mark. Of the children of a harness only those are that it adopted when they had
-/// killed their supervisor: a supervisor itself has none.
+/// Whether a process is part of a job by its mark. Among planwright's children only those are that it adopted
+/// after they killed their supervisor: a supervisor itself has no mark.
 fn is_marked(pid: i32) -> bool {
     let limits = fs::read_to_string(format!("/proc/{pid}/limits")).unwrap_or_default();
     let line = limits.lines().find_map(|line| line.strip_prefix("Max file locks"));
@@ -127,37 +130,36 @@ fn is_marked(pid: i32) -> bool {
     hard.is_some_and(|hard| hard <= JOB_MARK)
 }
 
-/// Tells when children end.
+/// Notifies when children exit.
 pub(super) struct Deaths(SignalFd);
 
 impl Deaths {
-    /// How often one has to look where nothing tells.
+    /// The polling interval where there is no notification.
     pub(super) const LOOK: Option<Duration> = None;
 
-    /// Hears from now on; what happened before is not lost as long as the signal is blocked.
+    /// Listens from now on; earlier events are not lost while the signal is blocked.
     pub(super) fn listen() -> io::Result<Self> {
         let mut mask = SigSet::empty();
         mask.add(Signal::SIGCHLD);
         Ok(Self(SignalFd::with_flags(&mask, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?))
     }
 
-    /// What can be read when a child has ended.
+    /// Readable when a child has exited.
     #[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
     pub(super) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         Some(self.0.as_fd())
     }
 
-    /// Forgets what was told; whoever wants to know looks at the children themselves.
+    /// Drops notifications; callers check the children themselves.
     pub(super) fn forget(&self) {
         while matches!(self.0.read_signal(), Ok(Some(_))) {}
     }
 }
 
-/// Collects every child that has ended, until it was `command` or there is none left. An orphan that was adopted is
-/// collected in silence: nobody wants to know how it ended.
+/// Reaps every exited child until it was `command` or none is left. Adopted orphans are reaped silently.
 pub(super) fn reap(command: &mut Option<i32>) -> Option<Event> {
     loop {
-        // The command is asked for by its number, raw: nix refuses to name a real-time signal.
+        // The command is waited for by number, raw: nix refuses to name a real-time signal.
         match waitid(Id::All, WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT | WaitPidFlag::WNOHANG) {
             Ok(WaitStatus::StillAlive) => return None,
             Ok(status) if status.pid().map(Pid::as_raw) == *command => {}
@@ -180,12 +182,12 @@ fn reap_dead_children_but(command: i32) {
     let own = std::process::id().cast_signed();
     let dead = processes().unwrap_or_default().into_iter().filter(|one| one.parent == own && !one.is_alive);
     for one in dead.filter(|one| one.identity.pid != command) {
-        // Its status has no name in nix, and nobody wants to know it.
+        // Its status has no name in nix, and nobody needs it.
         let _ = waitpid(Pid::from_raw(one.identity.pid), Some(WaitPidFlag::WNOHANG));
     }
 }
 
-/// Kills whoever is alive below this process, `_command` included; returns whom.
+/// Kills all live descendants of this process, `_command` included; returns them.
 pub(super) fn kill_below(_command: i32) -> Vec<Identity> {
     let processes = processes().unwrap_or_default();
     let roots = BTreeSet::from([std::process::id().cast_signed()]);
@@ -194,14 +196,14 @@ pub(super) fn kill_below(_command: i32) -> Vec<Identity> {
     found.map(|one| one.identity).filter(|&identity| kill_now(identity)).collect()
 }
 
-/// Kills a process unless its number belongs to another one by now. Says whether there was anybody to kill.
+/// Kills a process unless its number belongs to another one by now. Returns whether there was one to kill.
 fn kill_now(identity: Identity) -> bool {
     process(identity.pid).is_some_and(|now| now.identity == identity && now.is_alive)
         && kill(Pid::from_raw(identity.pid), Signal::SIGKILL).is_ok()
 }
 
-/// Kills whoever has a tag that is ours, what jobs without a supervisor left to this process, and those below, until nobody is
-/// found; returns how many.
+/// Kills processes with a tag of ours, what jobs without a supervisor left to this process, and their
+/// descendants, until none is found; returns how many.
 pub(super) fn kill_tagged(tag: &str, is_ours: &dyn Fn(&str) -> bool) -> Result<usize, Error> {
     let begin = Instant::now();
     let mut killed = BTreeSet::new();
@@ -219,8 +221,8 @@ pub(super) fn kill_tagged(tag: &str, is_ours: &dyn Fn(&str) -> bool) -> Result<u
     Ok(killed.len())
 }
 
-/// Who is to be killed now, and how many come later: a supervisor is kept while something is below it, because as long
-/// as it lives nothing can get away from it.
+/// Whom to kill now, and how many come later: a supervisor is kept while it has descendants, because nothing
+/// escapes it while it lives.
 fn tagged(is_ours: &dyn Fn(&str) -> bool, killed: &BTreeSet<Identity>) -> io::Result<(Vec<Identity>, usize)> {
     let processes = processes()?;
     let user = fs::metadata("/proc/self")?.uid();
@@ -245,7 +247,7 @@ fn tagged(is_ours: &dyn Fn(&str) -> bool, killed: &BTreeSet<Identity>) -> io::Re
     Ok((now.into_iter().map(|one| one.identity).collect(), later.len()))
 }
 
-/// The tags of living processes that start with `prefix`, without this process and those above it.
+/// The tags of live processes that start with `prefix`, without this process and its ancestors.
 pub(super) fn tags(prefix: &str) -> Result<BTreeMap<String, usize>, Error> {
     let list = |source| Error::List { source };
     let processes = processes().map_err(list)?;
@@ -260,7 +262,7 @@ pub(super) fn tags(prefix: &str) -> Result<BTreeMap<String, usize>, Error> {
     Ok(tags)
 }
 
-/// The numbers of all processes below `roots`, without those that are spared and what is below these.
+/// The numbers of all descendants of `roots`, without spared processes and theirs.
 fn below(processes: &[Process], roots: BTreeSet<i32>, spared: &BTreeSet<i32>) -> BTreeSet<i32> {
     let mut children: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
     for one in processes.iter().filter(|one| !spared.contains(&one.identity.pid)) {
@@ -269,7 +271,7 @@ fn below(processes: &[Process], roots: BTreeSet<i32>, spared: &BTreeSet<i32>) ->
     let mut found = BTreeSet::new();
     let mut open: Vec<i32> = roots.into_iter().collect();
     while let Some(parent) = open.pop() {
-        // A list that was read while processes came and went may hold a circle.
+        // A list read while processes came and went may contain a cycle.
         open.extend(
             children.get(&parent).into_iter().flatten().copied().filter(|&child| found.insert(child)),
         );
@@ -277,7 +279,7 @@ fn below(processes: &[Process], roots: BTreeSet<i32>, spared: &BTreeSet<i32>) ->
     found
 }
 
-/// A process and everything above it.
+/// A process and its ancestors.
 fn ancestry(processes: &[Process], pid: i32) -> BTreeSet<i32> {
     let parents: BTreeMap<i32, i32> = processes.iter().map(|one| (one.identity.pid, one.parent)).collect();
     let mut line = BTreeSet::new();
@@ -295,7 +297,6 @@ fn tag(pid: i32, user: u32) -> Option<String> {
     Some(String::from_utf8_lossy(&value).into_owned())
 }
 
-/// A variable of a process that belongs to `user`.
 fn variable((pid, user): (i32, u32), name: &str) -> Option<Vec<u8>> {
     let folder = PathBuf::from(format!("/proc/{pid}"));
     if fs::metadata(&folder).ok()?.uid() != user {
@@ -306,7 +307,7 @@ fn variable((pid, user): (i32, u32), name: &str) -> Option<Vec<u8>> {
     values.find_map(|entry| Some(entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?.to_vec()))
 }
 
-/// A variable of the nearest process above this one that has it, as far as the job goes that this process is a part of.
+/// A variable of this process's nearest ancestor that has it, within its job.
 pub(super) fn variable_above(name: &str) -> Option<String> {
     let user = fs::metadata("/proc/self").ok()?.uid();
     let mut at = std::process::id().cast_signed();
@@ -322,8 +323,8 @@ pub(super) fn variable_above(name: &str) -> Option<String> {
     None
 }
 
-/// The tag of the job that this process belongs to, found in whatever is above it: a process can wipe its own environment,
-/// but not that of the supervisor which every orphan of a job comes back to.
+/// The tag of this process's job, found in its ancestors: a process can wipe its own environment, but not
+/// that of the supervisor to which every orphan of a job returns.
 pub(super) fn tag_above() -> Option<String> {
     let user = fs::metadata("/proc/self").ok()?.uid();
     let line = ancestry(&processes().ok()?, std::process::id().cast_signed());
@@ -344,7 +345,7 @@ fn process(pid: i32) -> Option<Process> {
     parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Takes a line of /proc/PID/stat apart. The name in it may hold anything, brackets too; the rest are numbers.
+/// Parses a line of /proc/PID/stat. The name in it may contain anything, brackets too; the rest are numbers.
 fn parse(pid: i32, line: &str) -> Option<Process> {
     let fields: Vec<&str> = line.rsplit_once(')')?.1.split_whitespace().collect();
     let (state, parent) = (*fields.first()?, fields.get(1)?.parse().ok()?);

@@ -1,5 +1,5 @@
-//! What a command says, read while it says it, by whoever waits for something else as well. It never decides how long to
-//! wait, but for what is left when everybody is dead.
+//! Reads the output of a command while the caller waits for other things as well. Never decides how long to
+//! wait, except for what is left once every process is dead.
 
 use std::io::{self, Read};
 use std::os::fd::AsFd;
@@ -11,19 +11,18 @@ use nix::poll::{PollFd, PollFlags, poll};
 use super::Capture;
 use super::poll::timeout;
 
-/// How long outputs are read when all processes are dead. Only somebody outside can hold a pipe then.
+/// How long outputs are read once all processes are dead. Only someone outside can hold a pipe then.
 const DRAIN_MAX: Duration = Duration::from_secs(2);
-/// How much is read at once.
 const CHUNK_BYTES: usize = 1 << 16;
 
-/// Whoever wants to have standard output as it comes: it may be much longer than what is kept.
+/// Receives standard output as it arrives: it may be much longer than what is kept.
 pub type Listener<'a> = dyn FnMut(&[u8]) + 'a;
 
-/// What a job says, while it says it. It is read as long as there is something to read, so that nobody ever waits for us.
+/// The outputs of a running job. They are always read, so that a command never waits for us.
 pub(super) struct Outputs {
     stdout: Output,
     stderr: Output,
-    /// Both, in the order in which they arrive.
+    /// Both, in the order of arrival.
     both: Capture,
     chunk: Vec<u8>,
 }
@@ -35,7 +34,7 @@ struct Output {
 }
 
 impl Outputs {
-    /// Two outputs, and the ends of them that belong to a command.
+    /// Two outputs, and the command's ends of them.
     pub(super) fn of(bytes_max: usize) -> io::Result<(Self, [io::PipeWriter; 2])> {
         let output = |pipe| Output { pipe: Some(pipe), kept: Capture::new(bytes_max) };
         let ((stdout, for_stdout), (stderr, for_stderr)) = (io::pipe()?, io::pipe()?);
@@ -44,7 +43,7 @@ impl Outputs {
         Ok((Self { stdout, stderr, both, chunk: vec![0; CHUNK_BYTES] }, [for_stdout, for_stderr]))
     }
 
-    /// Waits for a while until something is said, keeps it and tells the listener; says whether `stream` has something to say
+    /// Waits a while for output, keeps it and passes it to the listener; returns whether `stream` is readable
     /// as well.
     pub(super) fn hear(
         &mut self,
@@ -58,7 +57,7 @@ impl Outputs {
             .chain(stream.map(AsFd::as_fd))
             .map(|descriptor| PollFd::new(descriptor, PollFlags::POLLIN))
             .collect();
-        // A wait that was interrupted is one that ended early: the next one hears what this one did not.
+        // An interrupted wait only ends early: the next one reads what this one did not.
         if !poll(&mut all, timeout(Some(patience))).is_ok_and(|count| count > 0) {
             return false;
         }
@@ -72,8 +71,8 @@ impl Outputs {
         ready.next() == Some(true)
     }
 
-    /// Hears what is left to say, and returns both together, standard output and standard error. All of it has arrived then,
-    /// unless somebody outside of the job holds a pipe.
+    /// Reads what is left, and returns both outputs, and standard output alone. All of it has arrived, unless
+    /// someone outside the job holds a pipe.
     pub(super) fn finish(mut self, listener: &mut Listener<'_>) -> [Capture; 3] {
         let end = Instant::now() + DRAIN_MAX;
         while self.stdout.pipe.is_some() || self.stderr.pipe.is_some() {
@@ -88,7 +87,7 @@ impl Outputs {
 }
 
 impl Output {
-    /// Reads once what is there, for this output and for both of them.
+    /// Reads once what is there, for this output and the combined one.
     fn read(&mut self, chunk: &mut [u8], both: &mut Capture, listener: &mut Listener<'_>) {
         let Some(pipe) = &mut self.pipe else { return };
         match pipe.read(chunk) {

@@ -1,5 +1,5 @@
-//! What a supervisor waits for: the end of children, the word of the harness, room for the command's input. It waits for
-//! all of them in one thread, and decides nothing.
+//! What a supervisor waits for: the exit of children, messages from planwright, room for the command's input.
+//! Waits for all of them in one thread and decides nothing.
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -13,26 +13,24 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use super::shim::STOP;
 use super::system::{self, Deaths};
 
-/// Something that a supervisor waits for.
 #[derive(Debug)]
 pub(super) enum Event {
     Ended(ExitStatus),
-    /// There is no child left, so there is nothing below this process any more.
+    /// No child is left, so this process has no descendants.
     Childless,
-    /// The harness wants the command to end.
+    /// Planwright wants the command to end.
     Stop,
-    /// The harness is gone.
+    /// Planwright is gone.
     Orphaned,
 }
 
-/// Hears everything that happens to a supervisor.
 pub(super) struct Listener<'a> {
-    /// `None` once the harness is gone.
+    /// `None` once planwright is gone.
     harness: Option<&'a UnixStream>,
-    /// Whether a stop was heard that nobody was told yet.
+    /// Whether a stop arrived that was not reported yet.
     is_stopped: bool,
     deaths: Deaths,
-    /// The number of the command, until it has ended.
+    /// The command's process id, until it has exited.
     command: Option<i32>,
     /// What the command has yet to read; `None` once it has all of it, or wants no more.
     input: Option<Input>,
@@ -45,7 +43,7 @@ struct Input {
 }
 
 impl<'a> Listener<'a> {
-    /// Hears of `command`, which is given `bytes` to read. `early` is what the harness said already.
+    /// Listens for `command`, which gets `bytes` as input. `early` is what planwright already sent.
     pub(super) fn new(
         harness: &'a UnixStream,
         command: i32,
@@ -63,7 +61,7 @@ impl<'a> Listener<'a> {
         })
     }
 
-    /// Waits for what happens next, at most until then; `None` when nothing did.
+    /// Waits for the next event until a time; `None` if there was none.
     pub(super) fn next(&mut self, until: Option<Instant>) -> Option<Event> {
         loop {
             if let Some(event) = system::reap(&mut self.command) {
@@ -89,7 +87,7 @@ impl<'a> Listener<'a> {
         }
     }
 
-    /// Waits until there is something to do; says whether it is to listen to the harness.
+    /// Waits until there is something to do; returns whether planwright sent something.
     fn has_word(&self, patience: Option<Duration>) -> bool {
         let wanted = |flags| move |descriptor| PollFd::new(descriptor, flags);
         let harness = self.harness.map(AsFd::as_fd).map(wanted(PollFlags::POLLIN));
@@ -97,7 +95,7 @@ impl<'a> Listener<'a> {
         let input = self.input.as_ref().map(|input| input.pipe.as_fd()).map(wanted(PollFlags::POLLOUT));
         let mut all: Vec<PollFd<'_>> = harness.into_iter().chain(deaths).chain(input).collect();
         let patience = [patience, Deaths::LOOK].into_iter().flatten().min();
-        // A wait that was interrupted is one that ended early, and the caller looks at everything anyway.
+        // An interrupted wait only ends early, and the caller checks everything anyway.
         let is_ready = poll(&mut all, timeout(patience)).is_ok_and(|count| count > 0);
         self.deaths.forget();
         is_ready && self.harness.is_some() && all[0].any() == Some(true)
@@ -105,7 +103,7 @@ impl<'a> Listener<'a> {
 }
 
 impl Input {
-    /// Gives the command as much as there is room for. Returns what is left.
+    /// Writes as much input as there is room for. Returns the rest.
     fn feed(mut self) -> Option<Self> {
         while self.written < self.bytes.len() {
             match self.pipe.write(&self.bytes[self.written..]) {
@@ -118,7 +116,7 @@ impl Input {
     }
 }
 
-/// Whether the harness said stop; `None` when it is gone.
+/// Whether planwright sent a stop; `None` if it is gone.
 fn heard(mut harness: &UnixStream) -> Option<bool> {
     let mut bytes = [0; 16];
     match harness.read(&mut bytes) {
@@ -129,7 +127,7 @@ fn heard(mut harness: &UnixStream) -> Option<bool> {
     }
 }
 
-/// The same time for the kernel, in whole milliseconds: rounded up, or the last one would be spent asking.
+/// The duration for the kernel, in whole milliseconds: rounded up, or the last one would be spent polling.
 pub(super) fn timeout(patience: Option<Duration>) -> PollTimeout {
     let Some(patience) = patience else { return PollTimeout::NONE };
     let milliseconds = patience.as_nanos().div_ceil(1_000_000);

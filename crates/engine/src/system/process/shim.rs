@@ -1,11 +1,13 @@
-//! The small process between the harness and a command. It owns everything below the command: it starts it, adopts what
-//! the command orphans, and ends only when nothing of that is alive. It never reads what the command says.
+//! The small process between planwright and a command. It owns everything below the command: it starts it,
+//! adopts what the command orphans, and exits only when all of that is dead. Never reads the command's
+//! output.
 //!
-//! The harness talks to it over a socket that is its standard input: one line with an [`Order`], together with the two
-//! outputs of the command, then the input of the command, and later perhaps the byte [`STOP`]. It answers with the byte
-//! [`BEGUN`] and one line, a [`Report`], and takes the next order. When the socket closes, the harness is dead and so must be the command. It has one
-//! thread: a copy of it becomes the command, for only a process can say of itself that it shall die with its parent, and a
-//! copy of several threads would not be whole.
+//! Planwright talks to it over a socket on its standard input: one line with an [`Order`], together with the
+//! two outputs of the command, then the command's input, and possibly the byte [`STOP`]. It answers with the
+//! byte [`BEGUN`] and one line, a [`Report`], and waits for the next order. When the socket closes,
+//! planwright is dead and the command must die too. It has one thread: a copy of it becomes the command,
+//! because only a process itself can ask to die with its parent, and a fork of a multithreaded process is not
+//! safe.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -28,35 +30,31 @@ use super::poll::{Event, Listener};
 use super::wire::Task;
 use super::{DEATH_MAX, GRACE, ROUND, system};
 
-/// The hidden first argument with which the program is started as a supervisor.
+/// The hidden first argument that starts the program as a supervisor.
 pub const SHIM: &str = "__shim";
-/// The byte that says that an order was taken: before it nothing is begun, after it something may be.
+/// The byte that confirms an order: before it nothing is started, after it something may be.
 pub(super) const BEGUN: u8 = b'b';
 /// The byte that asks the command to end.
 pub(super) const STOP: u8 = b's';
 
-/// What a supervisor is to start.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Order {
-    /// The program and its arguments.
     pub(super) argv: Vec<String>,
     pub(super) env: Vec<(String, String)>,
-    /// The folder that it runs in: bytes, for its name need not be text.
+    /// The working directory, as bytes: its name need not be text.
     pub(super) folder: Vec<u8>,
-    /// The name by which its processes are found.
+    /// The tag by which its processes are found.
     pub(super) tag: String,
     /// How many bytes of input follow.
     pub(super) input_bytes: usize,
 }
 
-/// What a supervisor has to say in the end.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Report {
-    /// How the command ended.
     pub(super) end: End,
-    /// Processes that were alive when the command had ended, and were killed.
+    /// Processes that outlived the command and were killed.
     pub(super) leftovers: usize,
-    /// Processes that are alive still.
+    /// Processes that are still alive.
     pub(super) survivors: usize,
 }
 
@@ -64,44 +62,43 @@ pub(super) struct Report {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum End {
     Exited(i32),
-    /// By a signal of somebody else.
+    /// By somebody else's signal.
     Signalled(i32),
     /// Because it was told to.
     Forced,
     NotStarted(String),
 }
 
-/// Whether what the command leaves behind is killed.
+/// Whether leftovers of the command are killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sweep {
     On,
     Off,
 }
 
-/// Which of the two processes this is, once there are two.
+/// Which of the two processes this is, after the fork.
 enum Side {
     Supervisor(Command),
     /// The copy, which could not become the command and has said why.
     Copy,
 }
 
-/// A command, as its supervisor has it.
 struct Command {
     pid: i32,
     stdin: io::PipeWriter,
-    /// Tells why the copy could not become the command; closes when it does.
+    /// Says why the copy could not become the command; closes when it does.
     faults: io::PipeReader,
 }
 
-/// Serves as a supervisor: what `main` does instead of anything else when the first argument is [`SHIM`].
+/// Serves as a supervisor: `main` calls this instead of anything else if the first argument is [`SHIM`].
 ///
-/// `arguments` are all arguments of the program, its name included.
+/// `arguments` are all arguments of the program, including its name.
 pub fn shim_main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     serve(arguments, |_| Sweep::On)
 }
 
-/// Serves as a supervisor that leaves alive what a command leaves behind if its tag starts so. Only for the test that shows
-/// the difference.
+/// Serves as a supervisor that spares leftovers of a command whose tag starts like this. Only for the test
+/// that shows the difference.
 #[doc(hidden)]
 pub fn shim_main_without_sweep(arguments: impl IntoIterator<Item = OsString>, tag_prefix: &str) -> ExitCode {
     serve(arguments, |tag| if tag.starts_with(tag_prefix) { Sweep::Off } else { Sweep::On })
@@ -110,13 +107,14 @@ pub fn shim_main_without_sweep(arguments: impl IntoIterator<Item = OsString>, ta
 fn serve(arguments: impl IntoIterator<Item = OsString>, sweep: impl Fn(&str) -> Sweep) -> ExitCode {
     let has_more = arguments.into_iter().nth(2).is_some();
     let served = if has_more { Err(io::ErrorKind::InvalidInput.into()) } else { supervise(sweep) };
-    // Standard output and error belong to the command. The harness sees from the silence that something is wrong.
+    // Standard output and error belong to the command. Planwright infers from the silence that something is
+    // wrong.
     if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn supervise(sweep: impl Fn(&str) -> Sweep) -> io::Result<()> {
-    // Nothing but the kill that cannot be refused ends this process early: not the terminal, nor the kernel, which sends
-    // a hang-up when the harness dies while this process is stopped.
+    // Only SIGKILL ends this process early: not the terminal, nor the kernel, which sends SIGHUP when
+    // planwright dies while this process is stopped.
     SigSet::all().thread_set_mask()?;
     close_inherited()?;
     let mut harness = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
@@ -127,7 +125,8 @@ fn supervise(sweep: impl Fn(&str) -> Sweep) -> io::Result<()> {
         let mut line = serde_json::to_vec(&report)?;
         line.push(b'\n');
         harness.write_all(&line)?;
-        // With anybody else's process below it could not tell any more when a command and its own are gone.
+        // With foreign processes below it, it could no longer tell when a command and its descendants are
+        // gone.
         if report.survivors > 0 || sweep == Sweep::Off {
             break;
         }
@@ -144,25 +143,25 @@ fn carry_out(task: Task, harness: &mut UnixStream, sweep: Sweep) -> io::Result<R
             let mut listener = Listener::new(harness, command.pid, input, &task.early)?;
             Ok(see_through(command.pid, command.faults, &mut listener, sweep))
         }
-        // Whoever reads the faults tells the harness.
+        // Whoever reads the faults tells planwright.
         Ok(Side::Copy) => Err(io::ErrorKind::NotFound.into()),
         Err(error) => Ok(Report { end: End::NotStarted(error.to_string()), leftovers: 0, survivors: 0 }),
     }
 }
 
-/// Closes every descriptor but the standard ones. Whoever started the harness may have left some open, and what they
-/// lead to is no business of a command. Those that this process opens later close by themselves when it begins.
+/// Closes every descriptor but the standard ones. Whoever started planwright may have left some open, and a
+/// command must not get them. Those that this process opens later close on exec.
 fn close_inherited() -> io::Result<()> {
     let names = std::fs::read_dir(system::DESCRIPTORS)?.flatten().map(|entry| entry.file_name());
     let open: Vec<RawFd> = names.filter_map(|name| name.to_str()?.parse().ok()).collect();
     for descriptor in open.into_iter().filter(|&descriptor| descriptor > 2) {
-        // The one with which the list was read is closed already.
+        // The one used to read the list is closed already.
         let _ = close(descriptor);
     }
     Ok(())
 }
 
-/// Makes the copy that becomes the command.
+/// Forks the copy that becomes the command.
 fn start(order: &Order, [stdout, stderr]: [File; 2]) -> io::Result<Side> {
     let (program, arguments) = order.argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let (for_command, stdin) = io::pipe()?;
@@ -179,7 +178,7 @@ fn start(order: &Order, [stdout, stderr]: [File; 2]) -> io::Result<Side> {
     Ok(Side::Copy)
 }
 
-/// Turns this process into the command; returns only when that fails.
+/// Turns this process into the command; returns only on failure.
 fn become_command(command: &mut std::process::Command, supervisor: i32) -> io::Result<Infallible> {
     system::die_with(supervisor)?;
     // A session of its own: no terminal to read from, and no signal from one.
@@ -189,7 +188,7 @@ fn become_command(command: &mut std::process::Command, supervisor: i32) -> io::R
     Err(command.exec())
 }
 
-/// Waits until the command and everything below it is gone.
+/// Waits until the command and all its descendants are gone.
 fn see_through(pid: i32, mut faults: io::PipeReader, listener: &mut Listener<'_>, sweep: Sweep) -> Report {
     let (mut status, is_forced) = watch(pid, listener);
     let mut report = Report { end: End::Forced, leftovers: 0, survivors: 0 };
@@ -197,7 +196,7 @@ fn see_through(pid: i32, mut faults: io::PipeReader, listener: &mut Listener<'_>
         clear(pid, listener, &mut status, &mut report);
     }
     let mut fault = String::new();
-    // Once the command is dead nobody has the other end any more.
+    // Once the command is dead, nobody holds the other end.
     if status.is_some() && faults.read_to_string(&mut fault).is_ok() && !fault.is_empty() {
         report.end = End::NotStarted(fault);
     } else if let Some(status) = status.filter(|_| !is_forced) {
@@ -209,7 +208,7 @@ fn see_through(pid: i32, mut faults: io::PipeReader, listener: &mut Listener<'_>
     report
 }
 
-/// Waits for the end of the command; says how it ended, if it did, and whether it was told to.
+/// Waits for the command to exit; returns how, if it did, and whether it was told to.
 fn watch(command: i32, listener: &mut Listener<'_>) -> (Option<ExitStatus>, bool) {
     let mut grace_end: Option<Instant> = None;
     loop {
@@ -217,9 +216,9 @@ fn watch(command: i32, listener: &mut Listener<'_>) -> (Option<ExitStatus>, bool
             Some(Event::Ended(status)) => return (Some(status), grace_end.is_some()),
             Some(Event::Stop) => {
                 grace_end = Some(Instant::now() + GRACE);
-                // Before the copy has made a group there is only the process.
+                // Before the copy has created a group, there is only the process.
                 let group = killpg(Pid::from_raw(command), Signal::SIGTERM);
-                // A command that has just ended needs no signal.
+                // A command that has just exited needs no signal.
                 let _ = group.or_else(|_| kill(Pid::from_raw(command), Signal::SIGTERM));
             }
             Some(Event::Orphaned | Event::Childless) | None => return (None, true),
@@ -227,13 +226,13 @@ fn watch(command: i32, listener: &mut Listener<'_>) -> (Option<ExitStatus>, bool
     }
 }
 
-/// Kills whatever is below this process, in rounds, until there is no child left: whoever loses a parent becomes a child
-/// of this process, so then nobody at all is left.
+/// Kills all descendants, in rounds, until no child is left: orphans become children of this process, so then
+/// nothing is left at all.
 fn clear(command: i32, listener: &mut Listener<'_>, status: &mut Option<ExitStatus>, report: &mut Report) {
     let begin = Instant::now();
     let mut killed = BTreeSet::new();
     let mut alive = 0;
-    // Most commands leave nothing: that is heard at once, and costs no look at all processes.
+    // Most commands leave nothing: that shows immediately, without scanning all processes.
     let mut is_first = status.is_some();
     while begin.elapsed() < DEATH_MAX {
         if !std::mem::take(&mut is_first) {

@@ -1,5 +1,5 @@
-//! Has `ssh-keygen` sign a text: it knows passphrases, agents that ask, and keys that have to be touched. It may talk to the
-//! person at the terminal meanwhile.
+//! Has `ssh-keygen` sign a text: it handles passphrases, SSH agents, and keys that must be touched. It may
+//! talk to the user at the terminal meanwhile.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -10,18 +10,18 @@ use super::Error;
 use super::bash_check::wait;
 
 const PROGRAM: &str = "ssh-keygen";
-/// How long a person may take to type a passphrase or to touch a key.
+/// How long a person may take to type a passphrase or touch a key.
 const DEADLINE: Duration = Duration::from_mins(3);
-/// How much of what it prints is read. A signature has some hundreds of bytes.
+/// How much output is read. A signature has a few hundred bytes.
 const OUTPUT_BYTES_MAX: u64 = 1 << 16;
 
-/// Signs a text with the key in a file; `None` where `ssh-keygen` would not, which it has told the person itself.
+/// Signs a text with the key in a file; `None` if `ssh-keygen` failed, which it reported to the user itself.
 pub fn sign_with_ssh(key: &Path, namespace: &str, text: &str) -> Result<Option<String>, Error> {
     let program = || PROGRAM.to_owned();
     let talk = |source| Error::Talk { program: program(), source };
     let mut command = Command::new(PROGRAM);
     command.args(["-Y", "sign", "-n", namespace, "-f"]).arg(key);
-    // What it asks for goes to the terminal; what a key that wants to be touched says goes to the error stream.
+    // Its prompts go to the terminal; the prompt to touch a key goes to the error stream.
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
     let mut child = command.spawn().map_err(|source| Error::Start { program: program(), source })?;
     let mut stdin = child.stdin.take().ok_or_else(|| talk(io::ErrorKind::BrokenPipe.into()))?;
@@ -33,7 +33,7 @@ pub fn sign_with_ssh(key: &Path, namespace: &str, text: &str) -> Result<Option<S
             stdout.take(OUTPUT_BYTES_MAX).read_to_string(&mut said).map(|_| said)
         });
         let is_signed = wait(&mut child, PROGRAM, DEADLINE)?.success();
-        // It may give up before it has read the text: then it has no signature either.
+        // It may give up before it has read the text: then there is no signature either.
         if let Ok(Err(error)) = writer.join()
             && error.kind() != io::ErrorKind::BrokenPipe
         {

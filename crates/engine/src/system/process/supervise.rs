@@ -1,5 +1,6 @@
-//! The harness's side of a supervised process: starts the supervisor, keeps time, keeps what the command says. It kills
-//! nothing itself as long as the supervisor lives, because only that one can tell when everything is dead.
+//! Planwright's side of a supervised process: starts the supervisor, enforces the deadline, captures output.
+//! Never kills anything while the supervisor lives, because only the supervisor knows when everything is
+//! dead.
 
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -17,24 +18,25 @@ use super::output_reader::{Listener, Outputs};
 use super::shim::{BEGUN, End, Order, Report, SHIM, STOP};
 use super::{Capture, DEATH_MAX, Ended, Error, GRACE, How, Job, ROUND, Stop, TAG, system, wire};
 
-/// How often a running job is looked at: whether its time is over, whether it shall stop.
+/// How often a running job is checked for its deadline and for stop requests.
 const POLL: Duration = Duration::from_millis(10);
-/// How long the supervisor may take to take its order, and to answer beyond the limits that it keeps itself.
+/// How long the supervisor may take to accept an order, and to answer beyond the limits it enforces itself.
 const ANSWER_MAX: Duration = Duration::from_secs(10);
-/// The most supervisors that are kept without a job.
+/// The most idle supervisors that are kept.
 const IDLE_MAX: usize = 64;
 
-/// Runs a job to its end, its deadline or the call to stop. When it returns, nothing that the job started is alive.
+/// Runs a job to its end, its deadline or a stop request. When it returns, nothing that the job started is
+/// alive.
 ///
-/// The program that calls this must serve [`SHIM`] in its `main`: it starts itself as the supervisor.
+/// The calling program must serve [`SHIM`] in its `main`: it starts itself as the supervisor.
 pub fn run(job: &Job, stop: &Stop) -> Result<Ended, Error> {
     Supervisors::new().run(job, stop)
 }
 
-/// Supervisors that are kept from one job to the next, since to start one costs as much as to start a shell.
+/// Supervisors that are reused, since starting one costs as much as starting a shell.
 ///
-/// Each has one job at a time, and only one that said that nothing is below it any more gets another. Jobs that must not
-/// meet, as an agent and the contract that judges it, belong to different ones: a command can reach its supervisor.
+/// Each has one job at a time, and only one without descendants gets another. Jobs that must not meet, such
+/// as an agent and the contract that judges it, need different ones: a command can reach its supervisor.
 #[derive(Debug)]
 pub struct Supervisors {
     idle: Mutex<Vec<Supervisor>>,
@@ -44,14 +46,13 @@ pub struct Supervisors {
 struct Supervisor {
     child: Child,
     stream: UnixStream,
-    /// Whether it had a job already.
+    /// Whether it had a job before.
     is_used: bool,
 }
 
-/// What came of an order.
 struct Served {
     report: Report,
-    /// For what reason the end was asked for, if it was.
+    /// Why the end was requested, if it was.
     asked: Option<How>,
     outputs: Outputs,
 }
@@ -63,17 +64,17 @@ impl Default for Supervisors {
 }
 
 impl Supervisors {
-    /// Returns none yet: they are started when there is a job for them.
+    /// Empty: supervisors are started on demand.
     pub fn new() -> Self {
         Self { idle: Mutex::new(Vec::new()) }
     }
 
-    /// Runs a job like [`run`], with a supervisor that is idle if there is one.
+    /// Runs a job like [`run`], with an idle supervisor if there is one.
     pub fn run(&self, job: &Job, stop: &Stop) -> Result<Ended, Error> {
         self.run_heard(job, stop, &mut |_| {})
     }
 
-    /// Runs a job like [`Supervisors::run`], and tells `listener` what it says on its standard output as it comes.
+    /// Runs a job like [`Supervisors::run`], and passes its standard output to `listener` as it arrives.
     pub fn run_heard(&self, job: &Job, stop: &Stop, listener: &mut Listener<'_>) -> Result<Ended, Error> {
         let begin = Instant::now();
         let unstarted = |how| {
@@ -81,15 +82,15 @@ impl Supervisors {
             let duration = begin.elapsed();
             Ok(Ended { how, output: none(), stdout: none(), stderr: none(), duration, leftovers: 0 })
         };
-        // A program that does not know the hidden argument would start itself for ever.
+        // A program that does not know the hidden argument would start itself forever.
         if std::env::args_os().nth(1).is_some_and(|first| first == SHIM) {
             return Err(Error::NoShim { program: program(job) });
         }
         if job.argv.is_empty() {
-            return unstarted(How::NotStarted("there is no program to start".to_owned()));
+            return unstarted(How::NotStarted("no program to start".to_owned()));
         }
         if !job.folder.is_dir() {
-            return unstarted(How::NotStarted(format!("there is no folder `{}`", job.folder.display())));
+            return unstarted(How::NotStarted(format!("directory `{}` not found", job.folder.display())));
         }
         if stop.is_requested() {
             return unstarted(How::Stopped);
@@ -102,7 +103,7 @@ impl Supervisors {
                     self.release(supervisor, &served).map_err(|source| talk(job, source))?;
                     return conclude(job, served, listener).map(|ended| Ended { duration, ..ended });
                 }
-                // It was killed while it was idle, so the next one is tried.
+                // It was killed while idle, so the next one is tried.
                 Ok(None) if supervisor.is_used => {
                     supervisor.dismiss().map_err(|source| talk(job, source))?;
                 }
@@ -112,10 +113,10 @@ impl Supervisors {
         }
     }
 
-    /// A supervisor that is idle, or a new one.
+    /// An idle supervisor, or a new one.
     fn next(&self, job: &Job) -> Result<Supervisor, Error> {
         while let Some(mut supervisor) = self.idle().pop() {
-            // Whatever runs as the same user may have killed or stopped it meanwhile.
+            // Any process of the same user may have killed or stopped it meanwhile.
             if matches!(supervisor.child.try_wait(), Ok(None)) {
                 supervisor.wake();
                 return Ok(supervisor);
@@ -124,8 +125,8 @@ impl Supervisors {
         Supervisor::start(job)
     }
 
-    /// Keeps a supervisor that has reported for the next job, or lets it go. One that was told to stop may hear that when it
-    /// has nothing to stop any more, and the next job would be stopped.
+    /// Keeps a supervisor that has reported for the next job, or drops it. One that was told to stop may see
+    /// that late, and the next job would be stopped.
     fn release(&self, supervisor: Supervisor, served: &Served) -> io::Result<()> {
         let mut idle = self.idle();
         if served.report.survivors == 0 && served.asked.is_none() && idle.len() < IDLE_MAX {
@@ -144,29 +145,30 @@ impl Supervisors {
 impl Drop for Supervisors {
     fn drop(&mut self) {
         for supervisor in self.idle().drain(..) {
-            // It has nothing to do and nobody below it; if it can't be waited for, then only its number stays taken.
+            // It is idle and has no descendants; if it cannot be waited for, only its process id stays taken.
             let _ = supervisor.dismiss();
         }
     }
 }
 
 impl Supervisor {
-    /// Starts a supervisor. It has no environment but the mark of one: that of a job is for the command alone.
+    /// Starts a supervisor. Its environment contains only its mark: that of a job is for the command alone.
     fn start(job: &Job) -> Result<Self, Error> {
         let failed = |source| Error::Start { program: program(job), source };
-        // A command can kill its supervisor. What it leaves then comes back to us, whatever it did to its environment.
+        // A command can kill its supervisor. Its leftovers then come back to us, whatever they did to their
+        // environment.
         system::adopt_orphans().map_err(failed)?;
         let (stream, its) = UnixStream::pair().map_err(failed)?;
         let mut command = Command::new(system::executable().map_err(failed)?);
-        // In a group of its own no signal from the terminal reaches it.
+        // In a group of its own, no signal from the terminal reaches it.
         command.arg0("planwright").arg(SHIM).env_clear().env(TAG, system::CHANGING).process_group(0);
         command.current_dir("/").stdin(OwnedFd::from(its)).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().map_err(failed)?;
         Ok(Self { child, stream, is_used: false })
     }
 
-    /// Gives the order and waits for the report. When time is over, or the caller says so, asks for the end once. `None` when
-    /// it was dead before it took the order: then nothing was begun.
+    /// Sends the order and waits for the report. At the deadline, or on request, asks for the end once.
+    /// `None` if it was dead before it accepted the order: then nothing was started.
     fn serve(
         &self,
         job: &Job,
@@ -199,7 +201,8 @@ impl Supervisor {
                 None => {
                     let how = if stop.is_requested() { How::Stopped } else { How::TimedOut };
                     if how == How::Stopped || begin.elapsed() >= job.deadline {
-                        // A supervisor that cannot be told is about to report, or dead: the next read says which.
+                        // A supervisor that cannot be reached is about to report, or dead: the next read
+                        // shows which.
                         let _ = (&self.stream).write_all(&[STOP]);
                         asked = Some((how, Instant::now()));
                     }
@@ -208,7 +211,7 @@ impl Supervisor {
         }
     }
 
-    /// Adds what it says to the answer. Says whether it is still there.
+    /// Adds what it sends to the answer. Returns whether it is still there.
     fn listen(&self, answer: &mut Vec<u8>) -> io::Result<bool> {
         let mut chunk = [0; 1024];
         match (&self.stream).read(&mut chunk) {
@@ -223,18 +226,19 @@ impl Supervisor {
         }
     }
 
-    /// Lets it go on when somebody stopped it: a command can do that, for both belong to the same user.
+    /// Resumes it if it was stopped: a command can do that, since both belong to the same user.
     fn wake(&self) {
-        // One that is dead needs no waking.
+        // A dead one needs no waking.
         let _ = kill(Pid::from_raw(self.child.id().cast_signed()), Signal::SIGCONT);
     }
 
-    /// Ends a supervisor that has reported, so that nothing is below it.
+    /// Ends a supervisor that has reported, so that it has no descendants.
     fn dismiss(mut self) -> io::Result<()> {
         self.child.kill().and_then(|()| self.child.wait()).map(drop)
     }
 
-    /// Gets rid of one that no longer answers, and of its job. If it still lives it kills everything when the socket closes.
+    /// Gets rid of one that no longer answers, and of its job. If it is still alive, it kills everything when
+    /// the socket closes.
     fn abandon(self, job: &Job) -> Result<(), Error> {
         self.wake();
         let Self { mut child, stream, .. } = self;
@@ -243,7 +247,7 @@ impl Supervisor {
         while matches!(child.try_wait(), Ok(None)) && begin.elapsed() < DEATH_MAX {
             std::thread::sleep(ROUND);
         }
-        // While the supervisor lives nothing gets away from it, so it is the last that dies.
+        // Nothing escapes the supervisor while it lives, so it dies last.
         let killed = system::kill_tagged(&job.tag, &|tag| tag == job.tag);
         child.kill().and_then(|()| child.wait()).map_err(|source| talk(job, source))?;
         killed.map(drop)
@@ -262,7 +266,7 @@ fn lost(job: &Job) -> Error {
     Error::Lost { program: program(job) }
 }
 
-/// What a job came to. How long it took is for the caller to say.
+/// The result of a job, without its duration.
 fn conclude(job: &Job, served: Served, listener: &mut Listener<'_>) -> Result<Ended, Error> {
     let Served { report, asked, outputs } = served;
     if report.survivors > 0 {

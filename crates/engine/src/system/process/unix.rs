@@ -1,4 +1,5 @@
-//! What is left where orphans cannot be adopted: the process group. What leaves its group is not found here.
+//! The fallback where orphans cannot be adopted: the process group. A process that leaves its group is not
+//! found.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -18,15 +19,15 @@ use super::poll::Event;
 /// Where a file descriptor of this process can be opened by its number.
 pub(super) const DESCRIPTORS: &str = "/dev/fd";
 
-/// The tag of a supervisor in its environment, which nobody can read here.
+/// The tag in a supervisor's environment, which nothing can read here.
 pub(super) const CHANGING: &str = "supervisor";
-/// Nothing closes by itself that is passed; it is closed at once instead.
+/// Received descriptors do not close on exec; they are closed at once instead.
 pub(super) const PASSED: MsgFlags = MsgFlags::empty();
 
-/// What others could see of a job; nothing.
+/// What others could see of a job; nothing here.
 pub(super) struct HeldTag;
 
-/// Shows nothing to anybody: nobody can look for it.
+/// Shows nothing: nothing can look for it.
 #[expect(clippy::unnecessary_wraps, reason = "other systems can fail here")]
 pub(super) fn hold_tag(_tag: &str) -> io::Result<HeldTag> {
     Ok(HeldTag)
@@ -37,18 +38,17 @@ pub(super) struct Identity {
     pub(super) pid: i32,
 }
 
-/// The program that runs now.
 pub(super) fn executable() -> io::Result<PathBuf> {
     std::env::current_exe()
 }
 
-/// Does nothing: orphans go to the first process of the system.
+/// Does nothing: orphans go to the init process.
 #[expect(clippy::unnecessary_wraps, reason = "other systems can fail here")]
 pub(super) fn adopt_orphans() -> io::Result<()> {
     Ok(())
 }
 
-/// Does nothing: no signal tells that a parent died.
+/// Does nothing: no signal reports the death of a parent.
 #[expect(clippy::unnecessary_wraps, reason = "other systems can fail here")]
 pub(super) fn die_with(_parent: i32) -> io::Result<()> {
     Ok(())
@@ -57,25 +57,23 @@ pub(super) fn die_with(_parent: i32) -> io::Result<()> {
 /// Does nothing: no limit could be a mark.
 pub(super) fn mark_job() {}
 
-/// Finds nothing: nobody is marked.
+/// Finds nothing: no process is marked.
 pub(super) fn job_mark() -> Option<u64> {
     None
 }
 
-/// Does not tell when children end: one has to look.
+/// Does not notify when children exit: the caller polls.
 pub(super) struct Deaths;
 
 impl Deaths {
-    /// How often one has to look where nothing tells.
+    /// The polling interval without notification.
     pub(super) const LOOK: Option<Duration> = Some(Duration::from_millis(5));
 
-    /// Nothing to hear from.
     #[expect(clippy::unnecessary_wraps, reason = "other systems can fail here")]
     pub(super) fn listen() -> io::Result<Self> {
         Ok(Self)
     }
 
-    /// Nothing that could be read.
     #[expect(clippy::unused_self, reason = "other systems have one")]
     pub(super) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
@@ -85,7 +83,7 @@ impl Deaths {
     pub(super) fn forget(&self) {}
 }
 
-/// Collects the command once it has ended; then there is nobody else that this process would know of.
+/// Reaps the command once it has exited; this process knows of no other.
 pub(super) fn reap(command: &mut Option<i32>) -> Option<Event> {
     let Some(pid) = *command else { return Some(Event::Childless) };
     let status = waitpid_nohang(pid).ok().flatten()?;
@@ -93,20 +91,20 @@ pub(super) fn reap(command: &mut Option<i32>) -> Option<Event> {
     Some(Event::Ended(ExitStatus::from_raw(status)))
 }
 
-/// Kills the process group of the command; whom that hits is not known.
+/// Kills the process group of the command; which processes that hits is unknown.
 pub(super) fn kill_below(command: i32) -> Vec<Identity> {
-    // A group that is gone is what this is for.
+    // A group that is already gone is fine.
     let _ = killpg(Pid::from_raw(command), Signal::SIGKILL);
     Vec::new()
 }
 
-/// Finds nobody: the environment of other processes cannot be read.
+/// Finds nothing: the environment of other processes cannot be read.
 #[expect(clippy::unnecessary_wraps, reason = "other systems can fail here")]
 pub(super) fn tags(_prefix: &str) -> Result<std::collections::BTreeMap<String, usize>, Error> {
     Ok(std::collections::BTreeMap::new())
 }
 
-/// Kills nobody: the environment of other processes cannot be read.
+/// Kills nothing: the environment of other processes cannot be read.
 #[expect(clippy::unnecessary_wraps, reason = "other systems can fail here")]
 pub(super) fn kill_tagged(_tag: &str, _is_ours: &dyn Fn(&str) -> bool) -> Result<usize, Error> {
     Ok(0)
@@ -117,7 +115,7 @@ pub(super) fn variable_above(_: &str) -> Option<String> {
     None
 }
 
-/// The tag of the job that this process belongs to, as far as its own environment says.
+/// The tag of this process's job, as far as its own environment says.
 pub(super) fn tag_above() -> Option<String> {
     std::env::var(super::TAG).ok()
 }

@@ -1,5 +1,5 @@
-//! What goes from the harness to a supervisor for one job: the order, the command's two outputs, its input. It owns how
-//! that is put on the socket and taken from it, and starts nothing.
+//! What planwright sends to a supervisor for one job: the order, the command's two outputs, its input. Owns
+//! how these cross the socket, and starts nothing.
 
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
@@ -13,21 +13,17 @@ use nix::unistd::close;
 use super::shim::Order;
 use super::system;
 
-/// How much is read at once.
 const CHUNK_BYTES: usize = 1 << 14;
 
-/// A job, as a supervisor gets it.
 pub(super) struct Task {
     pub(super) order: Order,
-    /// Where the command's standard output and error go.
     pub(super) outputs: [File; 2],
-    /// What the command can read.
     pub(super) input: Vec<u8>,
-    /// What came right behind the input.
+    /// What arrived right after the input.
     pub(super) early: Vec<u8>,
 }
 
-/// Gives a supervisor an order.
+/// Sends an order to a supervisor.
 pub(super) fn send(
     mut stream: &UnixStream,
     order: &Order,
@@ -38,7 +34,7 @@ pub(super) fn send(
     line.push(b'\n');
     let passed = [outputs[0].as_raw_fd(), outputs[1].as_raw_fd()];
     let rights = [ControlMessage::ScmRights(&passed)];
-    // A supervisor that is gone is an error here, not a signal that ends the harness.
+    // A supervisor that is gone is an error here, not a signal that ends planwright.
     let flags = MsgFlags::MSG_NOSIGNAL;
     let sent = loop {
         match sendmsg::<UnixAddr>(stream.as_raw_fd(), &[IoSlice::new(&line)], &rights, flags, None) {
@@ -52,7 +48,7 @@ pub(super) fn send(
 }
 
 impl Task {
-    /// Waits for the next order; `None` when there is none any more.
+    /// Waits for the next order; `None` when there are no more.
     pub(super) fn receive(harness: &mut UnixStream) -> io::Result<Option<Self>> {
         let mut bytes = Vec::new();
         let outputs = match first_chunk(harness, &mut bytes)? {
@@ -83,7 +79,7 @@ impl Task {
     }
 }
 
-/// Reads the beginning of an order and the descriptors that come with it; `None` at the end of everything.
+/// Reads the start of an order and its descriptors; `None` at the end of the stream.
 fn first_chunk(harness: &UnixStream, bytes: &mut Vec<u8>) -> io::Result<Option<Vec<RawFd>>> {
     let mut space = cmsg_space!([RawFd; 2]);
     let mut chunk = [0; CHUNK_BYTES];
@@ -109,7 +105,7 @@ fn first_chunk(harness: &UnixStream, bytes: &mut Vec<u8>) -> io::Result<Option<V
     Ok(Some(passed))
 }
 
-/// Opens anew what was passed. Only what this process opened itself is known to be its own to close.
+/// Reopens what was passed. Only what this process opened itself is known to be its own to close.
 fn open(passed: &[RawFd]) -> io::Result<[File; 2]> {
     let open = |place: usize| {
         let descriptor = passed.get(place).ok_or(io::ErrorKind::InvalidInput)?;

@@ -1,5 +1,5 @@
-//! Carries news to one hook: in order, each until it is taken or given up, and notes how far it came. Only one process at a
-//! time does so for a hook.
+//! Delivers events to one hook: in order, each until it is accepted or given up, and records the position.
+//! Only one process at a time delivers to a hook.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use crate::store::journal::{Delivery, Error, Store};
 use crate::workspace::feed::{Fact, Feed, Filter};
 use crate::workspace::project::Project;
 
-/// How often an event is tried before it is given up, over all processes.
+/// How often an event is tried before it is given up, across processes.
 const TRIES_MAX: u32 = 12;
-/// How long to wait before the second try; twice as long before each one after that.
+/// The delay before the second try; it doubles for every further one.
 const BACKOFF_MIN: Duration = Duration::from_millis(100);
 const BACKOFF_MAX: Duration = Duration::from_mins(1);
-/// How long a plan may be proposed before somebody is called for it, as long as this process goes on.
+/// How long a new proposal may be pending before somebody is called, while this process runs.
 const BREATH: Duration = Duration::from_secs(1);
-/// A hook that nobody looked after for this long begins anew: old news would bury the new.
+/// A hook without a courier for this long starts afresh: old events would bury the new.
 const FORGOTTEN_MS: u64 = 30 * 86_400_000;
-/// How often it is noted that somebody looks after a hook.
+/// How often it is recorded that a hook has a courier.
 const NOTED_MS: u64 = 86_400_000;
 
 #[derive(Debug)]
@@ -28,12 +28,11 @@ pub(super) struct Courier {
     hook: Hook,
     store: Arc<Store>,
     root: PathBuf,
-    /// Where a hook begins that nobody knows yet.
+    /// Where an unknown hook starts.
     since: u64,
     encode: Encode,
 }
 
-/// What came of one event.
 enum Outcome {
     Delivered,
     Skipped,
@@ -50,12 +49,12 @@ impl Courier {
         Self { hook, store: Arc::clone(store), root: project.root.clone(), since, encode }
     }
 
-    /// The place of what was recorded last; `None` where that can't be read now.
+    /// The newest position; `None` if it cannot be read now.
     pub(super) fn newest(&self) -> Option<u64> {
         self.store.newest().ok()
     }
 
-    /// Tells the hook everything that it does not know, and tries each event so often at most.
+    /// Delivers everything new to the hook, trying each event up to a limit.
     pub(super) fn tell(&self, tries_max: u32, closing: &Closing) -> Result<Told, Error> {
         let mut told = Told { hook: self.hook.name, delivered: 0, skipped: 0, rest: Rest::Nothing };
         loop {
@@ -67,14 +66,14 @@ impl Courier {
             self.catch_up(&mut delivery, &mut told, (tries_max, closing))?;
             drop(lock);
             told.skipped = delivery.skipped;
-            // Whoever recorded something while the lock was ours has left it to us.
+            // Whoever recorded something while we held the lock has left it to us.
             if told.rest != Rest::Nothing || self.store.newest()? <= delivery.place {
                 return Ok(told);
             }
         }
     }
 
-    /// Forgets what was given up, once somebody was told.
+    /// Clears the count of skipped events, once it was reported.
     pub(super) fn forgive(&self) -> Result<(), Error> {
         match self.store.delivery(self.hook.name)? {
             Some(delivery) if delivery.skipped > 0 => self.note(&mut Delivery { skipped: 0, ..delivery }),
@@ -82,7 +81,7 @@ impl Courier {
         }
     }
 
-    /// How far the hook was told.
+    /// The hook's position.
     fn begin(&self) -> Result<Delivery, Error> {
         let known = self.store.delivery(self.hook.name)?;
         let age = known.as_ref().map_or(u64::MAX, |known| now().saturating_sub(known.at_ms));
@@ -104,7 +103,7 @@ impl Courier {
         let from = delivery.place;
         loop {
             let Some(batch) = feed.next_batch()? else {
-                // What is none of its business is not read a second time.
+                // Skipped events are not read again.
                 delivery.place = delivery.place.max(feed.place());
                 return if delivery.place > from { self.note(delivery) } else { Ok(()) };
             };
@@ -124,8 +123,8 @@ impl Courier {
         }
     }
 
-    /// Whether nobody is needed any more. Something that was said a moment ago is given a moment: who proposes a plan often
-    /// approves it in the same breath.
+    /// Whether nobody is needed any more. A recent event is given a moment: a proposer often approves right
+    /// away.
     fn is_settled(&self, fact: &Fact, closing: &Closing) -> Result<bool, Error> {
         let age = Duration::from_millis(now().saturating_sub(fact.notice.at_ms));
         if fact.notice.run.is_none() && age < BREATH && !closing.has_begun() {
@@ -134,7 +133,7 @@ impl Courier {
         suppression::is_settled(&self.store, fact)
     }
 
-    /// Tells the hook one thing, until it takes it or it is given up.
+    /// Delivers one event until it is accepted or given up.
     fn deliver(
         &self,
         fact: &Fact,
@@ -147,7 +146,7 @@ impl Courier {
             if closing.is_over() {
                 return Ok(Outcome::Later);
             }
-            // Counted before it is tried: an event that ends this process each time is given up, too.
+            // Counted before it is tried: an event that kills this process each time is given up, too.
             delivery.tries += 1;
             tries += 1;
             self.note(delivery)?;

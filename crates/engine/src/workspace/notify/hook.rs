@@ -1,5 +1,5 @@
-//! One hook: what it wants to hear of, and how it is told. Starts what it is told with under a supervisor, with a deadline and
-//! a cap on what it may say; what it says is never believed, only how it ended.
+//! One hook: which events it wants and how it receives them. Runs its command under a supervisor, with a
+//! deadline and an output limit; only its exit status counts, never its output.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,17 +11,15 @@ use crate::config::{Hooks, hook_name};
 use crate::system::process;
 use crate::system::process::{Ended, How, Job, Stop};
 
-/// How much of what a hook says is looked at.
+/// How much of a hook's output is read.
 const OUTPUT_BYTES_MAX: usize = 8192;
-/// How much of its last words is kept.
+/// How much of the end of its output is kept.
 const WORDS_BYTES_MAX: usize = 200;
-/// The variable that tells a hook which project it is about.
+/// The variable that tells a hook its project.
 const ROOT: &str = "PLANWRIGHT_ROOT";
 
-/// Somebody who is told of what happens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hook {
-    /// Its name: `needs_you`, `done`, `failed` or `webhook`.
     pub name: &'static str,
     way: Way,
     deadline: Duration,
@@ -29,13 +27,12 @@ pub struct Hook {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Way {
-    /// A command for one occasion; the notice comes on its stdin.
+    /// A command for one occasion; it reads the notice from stdin.
     Command(Occasion, Vec<String>),
-    /// An address that hears of every occasion.
+    /// A URL that receives every occasion.
     Webhook(Webhook),
 }
 
-/// The hooks that the settings name.
 pub fn hooks_of(hooks: &Hooks) -> Vec<Hook> {
     let deadline = Duration::from_secs(hooks.seconds);
     let commands = hooks.commands.iter().map(|(occasion, argv)| Hook {
@@ -51,7 +48,6 @@ pub fn hooks_of(hooks: &Hooks) -> Vec<Hook> {
     commands.chain(webhook).collect()
 }
 
-/// Whether a hook wants to hear of something.
 pub fn wants(hook: &Hook, notice: &Notice) -> bool {
     match (&hook.way, notice.occasion) {
         (_, None) => false,
@@ -61,7 +57,6 @@ pub fn wants(hook: &Hook, notice: &Notice) -> bool {
 }
 
 impl Hook {
-    /// The program that it takes.
     pub fn program(&self) -> &str {
         match &self.way {
             Way::Command(_, argv) => argv.first().map(String::as_str).unwrap_or_default(),
@@ -69,7 +64,7 @@ impl Hook {
         }
     }
 
-    /// What is wrong with how it is set, before anything is sent.
+    /// What is wrong with its settings, before anything is sent.
     pub fn fault(&self, root: &Path) -> Option<String> {
         match &self.way {
             Way::Command(..) => None,
@@ -77,7 +72,7 @@ impl Hook {
         }
     }
 
-    /// Tells it; says why where it did not take it. `line` is the notice as it is sent.
+    /// Delivers a notice; says why if it was not accepted. `line` is the notice as sent.
     pub(super) fn tell(
         &self,
         notice: &Notice,
@@ -87,7 +82,7 @@ impl Hook {
     ) -> Result<(), String> {
         let mut job = Job {
             argv: Vec::new(),
-            // Not in the project: a program that is named by a relative path would be an agent's to make.
+            // Not in the project: an agent could create a program at a relative path there.
             folder: home(),
             env: process::environment(),
             input: Vec::new(),
@@ -113,7 +108,7 @@ impl Hook {
 }
 
 fn run(job: &Job) -> Result<Ended, String> {
-    // What an earlier process left of this hook is dead before it is told again.
+    // Leftovers of an earlier process for this hook are dead before it is called again.
     process::reclaim(&job.tag).map_err(|error| error.to_string())?;
     process::run(job, &Stop::new()).map_err(|error| error.to_string())
 }
@@ -121,11 +116,11 @@ fn run(job: &Job) -> Result<Ended, String> {
 fn taken(ended: &Ended, deadline: Duration) -> Result<(), String> {
     let why = match &ended.how {
         How::Exited(0) => return Ok(()),
-        How::Exited(code) => format!("it ended with {code}"),
-        How::Signalled(signal) => format!("signal {signal} ended it"),
-        How::TimedOut => format!("it took longer than {} s", deadline.as_secs()),
-        How::Stopped => "it was stopped".to_owned(),
-        How::NotStarted(why) => format!("it can't be started: {why}"),
+        How::Exited(code) => format!("exited with {code}"),
+        How::Signalled(signal) => format!("killed by signal {signal}"),
+        How::TimedOut => format!("timed out after {} s", deadline.as_secs()),
+        How::Stopped => "interrupted".to_owned(),
+        How::NotStarted(why) => format!("cannot start: {why}"),
     };
     let words = ended.stderr.tail(WORDS_BYTES_MAX);
     let words = words.trim().lines().next_back().unwrap_or_default();

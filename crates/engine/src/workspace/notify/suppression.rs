@@ -1,5 +1,5 @@
-//! Whether somebody is still needed. A call for a person who has come already is noise: a plan that is approved in the act that
-//! proposed it, an ask that was answered while the hook was away.
+//! Whether a person is still needed. Calling one who has already acted is noise: a plan approved as it was
+//! proposed, a question answered while the hook was running.
 
 use planwright_core::approval::status::{Said, Standing};
 use planwright_core::run::event::Event;
@@ -8,7 +8,7 @@ use planwright_core::workspace::notification::Occasion;
 use crate::store::journal::{Error, Store};
 use crate::workspace::feed::{Fact, What};
 
-/// Whether what a notice calls for has been seen to since.
+/// Whether somebody has already acted on a notice.
 pub(super) fn is_settled(store: &Store, fact: &Fact) -> Result<bool, Error> {
     match (&fact.what, fact.notice.occasion) {
         (_, None | Some(Occasion::Done | Occasion::Failed)) => Ok(false),
@@ -22,7 +22,7 @@ pub(super) fn is_settled(store: &Store, fact: &Fact) -> Result<bool, Error> {
     }
 }
 
-/// Whether an event says that an ask waits no longer.
+/// Whether an event settles a question.
 fn settles(event: &Event, asked: &Event) -> bool {
     if let (Event::AskAnswered { ask, .. }, Event::AskOpened { ask: open, .. }) = (event, asked) {
         return ask == open;
@@ -30,13 +30,13 @@ fn settles(event: &Event, asked: &Event) -> bool {
     matches!(event, Event::RunFinished { .. })
 }
 
-/// Whether the plan has moved on from where the entry with this number brought it.
+/// Whether the plan has moved on since the entry with this number.
 fn has_moved(ledger: &[Said], seq: u64) -> bool {
     let until = ledger.iter().take_while(|said| said.seq <= seq).count();
     let state = |ledger| Standing::of(ledger).map(|standing| (standing.state(None), standing.since_ms));
     match (state(&ledger[..until]), state(ledger)) {
         (Ok(then), Ok(now)) => then != now,
-        // A ledger that can't be folded is for somebody to look at.
+        // A ledger that cannot be folded needs attention.
         (Err(_), _) | (_, Err(_)) => false,
     }
 }

@@ -1,6 +1,6 @@
-//! The webhook: a POST of the notice, signed with a secret that both sides know. curl sends it, because it brings TLS, the
-//! certificates and the proxies of the machine; everything that it is told comes on its stdin, so that no other process sees
-//! it. The secret itself never leaves this process.
+//! The webhook: a POST of the notice, signed with a shared secret. curl sends it, because it brings TLS,
+//! certificates and proxy settings; its configuration goes through stdin, so that no other process sees it.
+//! The secret itself never leaves this process.
 
 use std::io::Read;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -8,18 +8,16 @@ use std::path::{Path, PathBuf};
 
 use crate::system::process::{Ended, How};
 
-/// The program that sends.
 pub(super) const PROGRAM: &str = "curl";
-/// How long the connection may take, and all of it.
+/// Time limits of connecting, and of the whole request.
 const CONNECT_SECONDS: u64 = 5;
 const TOTAL_SECONDS: u64 = 10;
-/// A shorter secret could be guessed; a longer file is none.
+/// A shorter secret could be guessed; a longer file is not a secret.
 const SECRET_BYTES_MIN: usize = 16;
 const SECRET_BYTES_MAX: u64 = 4096;
-/// The machine itself: nobody in between can read or change what is sent.
+/// The local machine: nobody in between can read or change the request.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// An address and the secret that it knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Webhook {
     pub(super) url: String,
@@ -33,7 +31,7 @@ impl Webhook {
         self.secret(root).map(drop)
     }
 
-    /// The command line of curl and what it reads: everything about the request.
+    /// The command of curl and its configuration, which contains the whole request.
     pub(super) fn request(
         &self,
         root: &Path,
@@ -51,7 +49,7 @@ impl Webhook {
             format!("Planwright-Id: {id}"),
             format!("Planwright-Timestamp: {timestamp}"),
             format!("Planwright-Signature: {signature}"),
-            // Without this a long body would wait for a word from the server first.
+            // Otherwise curl would wait for the server before sending a long body.
             "Expect:".to_owned(),
         ];
         let mut config = format!(
@@ -63,33 +61,33 @@ impl Webhook {
         for header in headers {
             config.push_str(&format!("header = {}\n", quoted(&header)));
         }
-        // The first word keeps curl from reading a file of settings of its own.
+        // The first option keeps curl from reading its own configuration file.
         let argv = [PROGRAM, "--disable", "--config", "-"].map(str::to_owned).to_vec();
         Ok((argv, config.into_bytes()))
     }
 
-    /// Whether the server took it. What curl says is not passed on: the address may be a secret, too.
+    /// Whether the server accepted it. Curl's messages are not passed on: the URL may be a secret, too.
     pub(super) fn taken(ended: &Ended) -> Result<(), String> {
         let code = ended.stdout.text();
         match &ended.how {
             How::Exited(0) if code.len() == 3 && code.starts_with('2') => Ok(()),
             How::Exited(0) => Err(format!("the server answered {}", code.trim())),
-            How::Exited(6) => Err("the name of the server is not known".to_owned()),
-            How::Exited(7) => Err("the server can't be reached".to_owned()),
-            How::Exited(28) => Err(format!("the server took longer than {TOTAL_SECONDS} s")),
+            How::Exited(6) => Err("unknown host".to_owned()),
+            How::Exited(7) => Err("cannot reach the server".to_owned()),
+            How::Exited(28) => Err(format!("the server timed out after {TOTAL_SECONDS} s")),
             How::Exited(35 | 51 | 58 | 60 | 77) => Err("the server's certificate is not trusted".to_owned()),
-            How::Exited(code) => Err(format!("curl ended with {code}")),
-            How::NotStarted(why) => Err(format!("curl can't be started: {why}")),
-            How::Signalled(signal) => Err(format!("signal {signal} ended curl")),
-            How::TimedOut | How::Stopped => Err("curl was ended: it took too long".to_owned()),
+            How::Exited(code) => Err(format!("curl exited with {code}")),
+            How::NotStarted(why) => Err(format!("cannot start curl: {why}")),
+            How::Signalled(signal) => Err(format!("curl was killed by signal {signal}")),
+            How::TimedOut | How::Stopped => Err("curl timed out".to_owned()),
         }
     }
 
-    /// The secret: the text of its file, without the space around it.
+    /// The secret: the trimmed text of its file.
     fn secret(&self, root: &Path) -> Result<Vec<u8>, String> {
         let path = self.secret_file.as_deref();
         let path =
-            path.ok_or("hooks.webhook.secret_file is not set, and nothing is sent without a signature")?;
+            path.ok_or("hooks.webhook.secret_file is not set; planwright sends nothing without a signature")?;
         let shown = path.display();
         let failed = |error: std::io::Error| format!("cannot read {shown}: {error}");
         if !path.is_absolute() {
@@ -97,18 +95,18 @@ impl Webhook {
         }
         let real = path.canonicalize().map_err(failed)?;
         if root.canonicalize().is_ok_and(|root| real.starts_with(root)) {
-            return Err(format!("{shown} lies in the project, where agents can read and change it"));
+            return Err(format!("{shown} is inside the project, where agents can read and change it"));
         }
-        // A pipe in its place would be waited for without end.
+        // Opening a pipe in its place would block forever.
         let flags = nix::fcntl::OFlag::O_NONBLOCK.bits();
         let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(&real).map_err(failed)?;
-        // Asked of what was opened: what lies under the name may be another file by now.
+        // Checked on the open file: the name may lead to another one by now.
         let data = file.metadata().map_err(failed)?;
         if !data.is_file() {
             return Err(format!("{shown} is not a regular file"));
         }
         if data.permissions().mode() & 0o077 != 0 {
-            return Err(format!("{shown} can be read or changed by others: chmod 600 it"));
+            return Err(format!("{shown} is accessible to others; run chmod 600"));
         }
         let mut text = Vec::new();
         file.take(SECRET_BYTES_MAX + 1).read_to_end(&mut text).map_err(failed)?;
@@ -123,12 +121,12 @@ impl Webhook {
     }
 }
 
-/// Refuses an address that is none, or that anybody on the way could read.
+/// Refuses an invalid URL, or one that is not encrypted.
 fn check_url(url: &str) -> Result<(), String> {
     let is_plain = url.chars().all(|sign| sign.is_ascii_graphic() && !"\"\\<>^`{|}".contains(sign));
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     let Some(rest) = rest.filter(|rest| is_plain && !rest.is_empty()) else {
-        return Err("hooks.webhook.url is not an address: it begins with https://".to_owned());
+        return Err("invalid hooks.webhook.url; it must start with https://".to_owned());
     };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let is_here = |host: &&str| {
@@ -138,18 +136,18 @@ fn check_url(url: &str) -> Result<(), String> {
     };
     match url.starts_with("https://") || LOOPBACK.iter().any(is_here) {
         true => Ok(()),
-        false => Err("hooks.webhook.url is http: anybody on the way could read it; use https".to_owned()),
+        false => Err("hooks.webhook.url is not encrypted; use https".to_owned()),
     }
 }
 
-/// What the server checks: `v1=` and the HMAC-SHA256 of `ID.TIMESTAMP.BODY` in hex.
+/// What the server verifies: `v1=` and the HMAC-SHA256 of `ID.TIMESTAMP.BODY` in hex.
 fn signature(secret: &[u8], (id, timestamp): (&str, u64), body: &str) -> String {
     let signed = format!("{id}.{timestamp}.{body}");
     let mac = hmac_sha256::HMAC::mac(signed.as_bytes(), secret);
     mac.iter().fold("v1=".to_owned(), |text, byte| format!("{text}{byte:02x}"))
 }
 
-/// A value in the file that curl reads.
+/// A value in curl's configuration.
 fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');

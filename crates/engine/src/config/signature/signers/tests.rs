@@ -1,4 +1,4 @@
-//! Lists of signers: which lines are taken, and what is said about the others.
+//! Lists of signers: which lines are accepted, and the errors for the rest.
 
 use std::path::Path;
 
@@ -27,27 +27,27 @@ fn lines_are_read_as_ssh_keygen_reads_them() {
 fn a_list_with_a_line_that_cannot_be_read_is_none_and_all_of_them_are_named() {
     let (kind, key) = KEY.trim().split_once(' ').expect("a kind and a key");
     let rows: &[(&str, &str)] = &[
-        ("ada cert-authority KEY", "certificates are not taken"),
-        ("ada CERT-AUTHORITY,namespaces=\"x\" KEY", "certificates are not taken"),
-        ("ada", "there is no key"),
+        ("ada cert-authority KEY", "certificates are not supported"),
+        ("ada CERT-AUTHORITY,namespaces=\"x\" KEY", "certificates are not supported"),
+        ("ada", "missing key"),
         ("KEY", "neither an option"),
-        ("ada ssh-ed25519", "there is no key"),
-        ("ada ssh-ed25519 AAAA", "can't be read"),
-        ("ada ssh-ed25519 ####", "there is no key"),
-        ("ada ssh-rsa {key}", "it says `ssh-rsa`"),
-        ("ada {p521}", "`ecdsa-sha2-nistp521` are not taken"),
+        ("ada ssh-ed25519", "missing key"),
+        ("ada ssh-ed25519 AAAA", "invalid key"),
+        ("ada ssh-ed25519 ####", "missing key"),
+        ("ada ssh-rsa {key}", "the line names key type `ssh-rsa`"),
+        ("ada {p521}", "unsupported key type `ecdsa-sha2-nistp521`"),
         ("ada no-touch-required KEY", "neither an option"),
-        ("ada valid-before=20270131 KEY", "put a Z behind it"),
-        ("ada valid-before=soon KEY", "is no time"),
-        ("ada valid-before=20271331Z KEY", "is no time"),
-        ("ada valid-before=20270230Z KEY", "is no time"),
-        ("ada valid-before=2027013114Z KEY", "is no time"),
-        ("ada valid-after= KEY", "another time"),
-        ("ada namespaces=\"\" KEY", "has none"),
-        ("ada namespaces=\"a\",namespaces=\"planwright\" KEY", "stands twice"),
-        ("ada valid-after=20270101Z,valid-after=20260101Z KEY", "stands twice"),
-        ("\"ada KEY", "there is no key"),
-        ("\"\" KEY", "whose key it is"),
+        ("ada valid-before=20270131 KEY", "append Z"),
+        ("ada valid-before=soon KEY", "invalid time"),
+        ("ada valid-before=20271331Z KEY", "invalid time"),
+        ("ada valid-before=20270230Z KEY", "invalid time"),
+        ("ada valid-before=2027013114Z KEY", "invalid time"),
+        ("ada valid-after= KEY", "depends on the local time zone"),
+        ("ada namespaces=\"\" KEY", "is empty"),
+        ("ada namespaces=\"a\",namespaces=\"planwright\" KEY", "duplicate option"),
+        ("ada valid-after=20270101Z,valid-after=20260101Z KEY", "duplicate option"),
+        ("\"ada KEY", "missing key"),
+        ("\"\" KEY", "missing principals"),
     ];
     let text: Vec<&str> = rows.iter().map(|(line, _)| *line).collect();
     let text = text.join("\n").replace("{key}", key).replace("{p521}", P521.trim());
