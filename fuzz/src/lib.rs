@@ -10,17 +10,19 @@ pub use proposal::proposal;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use planwright_core::plan::edit::Change;
+use planwright_core::plan::edit::PlanEdit;
 use planwright_core::syntax::diagnostic::Diagnostic;
-use planwright_core::dialect::{self, Birth, Dialect};
+use planwright_core::dialect;
+use planwright_core::dialect::{Dialect, NewPlan};
 use planwright_core::plan::digest::Digest;
-use planwright_core::plan::draft::{Draft, Entry, Frontmatter, Mark};
-use planwright_core::dialect::import::FOREIGN;
+use planwright_core::plan::draft::{Draft, Frontmatter, FrontmatterEntry, Mark};
+use planwright_core::dialect::import::IMPORTERS;
 use planwright_core::syntax::source;
 use planwright_core::syntax::source::{Edit, Source, Span};
-use planwright_core::verify::{self, BashFault, Checked, Facts, Limits, Questions, Study};
+use planwright_core::verify;
+use planwright_core::verify::{BashFault, CheckedPlan, Facts, Questions, Study, VerifyLimits};
 use planwright_core::syntax::yaml;
-use planwright_core::syntax::yaml::{Node, Value};
+use planwright_core::syntax::yaml::{YamlNode, YamlValue};
 use planwright_core::dialect::frontmatter as block;
 use planwright_core::syntax::{glob as pattern, shell as bash};
 
@@ -63,7 +65,7 @@ pub fn parse(bytes: &[u8]) {
     let study = Study::of(&source, &draft);
     let questions = study.questions();
     for facts in [everything(&questions, &draft), nothing(&questions)] {
-        let checked = verify::verify(&study, &facts, &Limits::default());
+        let checked = verify::verify(&study, &facts, &VerifyLimits::default());
         assert_complaints(&source, &checked);
         if let Some(plan) = &checked.plan {
             assert_eq!(Digest::of(plan), Digest::of(&plan.clone()), "a digest names one meaning");
@@ -74,8 +76,8 @@ pub fn parse(bytes: &[u8]) {
 /// Any text is read by every importer, and what comes out can be written as a native plan with as many steps.
 pub fn foreign(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let birth = Birth { id: "PLAN-a1b2c3d4", now: "2026-01-01T00:00:00Z" };
-    for importer in FOREIGN {
+    let birth = NewPlan { id: "PLAN-a1b2c3d4", now: "2026-01-01T00:00:00Z" };
+    for importer in IMPORTERS {
         let draft = (importer.parse)(&Source::new("plan.md", text));
         for step in &draft.steps {
             assert_inside(text, step.whole.0, "a step");
@@ -109,7 +111,7 @@ fn nothing(questions: &Questions) -> Facts {
     Facts { bash: questions.commands.iter().map(refused).collect(), ..Facts::default() }
 }
 
-fn assert_complaints(source: &Source, checked: &Checked) {
+fn assert_complaints(source: &Source, checked: &CheckedPlan) {
     let text = source.text();
     let starts: Vec<usize> = checked.diagnostics.iter().map(|found| found.primary.span.start).collect();
     assert!(starts.is_sorted(), "complaints come in file order: {:?}", checked.diagnostics);
@@ -144,7 +146,7 @@ pub fn patch(bytes: &[u8]) {
     }
 }
 
-fn assert_patched(dialect: &Dialect, source: &Source, change: &Change, edits: &[Edit]) {
+fn assert_patched(dialect: &Dialect, source: &Source, change: &PlanEdit, edits: &[Edit]) {
     assert_others_stay(source.text(), edits);
     let before = (dialect.parse)(source);
     let mut meant = before.clone();
@@ -159,36 +161,36 @@ fn assert_patched(dialect: &Dialect, source: &Source, change: &Change, edits: &[
 }
 
 /// The change that a line of the input asks for: a digit for its kind, a digit for the step, and words.
-fn change(order: &str, count: usize) -> Change {
+fn change(order: &str, count: usize) -> PlanEdit {
     let digit = |index: usize| usize::from(order.as_bytes().get(index).copied().unwrap_or(b'0') % 16);
     let step = digit(1) % (count + 1);
     let words = order.get(2..).unwrap_or_default();
     let (first, second) = words.split_once('\t').unwrap_or((words, words));
     let marks = [None, Some(Mark::Done), Some(Mark::Failed), Some(Mark::Skipped)];
     match digit(0) % 8 {
-        0 => Change::Mark { step, mark: marks[first.len() % marks.len()] },
-        1 => Change::Set { key: first.to_owned(), value: second.to_owned() },
-        2 => Change::Note { text: words.to_owned() },
-        3 => Change::Rename { step, id: words.to_owned() },
-        4 => Change::Need { step, on: words.to_owned() },
-        5 => Change::Move { step, to: first.len() % (count + 1) },
-        6 => Change::Renumber,
-        _ => Change::Expand { step, items: words.split('\t').map(str::to_owned).collect() },
+        0 => PlanEdit::Mark { step, mark: marks[first.len() % marks.len()] },
+        1 => PlanEdit::Set { key: first.to_owned(), value: second.to_owned() },
+        2 => PlanEdit::Note { text: words.to_owned() },
+        3 => PlanEdit::Rename { step, id: words.to_owned() },
+        4 => PlanEdit::Need { step, on: words.to_owned() },
+        5 => PlanEdit::Move { step, to: first.len() % (count + 1) },
+        6 => PlanEdit::Renumber,
+        _ => PlanEdit::Expand { step, items: words.split('\t').map(str::to_owned).collect() },
     }
 }
 
 /// Where a change may take bytes.
-fn reach(text: &str, draft: &Draft, change: &Change) -> Vec<Span> {
+fn reach(text: &str, draft: &Draft, change: &PlanEdit) -> Vec<Span> {
     let parts = block::split(text);
     let steps = || draft.steps.iter().map(|step| step.whole.0).collect();
     match change {
-        Change::Set { .. } | Change::Become { .. } => vec![Span::new(0, parts.body)],
-        Change::Mark { step, .. } | Change::Trace { step, .. } | Change::Need { step, .. } => {
+        PlanEdit::Set { .. } | PlanEdit::Become { .. } => vec![Span::new(0, parts.body)],
+        PlanEdit::Mark { step, .. } | PlanEdit::Trace { step, .. } | PlanEdit::Need { step, .. } => {
             vec![draft.steps[*step].whole.0]
         }
         // Notes are only ever added: the edit takes nothing.
-        Change::Note { .. } | Change::Append { .. } => (parts.body..=text.len()).map(Span::at).collect(),
-        Change::Rename { .. } | Change::Move { .. } | Change::Renumber | Change::Expand { .. } => steps(),
+        PlanEdit::Note { .. } | PlanEdit::Append { .. } => (parts.body..=text.len()).map(Span::at).collect(),
+        PlanEdit::Rename { .. } | PlanEdit::Move { .. } | PlanEdit::Renumber | PlanEdit::Expand { .. } => steps(),
     }
 }
 
@@ -204,7 +206,7 @@ pub fn directory(bytes: &[u8]) {
     let study = Study::of(&source, &draft);
     let questions = study.questions();
     for facts in [everything(&questions, &draft), nothing(&questions)] {
-        let checked = verify::verify(&study, &facts, &Limits::default());
+        let checked = verify::verify(&study, &facts, &VerifyLimits::default());
         assert_complaints(&source, &checked);
         for found in &checked.diagnostics {
             let file = source.part_at(found.primary.span.start);
@@ -226,7 +228,7 @@ pub fn directory(bytes: &[u8]) {
             "the canonical form is its own"
         );
     }
-    let birth = dialect::Birth { id: "PLAN-a1b2c3d4", now: "2026-11-16T10:00:00Z" };
+    let birth = dialect::NewPlan { id: "PLAN-a1b2c3d4", now: "2026-11-16T10:00:00Z" };
     let composed = source.with(dialect.compose(&draft, &birth));
     assert_eq!(composed.draft().steps.len(), draft.steps.len(), "no step is lost: {}", composed.text());
 }
@@ -277,12 +279,12 @@ pub fn frontmatter(bytes: &[u8]) {
 }
 
 /// Children lie inside their parent, one behind the other.
-fn assert_nested(text: &str, node: &Node) {
+fn assert_nested(text: &str, node: &YamlNode) {
     assert_inside(text, node.span, "the node");
-    let children: Vec<&Node> = match &node.value {
-        Value::Scalar { .. } => Vec::new(),
-        Value::List(items) => items.iter().collect(),
-        Value::Map(entries) => entries.iter().flat_map(|(key, value)| [key, value]).collect(),
+    let children: Vec<&YamlNode> = match &node.value {
+        YamlValue::Scalar { .. } => Vec::new(),
+        YamlValue::List(items) => items.iter().collect(),
+        YamlValue::Map(entries) => entries.iter().flat_map(|(key, value)| [key, value]).collect(),
     };
     let mut end = node.span.start;
     for child in children {
@@ -296,20 +298,20 @@ fn assert_nested(text: &str, node: &Node) {
 fn assert_quoted(text: &str) {
     let quoted = yaml::quote(text);
     assert!(!quoted.contains(['\n', '\r']), "{quoted:?} is not one line");
-    let scalar = |node: &Node| match &node.value {
-        Value::Scalar { text, .. } => text.clone(),
-        Value::List(_) | Value::Map(_) => panic!("{quoted:?} reads as a collection"),
+    let scalar = |node: &YamlNode| match &node.value {
+        YamlValue::Scalar { text, .. } => text.clone(),
+        YamlValue::List(_) | YamlValue::Map(_) => panic!("{quoted:?} reads as a collection"),
     };
     let (root, faults) = yaml::read(&format!("key: {quoted}\n"), 0);
     assert_eq!(faults, [], "{quoted:?} has faults");
-    let Some(Node { value: Value::Map(entries), .. }) = root else { panic!("{quoted:?} breaks its map") };
+    let Some(YamlNode { value: YamlValue::Map(entries), .. }) = root else { panic!("{quoted:?} breaks its map") };
     assert_eq!(entries.iter().map(|(_, value)| scalar(value)).collect::<Vec<_>>(), [text], "as a value");
     let (root, _) = yaml::read(&format!("[{quoted}, {quoted}]\n"), 0);
-    let Some(Node { value: Value::List(items), .. }) = root else { panic!("{quoted:?} breaks its list") };
+    let Some(YamlNode { value: YamlValue::List(items), .. }) = root else { panic!("{quoted:?} breaks its list") };
     assert_eq!(items.iter().map(scalar).collect::<Vec<_>>(), [text, text], "in a list");
     if quoted.len() < KEY_BYTES_MAX {
         let (root, _) = yaml::read(&format!("{quoted}: value\n"), 0);
-        let Some(Node { value: Value::Map(entries), .. }) = root else { panic!("{quoted:?} is no key") };
+        let Some(YamlNode { value: YamlValue::Map(entries), .. }) = root else { panic!("{quoted:?} is no key") };
         assert_eq!(entries.iter().map(|(key, _)| scalar(key)).collect::<Vec<_>>(), [text], "as a key");
     }
 }
@@ -325,8 +327,8 @@ fn assert_set(text: &str, key: &str, value: &str) {
     let source = Source::new("plan.md", source::apply(text, std::slice::from_ref(&edit)));
     let (after, oddities) = block::read(&source, &block::split(source.text()));
     assert_eq!(oddities, [], "{key:?}: {value:?} breaks the block by {edit:?}");
-    let values = |entries: &[Entry]| -> BTreeMap<String, Option<String>> {
-        let value = |entry: &Entry| entry.value.as_ref().map(|value| value.value.clone());
+    let values = |entries: &[FrontmatterEntry]| -> BTreeMap<String, Option<String>> {
+        let value = |entry: &FrontmatterEntry| entry.value.as_ref().map(|value| value.value.clone());
         entries.iter().map(|entry| (entry.key.value.clone(), value(entry))).collect()
     };
     let mut meant = values(&before.entries);

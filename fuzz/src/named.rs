@@ -1,9 +1,9 @@
 //! What must hold for any text that is called `PLAN.md`.
 
-use planwright_core::plan::edit::Change;
+use planwright_core::plan::edit::PlanEdit;
 use planwright_core::dialect::{self, named as plans};
 use planwright_core::syntax::source::Source;
-use planwright_core::plan::lifecycle::State;
+use planwright_core::plan::lifecycle::PlanState;
 
 use crate::place::assert_draft_inside;
 use crate::{assert_others_stay, change};
@@ -24,7 +24,7 @@ pub fn named(bytes: &[u8]) {
         reach = step.whole.0.end;
     }
     assert_eq!((named.skim)(&source).steps.len(), before.steps.len(), "a list shows every task");
-    for change in [change(order, before.steps.len()), Change::Become { state: State::Done }] {
+    for change in [change(order, before.steps.len()), PlanEdit::Become { state: PlanState::Done }] {
         let Ok(edits) = named.patch(&source, &change) else { continue };
         assert_others_stay(source.text(), &edits);
         let mut meant = before.clone();
@@ -43,5 +43,5 @@ fn assert_names(text: &str) {
     let file = plans::plan_file(Some(&slug));
     assert!(!file.contains(['/', '\\']) && file != ".." && !file.contains('\0'), "{file:?} is a path");
     assert_eq!(plans::conflict_copy(&file), None, "{file:?} is the name of a plan");
-    assert_eq!(plans::plan_of(&file), Some(plans::Name::Named(slug)), "{file:?} is the name of its plan");
+    assert_eq!(plans::plan_of(&file), Some(plans::PlanSlug::Named(slug)), "{file:?} is the name of its plan");
 }

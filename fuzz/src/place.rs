@@ -1,7 +1,7 @@
 //! Goes through every place that a draft names and holds it against the text.
 
-use planwright_core::dialect::record::Fault;
-use planwright_core::plan::draft::{Draft, FieldDraft, Oddity, StepDraft};
+use planwright_core::dialect::record::RecordFault;
+use planwright_core::plan::draft::{Draft, FieldDraft, ParseIssue, StepDraft};
 use planwright_core::syntax::source::{Excerpt, Span, Spanned};
 
 /// Holds that a span lies in the text and splits no character.
@@ -84,22 +84,22 @@ fn place<T>(spanned: Option<&Spanned<T>>) -> Option<Span> {
     spanned.map(|spanned| spanned.span)
 }
 
-fn cause(oddity: &Oddity) -> Option<Span> {
+fn cause(oddity: &ParseIssue) -> Option<Span> {
     match oddity {
-        Oddity::DuplicateKey { first, .. }
-        | Oddity::DuplicateField { first, .. }
-        | Oddity::SecondContract { first }
-        | Oddity::Record(Fault::DuplicateKey { first, .. })
-        | Oddity::SameIndex { first, .. } => Some(*first),
-        Oddity::Frontmatter(_)
-        | Oddity::UnclosedFence
-        | Oddity::HeadingLevel { .. }
-        | Oddity::UnknownMark(_)
-        | Oddity::Unreadable(_)
-        | Oddity::NearlyField { .. }
-        | Oddity::Record(_)
-        | Oddity::MissingFile { .. }
-        | Oddity::MisnamedTask { .. }
-        | Oddity::WrongType { .. } => None,
+        ParseIssue::DuplicateKey { first, .. }
+        | ParseIssue::DuplicateField { first, .. }
+        | ParseIssue::SecondContract { first }
+        | ParseIssue::Record(RecordFault::DuplicateKey { first, .. })
+        | ParseIssue::SameIndex { first, .. } => Some(*first),
+        ParseIssue::Frontmatter(_)
+        | ParseIssue::UnclosedFence
+        | ParseIssue::HeadingLevel { .. }
+        | ParseIssue::UnknownMark(_)
+        | ParseIssue::Unreadable(_)
+        | ParseIssue::NearlyField { .. }
+        | ParseIssue::Record(_)
+        | ParseIssue::MissingFile { .. }
+        | ParseIssue::MisnamedTask { .. }
+        | ParseIssue::WrongType { .. } => None,
     }
 }

@@ -3,10 +3,12 @@
 use planwright_core::dialect::proposal::{
     CONTEXT_BYTES_MAX, artifacts, checkpoints, config, context_bytes, overflow, sections,
 };
-use planwright_core::dialect::{self, Birth, Dialect};
+use planwright_core::dialect;
+use planwright_core::dialect::{Dialect, NewPlan};
 use planwright_core::plan::draft::Draft;
 use planwright_core::syntax::source::Source;
-use planwright_core::verify::{self, Limits, Study};
+use planwright_core::verify;
+use planwright_core::verify::{Study, VerifyLimits};
 
 use crate::place::{assert_draft_inside, assert_inside};
 use crate::{assert_complaints, assert_others_stay, change, everything, nothing};
@@ -33,7 +35,7 @@ fn assert_checked(source: &Source, draft: &Draft) {
     let study = Study::of(source, draft);
     let questions = study.questions();
     for facts in [everything(&questions, draft), nothing(&questions)] {
-        assert_complaints(source, &verify::verify(&study, &facts, &Limits::default()));
+        assert_complaints(source, &verify::verify(&study, &facts, &VerifyLimits::default()));
     }
 }
 
@@ -62,7 +64,7 @@ fn assert_written(dialect: &Dialect, source: &Source, draft: &Draft, order: &str
         assert_eq!(formatted.draft(), *draft, "the canonical form says the same");
         assert_eq!(dialect.format(&formatted).as_ref(), Ok(&text), "the canonical form is its own");
     }
-    let composed = dialect.compose(draft, &Birth { id: "PLAN-0badcafe", now: NOW });
+    let composed = dialect.compose(draft, &NewPlan { id: "PLAN-0badcafe", now: NOW });
     let composed = source.with(composed);
     // A lone carriage return ends no line for us, but it would for others.
     let meant: Vec<String> = meant.iter().map(|title| title.replace('\r', " ")).collect();

@@ -1,11 +1,12 @@
 //! What must hold of any text that is taken for a plan record.
 
-use planwright_core::plan::edit::Change;
-use planwright_core::dialect::{self, Birth, record as records};
+use planwright_core::plan::edit::PlanEdit;
+use planwright_core::dialect;
+use planwright_core::dialect::{NewPlan, record as records};
 use planwright_core::plan::draft::{Draft, Trace};
 use planwright_core::syntax::source::Source;
-use planwright_core::plan::lifecycle::State;
-use planwright_core::verify::{Facts, Limits, Study, verify};
+use planwright_core::plan::lifecycle::PlanState;
+use planwright_core::verify::{Facts, Study, VerifyLimits, verify};
 
 use super::place::assert_draft_inside;
 use super::{assert_complaints, assert_others_stay, change};
@@ -21,7 +22,7 @@ pub fn record(bytes: &[u8]) {
     let source = Source::new(".rawko/plans/plan.yaml", text).written_in(record);
     let before = source.draft();
     assert_draft_inside(source.text(), &before);
-    let checked = verify(&Study::of(&source, &before), &Facts::default(), &Limits::default());
+    let checked = verify(&Study::of(&source, &before), &Facts::default(), &VerifyLimits::default());
     assert_complaints(&source, &checked);
 
     let touched = record.touched(&source, NOW);
@@ -32,7 +33,7 @@ pub fn record(bytes: &[u8]) {
         let after = source.edited(&edits).draft();
         assert_eq!(after.steps.len(), before.steps.len(), "{change:?} takes a step away");
     }
-    let replan = records::Replan {
+    let replan = records::RecordReplan {
         failed: order.len() % (before.steps.len() + 1),
         error: order,
         discoveries: &[],
@@ -45,7 +46,7 @@ pub fn record(bytes: &[u8]) {
         let after = source.with(next.text).draft();
         assert_eq!(after.steps.len(), before.steps.len(), "the next version lacks a step");
     }
-    let composed = record.compose(&before, &Birth { id: "plan", now: NOW });
+    let composed = record.compose(&before, &NewPlan { id: "plan", now: NOW });
     let again = source.with(composed.as_str()).draft();
     assert_eq!(again.steps.len(), before.steps.len(), "{composed:?} lacks a step");
     assert!(!records::created_line(&source).contains('\n'), "an event is one line");
@@ -53,15 +54,15 @@ pub fn record(bytes: &[u8]) {
 }
 
 /// The change that the first line asks for.
-fn asked(order: &str, draft: &Draft) -> Change {
+fn asked(order: &str, draft: &Draft) -> PlanEdit {
     let step = order.len() % (draft.steps.len() + 1);
     let text = || order.get(1..).map(|text| text.replace('\t', "\n"));
     match order.as_bytes().first() {
-        Some(b'b') => Change::Become { state: State::Done },
+        Some(b'b') => PlanEdit::Become { state: PlanState::Done },
         Some(b't') => {
             let affected_files = text().map(|text| text.lines().map(str::to_owned).collect());
             let trace = Trace { output: text(), error: text(), affected_files, ..Trace::default() };
-            Change::Trace { step, trace }
+            PlanEdit::Trace { step, trace }
         }
         Some(_) | None => change(order, draft.steps.len()),
     }

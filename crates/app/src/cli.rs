@@ -19,8 +19,8 @@ use crate::command::{
     simulate, stage, standup, stats, status, stop, tools, undo, r#use, verify, worker, worktree,
 };
 use crate::interaction::notifier;
-use crate::interaction::target::Named;
-use crate::output::{Answer, Color, Exit, Failure, Flags, Next, Out};
+use crate::interaction::target::NamedPlan;
+use crate::output::{Color, Exit, Failure, Flags, NextCommand, Out, Response};
 
 /// Plans that AI coding agents carry out and only a shell command can finish.
 #[derive(Debug, Parser)]
@@ -277,7 +277,7 @@ fn settle(command: &mut Command) -> Result<(), Failure> {
     if let Command::Propose(propose::Args { name, plans, steps: None, .. }) = command
         && !plans.iter().any(|plan| plan == propose::STDIN)
     {
-        Named::of(name.as_deref()).work_all(plans)?;
+        NamedPlan::of(name.as_deref()).work_all(plans)?;
     }
     if let Command::Review(args) = command {
         args.by = args.named.narrow(&mut args.plan)?;
@@ -375,7 +375,7 @@ fn records(command: &Command) -> bool {
     }
 }
 
-fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Response, Failure> {
     match command {
         Command::Init(args) => init::run(&args, out),
         Command::New(args) => new::run(&args, out),
@@ -447,7 +447,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Answer, Failure> {
 }
 
 /// Shows what is to be decided, and begins what was approved to be begun at once.
-fn run_review(args: &review::Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn run_review(args: &review::Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     match review::run(args, out)? {
         review::Ended::Said(answer) => Ok(*answer),
         review::Ended::Start(plan) => run_command::run(&run_command::Args::of(&plan), out),
@@ -455,19 +455,19 @@ fn run_review(args: &review::Args, out: &mut Out<'_>) -> Result<Answer, Failure>
 }
 
 /// Carries a plan that failed through once more.
-fn run_again(args: &retry::Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn run_again(args: &retry::Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     retry::check(args)?;
     run_command::run(&run_command::Args::again(&args.plan), out)
 }
 
 /// Approves a plan, and carries it out where that is asked for.
-fn approve_and_run(args: &approve::Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn approve_and_run(args: &approve::Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let approved = approve::run(args, out)?;
     if args.run { run_command::run(&run_command::Args::of(&args.plan), out) } else { Ok(approved) }
 }
 
 /// Carries out the plan of one step that `quick` makes.
-fn run_quick(args: &quick::Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn run_quick(args: &quick::Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let opened = quick::open(args)?;
     let plan = opened.path.to_string_lossy().into_owned();
     let words = run_command::Args::of(&plan).approving(args.rev.clone());
@@ -484,7 +484,7 @@ fn refuse(words: &[OsString], error: &clap::Error) -> Exit {
     };
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         out.data(&text);
-        return out.finish(&Ok(Answer::done("help", &command::Page { text: error.render().to_string() })));
+        return out.finish(&Ok(Response::done("help", &command::Page { text: error.render().to_string() })));
     }
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && !out.settings().is_json {
         out.complain(&text);
@@ -534,5 +534,5 @@ fn misuse(words: &[OsString], error: &clap::Error) -> Failure {
         Some(ContextValue::String(name)) => Some(name.as_str()),
         _ => None,
     };
-    failure.next(Next::new(["planwright", "help"].into_iter().chain(typed.or(meant))))
+    failure.next(NextCommand::new(["planwright", "help"].into_iter().chain(typed.or(meant))))
 }

@@ -69,26 +69,26 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use planwright_engine::agent::planning_session;
-use planwright_engine::approval::Decisions;
+use planwright_engine::approval::Approvals;
 use planwright_engine::config::Error as ConfigError;
 use planwright_engine::core::agent::profile::PROFILES;
 use planwright_engine::core::dialect;
 use planwright_engine::core::dialect::Dialect;
 use planwright_engine::core::plan::draft::Draft;
-use planwright_engine::core::plan::edit::Refusal;
+use planwright_engine::core::plan::edit::EditError;
 use planwright_engine::core::plan::verified;
-use planwright_engine::core::run::event::Outcome;
-use planwright_engine::core::run::state::{CLAIM, Phase, Status};
+use planwright_engine::core::run::event::RunOutcome;
+use planwright_engine::core::run::state::{CLAIM, Phase, RunStatus};
 use planwright_engine::core::syntax::nearest;
-use planwright_engine::core::syntax::source::{Source, Told};
-use planwright_engine::core::workspace::notification::{About, Notice};
+use planwright_engine::core::syntax::source::{Detection, Source};
+use planwright_engine::core::workspace::notification::{Notification, NotificationSubject};
 use planwright_engine::git::merge_driver as driver;
 use planwright_engine::portfolio::merge_queue;
 use planwright_engine::run::checkout;
 use planwright_engine::run::{Run, Runs};
-use planwright_engine::store::journal::{Holder, Recorded};
+use planwright_engine::store::journal::{LockHolder, RecordedEvent};
 use planwright_engine::store::plan_file;
-use planwright_engine::store::plan_file::Text;
+use planwright_engine::store::plan_file::FileText;
 use planwright_engine::system::process;
 use planwright_engine::workspace::{active_plan, project};
 use planwright_engine::{Project, run as runs};
@@ -99,7 +99,7 @@ use serde_json::Value;
 use crate::cli;
 use crate::interaction::notifier;
 use crate::output::diagnostics::VerifyData;
-use crate::output::{Envelope, ErrorEnvelope, Exit, Failure, Next, Out};
+use crate::output::{Envelope, ErrorEnvelope, Exit, Failure, NextCommand, Out};
 
 /// The data of envelopes that hold a text.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -139,11 +139,11 @@ impl ReviewData {
     }
 
     /// The command that a person types next.
-    pub(crate) fn command(&self) -> Next {
+    pub(crate) fn command(&self) -> NextCommand {
         let verb = if self.state == "waiting (revisions-spent)" { "reopen" } else { "review" };
         // What lies outside of the project is called by its name: nobody types such a path.
         let plan = if Path::new(&self.path).is_absolute() { &self.plan } else { &self.path };
-        Next::new(["planwright", verb, plan.as_str()])
+        NextCommand::new(["planwright", verb, plan.as_str()])
     }
 }
 
@@ -152,7 +152,7 @@ pub(crate) fn reviews(project: &Project, out: &mut Out<'_>) -> Result<Vec<Review
     for error in planning_session::settle(project) {
         crate::interaction::session::warn(error, out);
     }
-    let Some(decisions) = Decisions::open_existing(project)? else { return Ok(Vec::new()) };
+    let Some(decisions) = Approvals::open_existing(project)? else { return Ok(Vec::new()) };
     for expired in decisions.sweep()? {
         out.warn(&format!("{}: {}", expired.plan.display(), expired.text));
     }
@@ -187,14 +187,14 @@ pub(crate) struct OutcastData {
 
 impl OutcastData {
     /// The command that a person types next, on the branch that it was to go into.
-    pub(crate) fn command(&self) -> Next {
-        Next::new(["git", "merge", self.branch.as_str()])
+    pub(crate) fn command(&self) -> NextCommand {
+        NextCommand::new(["git", "merge", self.branch.as_str()])
     }
 }
 
 /// Every plan that was evicted and has not landed since, the oldest first.
 pub(crate) fn outcasts(project: &Project) -> Result<Vec<OutcastData>, Failure> {
-    let Some(decisions) = Decisions::open_existing(project)? else { return Ok(Vec::new()) };
+    let Some(decisions) = Approvals::open_existing(project)? else { return Ok(Vec::new()) };
     let found = merge_queue::evicted(&decisions).map_err(merge::failure)?;
     let data = found.into_iter().map(|outcast| OutcastData {
         plan: outcast.plan,
@@ -233,7 +233,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("draft", made::<Envelope<draft::Drafted>>),
     ("edit", made::<Envelope<edit::Edited>>),
     ("error", made::<ErrorEnvelope>),
-    ("event", made::<Envelope<Notice>>),
+    ("event", made::<Envelope<Notification>>),
     ("events", made::<Envelope<events::Told>>),
     ("explain", made::<Envelope<explain::Rules>>),
     ("export", made::<Envelope<export::Exported>>),
@@ -327,7 +327,7 @@ pub(crate) fn project_of(plan: &Path) -> Result<Project, Failure> {
         let here = Project { dialect, ..Project::find_with(Path::new("."), typed_settings())? };
         project = if active_plan::holds(&here, plan) { here } else { project };
     }
-    notifier::serve(&project);
+    notifier::watch(&project);
     Ok(project)
 }
 
@@ -345,19 +345,19 @@ pub(crate) fn take_dialect(name: Option<&str>) -> Result<(), Failure> {
 pub(crate) fn dialect_line(source: &Source) -> String {
     let name = source.dialect().name;
     match source.told() {
-        Told::By(because) => format!("{name} ({because})"),
-        Told::Forced => format!("{name} (as you say)"),
-        Told::Nothing => format!("{name} (for want of a sign)"),
-        Told::Unasked => name.to_owned(),
+        Detection::By(because) => format!("{name} ({because})"),
+        Detection::Forced => format!("{name} (as you say)"),
+        Detection::Nothing => format!("{name} (for want of a sign)"),
+        Detection::Unasked => name.to_owned(),
     }
 }
 
 /// How a run stands, in a word.
 pub(crate) fn run_word(run: &Run) -> &'static str {
     match run.state.phase {
-        Phase::Finished(Outcome::Done) => "done",
-        Phase::Finished(Outcome::Failed) => "failed",
-        Phase::Finished(Outcome::Cancelled) => "cancelled",
+        Phase::Finished(RunOutcome::Done) => "done",
+        Phase::Finished(RunOutcome::Failed) => "failed",
+        Phase::Finished(RunOutcome::Cancelled) => "cancelled",
         Phase::Stopped => "stopped",
         Phase::New | Phase::Running if run.state.asks.is_empty() => "running",
         Phase::New | Phase::Running => "waiting for a person",
@@ -365,23 +365,23 @@ pub(crate) fn run_word(run: &Run) -> &'static str {
 }
 
 /// What listeners are told of an event of a run.
-pub(crate) fn notice_of(runs: &Runs, run: &Run, recorded: &Recorded) -> Notice {
+pub(crate) fn notice_of(runs: &Runs, run: &Run, recorded: &RecordedEvent) -> Notification {
     let (row, project) = (&run.row, runs.store().key());
     let path = row.plan.to_string_lossy();
-    let about = About { project: &project, plan: &row.name, path: &path };
-    Notice::of_event(about, row.id.number(), (recorded.seq, recorded.at_ms), &recorded.event)
+    let about = NotificationSubject { project: &project, plan: &row.name, path: &path };
+    Notification::of_event(about, row.id.number(), (recorded.seq, recorded.at_ms), &recorded.event)
 }
 
 /// What is known of a step of a run, in a few words.
 pub(crate) fn step_word(run: &Run, id: &str) -> Option<String> {
     let place = run.plan.steps.iter().position(|step| step.id == id)?;
     Some(match &run.state.steps[place].status {
-        Status::Passed { attempt } => format!("passed, attempt {attempt}"),
-        Status::Skipped { by, reason } => format!("skipped by {by}: {reason}"),
-        Status::Waiting { .. } => "waits for a person".to_owned(),
-        Status::Running { attempt } => format!("running, attempt {attempt}"),
-        Status::Judging { attempt, .. } => format!("judging, attempt {attempt}"),
-        Status::Pending => "pending".to_owned(),
+        RunStatus::Passed { attempt } => format!("passed, attempt {attempt}"),
+        RunStatus::Skipped { by, reason } => format!("skipped by {by}: {reason}"),
+        RunStatus::Waiting { .. } => "waits for a person".to_owned(),
+        RunStatus::Running { attempt } => format!("running, attempt {attempt}"),
+        RunStatus::Judging { attempt, .. } => format!("judging, attempt {attempt}"),
+        RunStatus::Pending => "pending".to_owned(),
     })
 }
 
@@ -432,11 +432,11 @@ pub(crate) fn open(address: &str) -> Result<Opened, Failure> {
 pub(crate) fn open_file(path: PathBuf) -> Result<Opened, Failure> {
     let project = project_of(&path)?;
     match plan_file::read(&path, &shown(&path), project.reading()).map_err(Failure::from)? {
-        Text::Plan(source) => Ok(Opened { path, project, source, step: None }),
-        Text::Unreadable(unreadable) => {
+        FileText::Plan(source) => Ok(Opened { path, project, source, step: None }),
+        FileText::Unreadable(unreadable) => {
             let failure =
                 Failure::new(Exit::No, format!("{}: {}", shown(&path), unreadable.diagnostic.message));
-            Err(failure.next(Next::new(["planwright", "verify", shown(&path).as_str()])))
+            Err(failure.next(NextCommand::new(["planwright", "verify", shown(&path).as_str()])))
         }
     }
 }
@@ -452,11 +452,9 @@ pub(crate) fn find_step(draft: &Draft, name: &str, path: &str) -> Result<usize, 
             count if count > STEPS_NAMED_MAX => format!("it has {count} steps"),
             _ => format!("its steps are {}", ids.join(", ")),
         };
-        Failure::new(Exit::Usage, format!("{path} has no step `{name}`")).hint(known).next(Next::new([
-            "planwright",
-            "show",
-            path,
-        ]))
+        Failure::new(Exit::Usage, format!("{path} has no step `{name}`"))
+            .hint(known)
+            .next(NextCommand::new(["planwright", "show", path]))
     })
 }
 
@@ -481,7 +479,7 @@ pub(crate) fn run_of(address: &str) -> Result<RunOf, Failure> {
         runs = Runs::open(&Project::find(&root)?)?;
     }
     let run = runs.last(&path)?.ok_or_else(|| {
-        let next = Next::new(["planwright", "run", shown(&path).as_str()]);
+        let next = NextCommand::new(["planwright", "run", shown(&path).as_str()]);
         Failure::new(Exit::No, format!("{name} was not run yet")).next(next)
     })?;
     let step = step.map(|step| step_of(&run, &step)).transpose()?;
@@ -504,7 +502,7 @@ pub(crate) fn step_of(run: &Run, name: &str) -> Result<usize, Failure> {
                 format!("its steps are {}", ids.join(", "))
             }
         };
-        let next = Next::new(["planwright", "show", shown(&run.row.plan).as_str()]);
+        let next = NextCommand::new(["planwright", "show", shown(&run.row.plan).as_str()]);
         Failure::new(Exit::Usage, format!("{plan} has no step `{name}`")).hint(known).next(next)
     })
 }
@@ -514,7 +512,7 @@ const LET_GO: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Waits until nobody drives the run, for a while; says who still does.
-pub(crate) fn wait_for_driver(runs: &Runs, run: &Run) -> Result<Option<Holder>, Failure> {
+pub(crate) fn wait_for_driver(runs: &Runs, run: &Run) -> Result<Option<LockHolder>, Failure> {
     let begin = Instant::now();
     loop {
         let holder = runs.holder(run)?;
@@ -529,15 +527,15 @@ pub(crate) fn wait_for_driver(runs: &Runs, run: &Run) -> Result<Option<Holder>, 
 pub(crate) fn under_way(run: &Run) -> Vec<String> {
     let steps = run.plan.steps.iter().zip(&run.state.steps);
     let busy = steps.filter_map(|(step, state)| match state.status {
-        Status::Running { attempt } => Some(format!("{} {}, attempt {attempt}", step.number, step.id)),
-        Status::Judging { attempt, .. } if attempt != CLAIM => {
+        RunStatus::Running { attempt } => Some(format!("{} {}, attempt {attempt}", step.number, step.id)),
+        RunStatus::Judging { attempt, .. } if attempt != CLAIM => {
             Some(format!("{} {}, contract of attempt {attempt}", step.number, step.id))
         }
-        Status::Judging { .. }
-        | Status::Pending
-        | Status::Passed { .. }
-        | Status::Waiting { .. }
-        | Status::Skipped { .. } => None,
+        RunStatus::Judging { .. }
+        | RunStatus::Pending
+        | RunStatus::Passed { .. }
+        | RunStatus::Waiting { .. }
+        | RunStatus::Skipped { .. } => None,
     });
     busy.collect()
 }
@@ -556,8 +554,8 @@ pub(crate) fn grammar(name: Option<&str>) -> Result<clap::Command, Failure> {
                 grammar.get_subcommands().map(clap::Command::get_name).chain(["exit-codes"]).collect();
             let failure = Failure::new(Exit::Usage, format!("there is no command or topic `{name}`"));
             match nearest::nearest(name, names) {
-                Some(meant) => failure.next(Next::new(["planwright", "help", meant])),
-                None => failure.next(Next::new(["planwright", "help"])),
+                Some(meant) => failure.next(NextCommand::new(["planwright", "help", meant])),
+                None => failure.next(NextCommand::new(["planwright", "help"])),
             }
         })
 }
@@ -576,20 +574,18 @@ impl From<project::Error> for Failure {
                 .hint("a project is the folder with .git or planwright.toml: stand in one"),
             project::Error::NoPlan { meant: Some(ref meant), .. } => failure(Exit::Usage)
                 .hint(format!("did you mean `{meant}`?"))
-                .next(Next::new(["planwright", "list"])),
+                .next(NextCommand::new(["planwright", "list"])),
             project::Error::NoPlan { .. } => {
-                failure(Exit::Usage).hint(WHAT_IS_A_PLAN).next(Next::new(["planwright", "list"]))
+                failure(Exit::Usage).hint(WHAT_IS_A_PLAN).next(NextCommand::new(["planwright", "list"]))
             }
             project::Error::Staged { ref name, ref path } => failure(Exit::Usage)
                 .hint(format!("it lies in {}", shown(path)))
-                .next(Next::new(["planwright", "activate", name.as_str()])),
+                .next(NextCommand::new(["planwright", "activate", name.as_str()])),
             project::Error::Ambiguous { ref plans, ref name } => {
                 let plans: Vec<String> = plans.iter().map(|plan| shown(plan)).collect();
-                failure(Exit::Usage).hint(format!("say which one: {}", plans.join(", "))).next(Next::new([
-                    "planwright",
-                    "list",
-                    &format!("--find={name}"),
-                ]))
+                failure(Exit::Usage)
+                    .hint(format!("say which one: {}", plans.join(", ")))
+                    .next(NextCommand::new(["planwright", "list", &format!("--find={name}")]))
             }
         }
     }
@@ -601,25 +597,25 @@ impl From<runs::Error> for Failure {
             runs::Error::Project(error) => error.into(),
             runs::Error::Driven { .. } => Self::from_error(Exit::Moved, &error)
                 .hint("wait for it, or look at it")
-                .next(Next::new(["planwright", "status"])),
+                .next(NextCommand::new(["planwright", "status"])),
             runs::Error::Occupied { .. } => Self::from_error(Exit::Moved, &error)
                 .hint("one plan at a time works in a folder: `run --wait` waits for it, `run --worktree` works elsewhere")
-                .next(Next::new(["planwright", "status"])),
+                .next(NextCommand::new(["planwright", "status"])),
             runs::Error::Illegal(_) => {
-                Self::from_error(Exit::Moved, &error).next(Next::new(["planwright", "status"]))
+                Self::from_error(Exit::Moved, &error).next(NextCommand::new(["planwright", "status"]))
             }
             runs::Error::Unlanded { ref step } => {
                 let message = format!("no checkpoint for step `{step}`");
                 Self::new(Exit::No, message)
                     .hint("work is kept when a step passes, in a git repository that has a commit")
-                    .next(Next::new(["planwright", "status"]))
+                    .next(NextCommand::new(["planwright", "status"]))
             }
             runs::Error::Ground(checkout::Error::InTheWay { .. }) => {
                 Self::from_error(Exit::No, &error).hint("move it away, and try again; nothing was put back")
             }
             runs::Error::Ground(checkout::Error::NoRepository { .. }) => Self::from_error(Exit::No, &error)
                 .hint("trees are made of commits: begin a repository and commit what is there")
-                .next(Next::new(["git", "init"])),
+                .next(NextCommand::new(["git", "init"])),
             runs::Error::Ground(_)
             | runs::Error::Journal(_)
             | runs::Error::Drive(_)
@@ -644,7 +640,7 @@ impl From<driver::Error> for Failure {
             driver::Error::Store(error) => error.into(),
             driver::Error::NoRepository { .. } => Self::from_error(Exit::No, &error)
                 .hint("a merge driver is a setting of a repository: make one first")
-                .next(Next::new(["git", "init"])),
+                .next(NextCommand::new(["git", "init"])),
             driver::Error::Read { .. } | driver::Error::Git(_) | driver::Error::Refused { .. } => {
                 Self::from_error(Exit::Machine, &error)
             }
@@ -657,16 +653,18 @@ impl From<plan_file::Error> for Failure {
         *error.path_mut() = shown(error.path_mut()).into();
         let failure = |exit| Self::from_error(exit, &error);
         match &error {
-            plan_file::Error::Missing { .. } => failure(Exit::Usage).next(Next::new(["planwright", "list"])),
+            plan_file::Error::Missing { .. } => {
+                failure(Exit::Usage).next(NextCommand::new(["planwright", "list"]))
+            }
             plan_file::Error::NoFolder { .. } => {
                 failure(Exit::Usage).hint("leave --dialect out, or say `--dialect directory`")
             }
             plan_file::Error::NotAFile { .. } => failure(Exit::Usage)
                 .hint("a plan is a file, or a folder with plan.md and tasks/")
-                .next(Next::new(["planwright", "list"])),
+                .next(NextCommand::new(["planwright", "list"])),
             plan_file::Error::Exists { path } => failure(Exit::Usage)
                 .hint("choose another name; nothing was written")
-                .next(Next::new(["planwright", "show", path.to_string_lossy().as_ref()])),
+                .next(NextCommand::new(["planwright", "show", path.to_string_lossy().as_ref()])),
             plan_file::Error::Restless { .. } | plan_file::Error::Moved { .. } => {
                 failure(Exit::Moved).hint("look at it again; nothing was written")
             }
@@ -695,7 +693,7 @@ impl From<ConfigError> for Failure {
 }
 
 /// Says that a change was refused.
-pub(crate) fn refused(path: &Path, refusal: &Refusal) -> Failure {
+pub(crate) fn refused(path: &Path, refusal: &EditError) -> Failure {
     Failure::new(Exit::No, format!("{} was left as it is", shown(path))).because(refusal)
 }
 

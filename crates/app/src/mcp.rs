@@ -22,9 +22,9 @@ use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::{RoleServer, ServerHandler};
 use tokio::sync::Semaphore;
 
-use person::{Heard, Matter, Questions};
-use session::{Drivers, Session};
-use tool::{Call, Outcome, Reply, Tool, Trouble};
+use person::{PersonQuestion, PersonReply, Questions};
+use session::{Drivers, McpSession};
+use tool::{McpTool, ToolError, ToolOutcome, ToolReply, ToolRequest};
 use wire::Wire;
 
 /// How many calls are worked on at once; the others wait.
@@ -32,7 +32,7 @@ const CALLS_MAX: usize = 4;
 
 /// Whom a server serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Role {
+pub(crate) enum McpRole {
     /// An agent that writes plans
     Planner,
     /// An agent that does one step of a plan
@@ -41,7 +41,7 @@ pub(crate) enum Role {
     Human,
 }
 
-impl Role {
+impl McpRole {
     /// The word for it.
     pub(crate) const fn word(self) -> &'static str {
         match self {
@@ -51,7 +51,7 @@ impl Role {
         }
     }
 
-    const fn tools(self) -> &'static [Tool] {
+    const fn tools(self) -> &'static [McpTool] {
         match self {
             Self::Planner => planner::TOOLS,
             Self::Executor => executor::TOOLS,
@@ -69,12 +69,12 @@ impl Role {
 }
 
 /// The tools of a role as clients see them: the result of `tools/list`.
-pub(crate) fn definitions(role: Role) -> ListToolsResult {
-    ListToolsResult::with_all_items(role.tools().iter().map(Tool::definition).collect())
+pub(crate) fn definitions(role: McpRole) -> ListToolsResult {
+    ListToolsResult::with_all_items(role.tools().iter().map(McpTool::definition).collect())
 }
 
 /// Serves one client until it hangs up. Standard output belongs to the protocol until then.
-pub(crate) fn serve(role: Role) -> std::io::Result<()> {
+pub(crate) fn serve(role: McpRole) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let drivers = Arc::<Drivers>::default();
     let server = Server {
@@ -99,7 +99,7 @@ pub(crate) fn serve(role: Role) -> std::io::Result<()> {
 }
 
 struct Server {
-    role: Role,
+    role: McpRole,
     calls: Arc<Semaphore>,
     questions: Questions,
     drivers: Arc<Drivers>,
@@ -127,7 +127,7 @@ impl ServerHandler for Server {
     ) -> Result<CallToolResponse, ErrorData> {
         let tool = self.tool(&request.name)?;
         let _turn = self.calls.acquire().await;
-        let session = Session::with(context.client_info().map(|client| client.name), &self.drivers);
+        let session = McpSession::with(context.client_info().map(|client| client.name), &self.drivers);
         let client = session.client.clone();
         let stop = Stop::new();
         let (given_up, told) = (context.ct.clone(), stop.clone());
@@ -136,27 +136,28 @@ impl ServerHandler for Server {
             told.request();
         });
         let arguments = request.arguments.clone().unwrap_or_default();
-        let outcome = worked(move || (tool.call)(&Call { session: &session, stop: &stop, arguments })).await;
+        let outcome =
+            worked(move || (tool.call)(&ToolRequest { session: &session, stop: &stop, arguments })).await;
         watch.abort();
-        let Matter { question, act } = match outcome {
-            Ok(Outcome::Said(reply)) => return Ok(reply.result().into()),
-            Ok(Outcome::Ask(matter)) => *matter,
-            Err(Trouble(text)) => return Ok(Reply::error(text).result().into()),
+        let PersonQuestion { question, act } = match outcome {
+            Ok(ToolOutcome::Said(reply)) => return Ok(reply.result().into()),
+            Ok(ToolOutcome::Ask(matter)) => *matter,
+            Err(ToolError(text)) => return Ok(ToolReply::error(text).result().into()),
         };
         match self.questions.ask(&question, &request, &context).await {
-            Heard::No(reply) => Ok(reply.result().into()),
-            Heard::Asking(response) => Ok(*response),
-            Heard::Yes => {
+            PersonReply::No(reply) => Ok(reply.result().into()),
+            PersonReply::Asking(response) => Ok(*response),
+            PersonReply::Yes => {
                 let by = format!("{} over MCP ({})", planwright_engine::run::user(), client);
                 let reply = worked(move || act(&by)).await;
-                Ok(reply.unwrap_or_else(|Trouble(text)| Reply::error(text)).result().into())
+                Ok(reply.unwrap_or_else(|ToolError(text)| ToolReply::error(text)).result().into())
             }
         }
     }
 }
 
 impl Server {
-    fn tool(&self, name: &str) -> Result<&'static Tool, ErrorData> {
+    fn tool(&self, name: &str) -> Result<&'static McpTool, ErrorData> {
         let tools = self.role.tools();
         tools.iter().find(|tool| tool.name == name).ok_or_else(|| {
             let names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
@@ -169,10 +170,10 @@ impl Server {
 
 /// Does what may take a while beside the protocol, which goes on meanwhile.
 async fn worked<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Trouble> + Send + 'static,
-) -> Result<T, Trouble> {
+    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
-        Err(_) => Err(Trouble::new("planwright itself failed at this; `planwright doctor` may say why")),
+        Err(_) => Err(ToolError::new("planwright itself failed at this; `planwright doctor` may say why")),
     }
 }

@@ -16,15 +16,15 @@ mod table;
 use std::io::{self, BufWriter, ErrorKind, Write};
 
 pub use clean::{clean, clean_line};
-pub use envelope::{Answer, Envelope, ErrorData, ErrorEnvelope};
+pub use envelope::{Envelope, ErrorData, ErrorEnvelope, Response};
 pub use exit::{EXIT_CODES, Exit};
 pub use failure::Failure;
 pub use glyph::{Glyph, Glyphs, Palette, Tone};
-pub use next::{Next, shell_word};
+pub use next::{NextCommand, shell_word};
 pub use settings::{Color, Flags, Settings, Stream};
 pub use table::{Cell, Table, cut};
 
-use envelope::Layout;
+use envelope::EnvelopeLayout;
 
 /// The two streams of a command and the rules for them.
 ///
@@ -68,7 +68,7 @@ impl<'w> Out<'w> {
     }
 
     /// Writes exactly `text` to stdout; what comes from a plan must be clean already. With `--json` nothing is written: there the
-    /// [`Answer`] holds the data.
+    /// [`Response`] holds the data.
     pub fn data(&mut self, text: &str) {
         if !self.settings.is_json {
             self.write(text);
@@ -139,9 +139,9 @@ impl<'w> Out<'w> {
     }
 
     /// Prints the envelope of an answer that is not the last one: a command that goes on, such as a watch, gives one a line.
-    pub fn event(&mut self, answer: &Answer) {
+    pub fn event(&mut self, answer: &Response) {
         if self.settings.is_json {
-            self.write(&answer.json(Layout::Compact));
+            self.write(&answer.json(EnvelopeLayout::Compact));
         }
     }
 
@@ -187,7 +187,7 @@ impl<'w> Out<'w> {
     }
 
     /// Says the last words of a command and returns its exit code.
-    pub fn finish(mut self, result: &Result<Answer, Failure>) -> Exit {
+    pub fn finish(mut self, result: &Result<Response, Failure>) -> Exit {
         self.erase();
         let exit = match result {
             Ok(answer) => {
@@ -220,7 +220,7 @@ impl<'w> Out<'w> {
         }
     }
 
-    fn say_next(&mut self, result: &Result<Answer, Failure>) {
+    fn say_next(&mut self, result: &Result<Response, Failure>) {
         let next = match result {
             Ok(answer) => &answer.next,
             Err(failure) => &failure.next,
@@ -232,8 +232,8 @@ impl<'w> Out<'w> {
         }
     }
 
-    fn layout(&self) -> Layout {
-        if self.settings.stdout.is_terminal { Layout::Pretty } else { Layout::Compact }
+    fn layout(&self) -> EnvelopeLayout {
+        if self.settings.stdout.is_terminal { EnvelopeLayout::Pretty } else { EnvelopeLayout::Compact }
     }
 
     fn write(&mut self, text: &str) {
@@ -281,16 +281,16 @@ mod tests {
         }
     }
 
-    fn answer() -> Answer {
-        Answer::done("list", &["a"]).next(Next::new(["planwright", "show", "a"]))
+    fn answer() -> Response {
+        Response::done("list", &["a"]).next(NextCommand::new(["planwright", "show", "a"]))
     }
 
     fn failure() -> Failure {
-        Failure::new(Exit::Usage, "no plan `x`").next(Next::new(["planwright", "list"]))
+        Failure::new(Exit::Usage, "no plan `x`").next(NextCommand::new(["planwright", "list"]))
     }
 
     /// Says a bit of everything and returns the exit code, stdout and stderr.
-    fn run(settings: Settings, result: &Result<Answer, Failure>) -> (Exit, String, String) {
+    fn run(settings: Settings, result: &Result<Response, Failure>) -> (Exit, String, String) {
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         let mut out = Out::new(settings, &mut stdout, &mut stderr);
         out.talk("reading plans");
@@ -363,7 +363,7 @@ mod tests {
                 out.line("a");
                 out.flush();
                 assert_eq!(out.is_open(), is_json, "with --json nothing was written yet");
-                assert_eq!(out.finish(&Ok(Answer { exit, ..answer() })), exit);
+                assert_eq!(out.finish(&Ok(Response { exit, ..answer() })), exit);
                 assert_eq!(stderr, b"");
             }
         }

@@ -13,7 +13,7 @@ mod receipt;
 mod test_result;
 
 pub use claim_check::claims;
-pub use history::{Happened, history};
+pub use history::{HistoryLine, history};
 pub use test_result::{TestResult, test_results};
 
 use std::collections::BTreeSet;
@@ -22,12 +22,12 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::approval::ledger::{Entry, Who};
-use crate::audit::bundle::{Anchor, Bundle};
+use crate::approval::ledger::{Identity, LedgerEntry};
+use crate::audit::bundle::{Anchor, AuditBundle};
 use crate::syntax::source::Source;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Finding {
+pub struct AuditFinding {
     pub kind: Kind,
     /// Relative to the project root; empty if the finding isn't about a plan.
     pub plan: String,
@@ -37,7 +37,7 @@ pub struct Finding {
     pub text: String,
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for AuditFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}: {}", self.kind, self.where_, self.text)
     }
@@ -63,8 +63,8 @@ macro_rules! kinds {
                 match self { $(Self::$kind => $meaning),* }
             }
 
-            pub const fn check(self) -> Check {
-                match self { $(Self::$kind => Check::$check),* }
+            pub const fn check(self) -> AuditCheck {
+                match self { $(Self::$kind => AuditCheck::$check),* }
             }
         }
     };
@@ -143,7 +143,7 @@ impl fmt::Display for Kind {
 
 /// The checks. Each can be disabled on its own, which lets tests show what it detects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Check {
+pub enum AuditCheck {
     /// The hash chain.
     Chain,
     /// Heads recorded in the anchor.
@@ -170,21 +170,21 @@ pub enum Check {
 
 /// The enabled checks: all of them, except those that a test disables.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Checks {
-    left_out: BTreeSet<Check>,
+pub struct CheckSet {
+    left_out: BTreeSet<AuditCheck>,
 }
 
-impl Checks {
+impl CheckSet {
     pub fn all() -> Self {
         Self::default()
     }
 
     /// For tests that show what a check detects.
-    pub fn without(left_out: impl IntoIterator<Item = Check>) -> Self {
+    pub fn without(left_out: impl IntoIterator<Item = AuditCheck>) -> Self {
         Self { left_out: left_out.into_iter().collect() }
     }
 
-    pub fn has(&self, check: Check) -> bool {
+    pub fn has(&self, check: AuditCheck) -> bool {
         !self.left_out.contains(&check)
     }
 }
@@ -200,36 +200,36 @@ pub struct KeptHead {
 /// An approval, with what its validity depends on.
 #[derive(Debug, Clone, Copy)]
 pub struct Claimed<'a> {
-    pub approved: &'a Entry,
+    pub approved: &'a LedgerEntry,
     /// In milliseconds since 1970.
     pub at_ms: u64,
     /// The last proposal before it.
-    pub proposed: Option<&'a Entry>,
+    pub proposed: Option<&'a LedgerEntry>,
     /// The text of that proposal, if available.
     pub text: Option<&'a str>,
     /// Who had approved the same revision before.
-    pub before: &'a [Who],
+    pub before: &'a [Identity],
 }
 
 /// Whether somebody was allowed to make an approval; the error is the reason why not.
-pub type May<'a> = &'a dyn Fn(&Claimed<'_>) -> Result<(), String>;
+pub type Authorizer<'a> = &'a dyn Fn(&Claimed<'_>) -> Result<(), String>;
 /// Whether this person signed a statement at that time, in milliseconds since 1970; the error is the reason
 /// why not.
-pub type Signed<'a> = &'a dyn Fn((&str, &str), &Who, u64) -> Result<(), String>;
+pub type Signed<'a> = &'a dyn Fn((&str, &str), &Identity, u64) -> Result<(), String>;
 
 /// What the record is compared with.
-pub struct World<'a> {
+pub struct AuditContext<'a> {
     /// The current plan file, if it exists.
     pub file: Option<&'a Source>,
     /// Heads of this plan's books that were recorded outside the store.
     pub kept: &'a [KeptHead],
-    pub may: May<'a>,
+    pub may: Authorizer<'a>,
     pub signed: Signed<'a>,
-    pub checks: &'a Checks,
+    pub checks: &'a CheckSet,
 }
 
 /// Checks the record of one plan, and reports all findings in the order of the record.
-pub fn audit(bundle: &Bundle, world: &World<'_>) -> Vec<Finding> {
+pub fn audit(bundle: &AuditBundle, world: &AuditContext<'_>) -> Vec<AuditFinding> {
     let mut found = Found { plan: &bundle.plan, checks: world.checks, findings: Vec::new() };
     chain_check::chains(bundle, &mut found);
     chain_check::anchors(bundle, world.kept, &mut found);
@@ -242,19 +242,24 @@ pub fn audit(bundle: &Bundle, world: &World<'_>) -> Vec<Finding> {
 }
 
 /// Problems of an exported file as such.
-pub fn file_findings(path: &str, plan: &str, faults: &[bundle::Fault], checks: &Checks) -> Vec<Finding> {
+pub fn file_findings(
+    path: &str,
+    plan: &str,
+    faults: &[bundle::BundleFault],
+    checks: &CheckSet,
+) -> Vec<AuditFinding> {
     let mut found = Found { plan, checks, findings: Vec::new() };
     for fault in faults {
         match fault {
-            bundle::Fault::Line(line, why) => {
+            bundle::BundleFault::Line(line, why) => {
                 found.find(Kind::FileUnreadable, format!("{path}:{line}"), format!("invalid line: {why}"))
             }
-            bundle::Fault::Seal => found.find(
+            bundle::BundleFault::Seal => found.find(
                 Kind::FileChanged,
                 path.to_owned(),
                 "checksum mismatch with its last line".to_owned(),
             ),
-            bundle::Fault::Cut => {
+            bundle::BundleFault::Cut => {
                 found.find(Kind::FileCut, path.to_owned(), "truncated: its last line is missing".to_owned())
             }
         }
@@ -264,19 +269,19 @@ pub fn file_findings(path: &str, plan: &str, faults: &[bundle::Fault], checks: &
 
 struct Found<'a> {
     plan: &'a str,
-    checks: &'a Checks,
-    findings: Vec<Finding>,
+    checks: &'a CheckSet,
+    findings: Vec<AuditFinding>,
 }
 
 impl Found<'_> {
-    fn has(&self, check: Check) -> bool {
+    fn has(&self, check: AuditCheck) -> bool {
         self.checks.has(check)
     }
 
     fn find(&mut self, kind: Kind, where_: String, text: String) {
         // Callers ask before they look, too; this is for checks that report several kinds.
         if self.has(kind.check()) {
-            self.findings.push(Finding { kind, plan: self.plan.to_owned(), where_, text });
+            self.findings.push(AuditFinding { kind, plan: self.plan.to_owned(), where_, text });
         }
     }
 }

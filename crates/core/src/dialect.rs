@@ -20,9 +20,9 @@ pub use detect::{Detected, Unlike, detect, named};
 
 use std::fmt;
 
-use crate::plan::draft::{Draft, Field, Mark};
-use crate::plan::edit::{Change, Refusal};
-use crate::plan::lifecycle::State;
+use crate::plan::draft::{Draft, DraftField, Mark};
+use crate::plan::edit::{EditError, PlanEdit};
+use crate::plan::lifecycle::PlanState;
 use crate::syntax::source::{Edit, Source};
 
 /// One file format for plans.
@@ -38,9 +38,9 @@ pub struct Dialect {
     /// Parses only what a list shows: frontmatter, title, steps and their marks.
     pub skim: fn(&Source) -> Draft,
     /// Every spelling of a plan's state, the preferred one first.
-    pub states: &'static [(&'static str, State)],
+    pub states: &'static [(&'static str, PlanState)],
     /// The spelling of a state; `None` if the dialect doesn't record it.
-    pub spell: fn(State) -> Option<&'static str>,
+    pub spell: fn(PlanState) -> Option<&'static str>,
     /// The marks that a step can have.
     pub marks: &'static [Mark],
     /// Whether plans record the execution of their steps; see [`crate::plan::draft::Trace`].
@@ -50,28 +50,28 @@ pub struct Dialect {
     /// The known frontmatter keys.
     pub keys: &'static [&'static str],
     /// The known fields of a step with their names, the preferred one first.
-    pub fields: &'static [(Field, &'static [&'static str])],
+    pub fields: &'static [(DraftField, &'static [&'static str])],
     /// Whether an unknown key or field is an error instead of a warning.
     pub is_strict: bool,
     /// The keys that planwright writes, which are not part of the author's text.
     pub owned: &'static [&'static str],
     /// The edits for a change; call [`Dialect::patch`] instead.
-    edits: fn(&Source, &Draft, &Change) -> Result<Vec<Edit>, Refusal>,
+    edits: fn(&Source, &Draft, &PlanEdit) -> Result<Vec<Edit>, EditError>,
     /// Added on every write: versions, times, the next step.
     touch: fn(&Source, now: &str) -> Vec<Edit>,
     /// The path and name of a new plan; `chance` is eight letters and digits that no other plan has.
-    pub home: fn(name: &str, chance: &str) -> Home,
+    pub home: fn(name: &str, chance: &str) -> PlanLocation,
     /// The canonical text; call [`Dialect::format`] instead.
     canonical: fn(&Source) -> String,
     /// A new text with the meaning of the draft, as far as the dialect supports it.
-    compose: fn(&Draft, &Birth<'_>) -> String,
+    compose: fn(&Draft, &NewPlan<'_>) -> String,
     /// Records to write next to the plan after an event.
-    beside: fn(&Source, &Draft, &Happening<'_>) -> Vec<Beside>,
+    beside: fn(&Source, &Draft, &PlanEvent<'_>) -> Vec<SidecarEdit>,
 }
 
 /// The location of a new plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Home {
+pub struct PlanLocation {
     /// The name of the plan, which is not its path.
     pub id: String,
     /// File or directory, relative to the project root.
@@ -80,7 +80,7 @@ pub struct Home {
 
 /// Facts that a new text contains about itself.
 #[derive(Debug, Clone, Copy)]
-pub struct Birth<'a> {
+pub struct NewPlan<'a> {
     /// Unique: `PLAN-a1b2c3d4`, or the words of the file name.
     pub id: &'a str,
     /// RFC 3339.
@@ -89,7 +89,7 @@ pub struct Birth<'a> {
 
 /// An event in the life of a plan, for files that some dialects keep next to it.
 #[derive(Debug, Clone, Copy)]
-pub enum Happening<'a> {
+pub enum PlanEvent<'a> {
     Noted {
         text: &'a str,
         /// RFC 3339.
@@ -105,12 +105,12 @@ pub enum Happening<'a> {
         at: &'a str,
     },
     /// The plan changed its state.
-    Became { state: State, at: &'a str },
+    Became { state: PlanState, at: &'a str },
 }
 
 /// A write next to the plan. Paths are relative to the plan's directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Beside {
+pub enum SidecarEdit {
     /// Appends a line to a file.
     Append {
         path: String,
@@ -140,12 +140,12 @@ impl Dialect {
     ///
     /// The edits of the dialect are applied, parsed again and compared with the meaning of the change. If the result
     /// differs, the change is refused and the file stays as it is.
-    pub fn patch(&self, source: &Source, change: &Change) -> Result<Vec<Edit>, Refusal> {
+    pub fn patch(&self, source: &Source, change: &PlanEdit) -> Result<Vec<Edit>, EditError> {
         self.patch_all(source, std::slice::from_ref(change))
     }
 
     /// The edits for several changes, none of which may overlap.
-    pub fn patch_all(&self, source: &Source, changes: &[Change]) -> Result<Vec<Edit>, Refusal> {
+    pub fn patch_all(&self, source: &Source, changes: &[PlanEdit]) -> Result<Vec<Edit>, EditError> {
         let before = (self.parse)(source);
         let mut meant = before.clone();
         let mut edits = Vec::new();
@@ -155,7 +155,7 @@ impl Dialect {
             self.retitle(change, &mut meant);
             edits.extend((self.edits)(source, &before, change)?);
         }
-        if changes.iter().any(|change| matches!(change, Change::Become { .. })) {
+        if changes.iter().any(|change| matches!(change, PlanEdit::Become { .. })) {
             meant.state =
                 meant.state.and_then(|state| self.read_back(state.value)).map(crate::plan::edit::unplaced);
         }
@@ -165,19 +165,19 @@ impl Dialect {
         if after == meant {
             Ok(edits)
         } else {
-            Err(Refusal::WouldChangeMore(first_difference(&meant, &after)))
+            Err(EditError::WouldChangeMore(first_difference(&meant, &after)))
         }
     }
 
     /// If the title is a frontmatter key, it changes with the key.
-    fn retitle(&self, change: &Change, meant: &mut Draft) {
-        if let Change::Set { key, value } = change
+    fn retitle(&self, change: &PlanEdit, meant: &mut Draft) {
+        if let PlanEdit::Set { key, value } = change
             && Some(key.as_str()) == self.title_key
         {
             meant.title = Some(crate::plan::edit::unplaced(value.clone()));
         }
         // Some dialects have a key for what others write on a separate line.
-        if let Change::Set { key, value } = change
+        if let PlanEdit::Set { key, value } = change
             && key == "priority"
             && self.keys.contains(&"priority")
         {
@@ -186,25 +186,25 @@ impl Dialect {
     }
 
     /// Refuses a mark that the dialect doesn't support, and a key that is not the author's.
-    fn can_say(&self, change: &Change) -> Result<(), Refusal> {
+    fn can_say(&self, change: &PlanEdit) -> Result<(), EditError> {
         match change {
-            Change::Mark { mark: Some(mark), .. } if !self.marks.contains(mark) => {
-                Err(Refusal::NoWord { what: mark.word().to_owned(), dialect: self.name })
+            PlanEdit::Mark { mark: Some(mark), .. } if !self.marks.contains(mark) => {
+                Err(EditError::NoWord { what: mark.word().to_owned(), dialect: self.name })
             }
-            Change::Set { key, .. } if self.owned.contains(&key.as_str()) => {
-                Err(Refusal::Owned { key: key.clone() })
+            PlanEdit::Set { key, .. } if self.owned.contains(&key.as_str()) => {
+                Err(EditError::Owned { key: key.clone() })
             }
-            Change::Mark { .. }
-            | Change::Become { .. }
-            | Change::Trace { .. }
-            | Change::Set { .. }
-            | Change::Note { .. }
-            | Change::Rename { .. }
-            | Change::Need { .. }
-            | Change::Move { .. }
-            | Change::Renumber
-            | Change::Append { .. }
-            | Change::Expand { .. } => Ok(()),
+            PlanEdit::Mark { .. }
+            | PlanEdit::Become { .. }
+            | PlanEdit::Trace { .. }
+            | PlanEdit::Set { .. }
+            | PlanEdit::Note { .. }
+            | PlanEdit::Rename { .. }
+            | PlanEdit::Need { .. }
+            | PlanEdit::Move { .. }
+            | PlanEdit::Renumber
+            | PlanEdit::Append { .. }
+            | PlanEdit::Expand { .. } => Ok(()),
         }
     }
 
@@ -214,11 +214,11 @@ impl Dialect {
     }
 
     /// The state that is read back after this one was written: several states may share a spelling.
-    pub fn read_back(&self, state: State) -> Option<State> {
+    pub fn read_back(&self, state: PlanState) -> Option<PlanState> {
         self.state((self.spell)(state)?)
     }
 
-    pub fn state(&self, word: &str) -> Option<State> {
+    pub fn state(&self, word: &str) -> Option<PlanState> {
         self.states.iter().find(|(known, _)| *known == word).map(|&(_, state)| state)
     }
 
@@ -228,12 +228,12 @@ impl Dialect {
     }
 
     /// A new text with the meaning of the draft, as far as this dialect supports it.
-    pub fn compose(&self, draft: &Draft, birth: &Birth<'_>) -> String {
+    pub fn compose(&self, draft: &Draft, birth: &NewPlan<'_>) -> String {
         (self.compose)(draft, birth)
     }
 
     /// The records to write next to the plan after this event.
-    pub fn beside(&self, source: &Source, draft: &Draft, happening: &Happening<'_>) -> Vec<Beside> {
+    pub fn beside(&self, source: &Source, draft: &Draft, happening: &PlanEvent<'_>) -> Vec<SidecarEdit> {
         (self.beside)(source, draft, happening)
     }
 
@@ -252,14 +252,14 @@ impl Dialect {
     }
 
     /// The canonical text of `source`. Refused if its meaning would change.
-    pub fn format(&self, source: &Source) -> Result<String, Refusal> {
+    pub fn format(&self, source: &Source) -> Result<String, EditError> {
         let text = (self.canonical)(source);
         let before = (self.parse)(source);
         let after = (self.parse)(&source.with(text.as_str()));
         if after == before {
             Ok(text)
         } else {
-            Err(Refusal::WouldChangeMore(first_difference(&before, &after)))
+            Err(EditError::WouldChangeMore(first_difference(&before, &after)))
         }
     }
 }

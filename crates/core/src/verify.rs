@@ -5,7 +5,7 @@
 pub mod suggest;
 mod subject;
 pub(crate) use lower::step_as_read;
-pub use subject::{BashFault, Facts, Limits, Questions, Study, Subject};
+pub use subject::{BashFault, Facts, Questions, Study, VerifyLimits, VerifySubject};
 
 use std::collections::HashSet;
 
@@ -104,7 +104,7 @@ pub struct Rule {
     pub summary: &'static str,
     pub page: &'static str,
     /// Reports every case.
-    check: fn(&Subject<'_>, &mut Vec<Diagnostic>),
+    check: fn(&VerifySubject<'_>, &mut Vec<Diagnostic>),
 }
 
 impl Rule {
@@ -141,7 +141,7 @@ fn shortened(mut message: String) -> String {
 
 /// The result of a check.
 #[derive(Debug)]
-pub struct Checked {
+pub struct CheckedPlan {
     /// The plan, if it has no errors.
     pub plan: Option<Plan>,
     /// In file order.
@@ -149,8 +149,8 @@ pub struct Checked {
 }
 
 /// Checks a plan against every rule.
-pub fn verify(study: &Study<'_>, facts: &Facts, limits: &Limits) -> Checked {
-    let subject = Subject::new(study, facts, limits);
+pub fn verify(study: &Study<'_>, facts: &Facts, limits: &VerifyLimits) -> CheckedPlan {
+    let subject = VerifySubject::new(study, facts, limits);
     let mut diagnostics = Vec::new();
     // A file that is not a plan, or that was not parsed to its end, would only produce misleading follow-up
     // diagnostics.
@@ -162,7 +162,7 @@ pub fn verify(study: &Study<'_>, facts: &Facts, limits: &Limits) -> Checked {
     in_file_order(study.source, &mut diagnostics);
     let is_clean = diagnostics.iter().all(|diagnostic| diagnostic.severity == Severity::Warning);
     let plan = is_clean.then(|| lower::plan(&subject));
-    Checked { plan, diagnostics }
+    CheckedPlan { plan, diagnostics }
 }
 
 /// Reads the plan from bytes that were checked and approved before. The world may have changed since, so everything the
@@ -184,7 +184,7 @@ pub fn trusted(source: &Source) -> Option<Plan> {
         topics: draft.steps.iter().flat_map(|step| values(&step.reads)).collect(),
         ..Facts::default()
     };
-    verify(&study, &facts, &Limits { retries_max: u32::MAX, ..Limits::default() }).plan
+    verify(&study, &facts, &VerifyLimits { retries_max: u32::MAX, ..VerifyLimits::default() }).plan
 }
 
 /// Sorts by position, then by code, and drops duplicates.

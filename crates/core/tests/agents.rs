@@ -1,7 +1,9 @@
 //! Agents as they really talk: what the programs printed against a scripted model, and what is read out of it.
 
 use planwright_core::agent::profile;
-use planwright_core::agent::profile::{Heard, Listener, PROFILES, Places, Tokens, Trouble};
+use planwright_core::agent::profile::{
+    AgentFailure, FieldPaths, PROFILES, Tokens, Transcript, TranscriptReader,
+};
 
 fn recorded(name: &str) -> &'static str {
     match name {
@@ -30,20 +32,20 @@ fn recorded(name: &str) -> &'static str {
     }
 }
 
-fn heard(name: &str) -> Heard {
+fn heard(name: &str) -> Transcript {
     let (agent, _) = name.split_once('-').expect("agent and case");
     let mut listener = profile::profile(agent).expect("a profile").listener();
     listener.hear(recorded(name).as_bytes());
     listener.finish()
 }
 
-fn word(trouble: Option<&Trouble>) -> &'static str {
+fn word(trouble: Option<&AgentFailure>) -> &'static str {
     match trouble {
         None => "none",
-        Some(Trouble::RateLimited { .. }) => "limited",
-        Some(Trouble::Infrastructure { .. }) => "infrastructure",
-        Some(Trouble::SignedOut { .. }) => "signed out",
-        Some(Trouble::Refused { .. }) => "refused",
+        Some(AgentFailure::RateLimited { .. }) => "limited",
+        Some(AgentFailure::Infrastructure { .. }) => "infrastructure",
+        Some(AgentFailure::SignedOut { .. }) => "signed out",
+        Some(AgentFailure::Refused { .. }) => "refused",
     }
 }
 
@@ -178,31 +180,32 @@ fn a_refusal_goes_into_the_account() {
 #[test]
 fn an_agent_behind_the_bridge_is_known() {
     let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<String>>();
-    let names =
-        |make: profile::Make| [make.reader, make.own].map(|profile| profile.map(|profile| profile.name));
+    let names = |make: profile::AgentIdentity| {
+        [make.reader, make.own].map(|profile| profile.map(|profile| profile.name))
+    };
     let bridged = words("planwright acp -- /opt/opencode acp");
     assert_eq!(profile::program(&bridged), Some("/opt/opencode"));
-    assert_eq!(names(profile::Make::of(&bridged, None)), [Some("acp"), Some("opencode")]);
+    assert_eq!(names(profile::AgentIdentity::of(&bridged, None)), [Some("acp"), Some("opencode")]);
     assert_eq!(
-        names(profile::Make::of(&words("planwright acp -- x"), Some("pi"))),
+        names(profile::AgentIdentity::of(&words("planwright acp -- x"), Some("pi"))),
         [Some("acp"), Some("pi")]
     );
-    assert_eq!(names(profile::Make::of(&words("pi -p"), None)), [Some("pi"), Some("pi")]);
+    assert_eq!(names(profile::AgentIdentity::of(&words("pi -p"), None)), [Some("pi"), Some("pi")]);
     let other = words("planwright acp -- claude-agent-acp");
-    assert_eq!(names(profile::Make::of(&other, None)), [Some("acp"), Some("claude")]);
+    assert_eq!(names(profile::AgentIdentity::of(&other, None)), [Some("acp"), Some("claude")]);
     assert_eq!(profile::program(&words("planwright acp --")), Some("planwright"));
 }
 
 #[test]
 fn an_agent_of_the_user_is_read_by_the_places_that_they_name() {
     let place = |text: &str| Some(text.to_owned());
-    let places = Places {
+    let places = FieldPaths {
         tokens: vec!["/usage/in".to_owned(), "/usage/out".to_owned()],
         dollars: place("/cost"),
         session: place("/id"),
         said: place("/answer"),
     };
-    let mut listener = Listener::by_places(places);
+    let mut listener = TranscriptReader::by_places(places);
     listener.hear(b"{\"id\":\"s1\",\"usage\":{\"in\":1,\"out\":2}}\nnot json\n");
     listener.hear(b"{\"answer\":\"yes\",\"usage\":{\"in\":10,\"out\":20},\"cost\":0.5}\n");
     let heard = listener.finish();

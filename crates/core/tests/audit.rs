@@ -8,13 +8,13 @@ mod sample;
 
 use std::collections::BTreeSet;
 
-use planwright_core::audit::bundle::{Anchor, Bundle, Fault, Head, Named, head_of_heads};
-use planwright_core::audit::{Checks, Finding, Kind, history, test_results};
+use planwright_core::audit::bundle::{Anchor, AuditBundle, BundleFault, ChainHead, NamedHead, head_of_heads};
+use planwright_core::audit::{AuditFinding, CheckSet, Kind, history, test_results};
 
 use crate::mutation::{CHAINS, FILES, MEANINGS, SURROUNDINGS};
 use crate::sample::{Case, Mutation};
 
-fn kinds(findings: &[Finding]) -> BTreeSet<Kind> {
+fn kinds(findings: &[AuditFinding]) -> BTreeSet<Kind> {
     findings.iter().map(|finding| finding.kind).collect()
 }
 
@@ -25,12 +25,12 @@ fn all() -> impl Iterator<Item = &'static Mutation> {
 #[test]
 fn a_record_that_is_what_was_written_is_intact() {
     let case = Case::new();
-    assert_eq!(case.audit(&Checks::all()), []);
+    assert_eq!(case.audit(&CheckSet::all()), []);
     let text = case.bundle.text().expect("written");
-    assert_eq!(Bundle::read(text.as_bytes()), (case.bundle.clone(), Vec::new()));
+    assert_eq!(AuditBundle::read(text.as_bytes()), (case.bundle.clone(), Vec::new()));
     assert_eq!(case.bundle.text().expect("written"), text, "the same bytes for the same record");
     let read = Case { bytes: Some(text.into_bytes()), ..case };
-    assert_eq!(read.audit(&Checks::all()), []);
+    assert_eq!(read.audit(&CheckSet::all()), []);
 }
 
 // A-03, M-03, P-36: each change is found, and named by what it is and where.
@@ -40,7 +40,7 @@ fn every_mutation_is_found_and_named() {
     for mutation in all() {
         let mut case = Case::new();
         (mutation.act)(&mut case);
-        let found = case.audit(&Checks::all());
+        let found = case.audit(&CheckSet::all());
         let wanted: BTreeSet<Kind> = mutation.kinds.iter().copied().collect();
         let is_said = found.iter().any(|finding| finding.to_string().contains(mutation.says));
         if kinds(&found) != wanted || !is_said {
@@ -65,11 +65,11 @@ fn without_its_check_a_mutation_goes_unnoticed() {
         let mut case = Case::new();
         (mutation.act)(&mut case);
         for kind in mutation.kinds {
-            let without = Checks::without([kind.check()]);
+            let without = CheckSet::without([kind.check()]);
             let found = kinds(&case.audit(&without));
             assert!(!found.contains(kind), "{}: {kind} was found without its check", mutation.name);
         }
-        let without = Checks::without(mutation.kinds.iter().map(|kind| kind.check()));
+        let without = CheckSet::without(mutation.kinds.iter().map(|kind| kind.check()));
         let found = case.audit(&without);
         assert!(found.is_empty(), "{}: {found:?}", mutation.name);
     }
@@ -104,21 +104,21 @@ fn a_flipped_byte_is_found_wherever_it_is() {
         for bit in [0, 5] {
             let mut flipped = text.clone();
             flipped[place] ^= 1 << bit;
-            let (_, faults) = Bundle::read(&flipped);
+            let (_, faults) = AuditBundle::read(&flipped);
             assert!(!faults.is_empty(), "byte {place}, bit {bit}");
         }
     }
     for length in (0..text.len()).step_by(97) {
-        let (_, faults) = Bundle::read(&text[..length]);
-        assert!(faults.contains(&Fault::Cut), "cut at {length}");
+        let (_, faults) = AuditBundle::read(&text[..length]);
+        assert!(faults.contains(&BundleFault::Cut), "cut at {length}");
     }
 }
 
 #[test]
 fn an_anchor_is_one_line_whatever_its_plan_is_called() {
     let anchor = |plan: &str| Anchor {
-        book: Named::Ledger(3, plan.to_owned()),
-        head: Head { seq: 7, hash: blake3::hash(b"x") },
+        book: NamedHead::Ledger(3, plan.to_owned()),
+        head: ChainHead { seq: 7, hash: blake3::hash(b"x") },
         at_ms: 12,
     };
     for plan in ["plans/a b.md", "a\nrun 1 1", "a\\n", "", "\r"] {

@@ -14,10 +14,10 @@ mod proposal;
 #[path = "dialects/record.rs"]
 mod record;
 
-use planwright_core::dialect::{Birth, DIALECTS, detect};
+use planwright_core::dialect::{DIALECTS, NewPlan, detect};
 use planwright_core::plan::draft::{Draft, StepNumber};
-use planwright_core::plan::edit::Change;
-use planwright_core::plan::lifecycle::State;
+use planwright_core::plan::edit::PlanEdit;
+use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::syntax::source::{FILE_SEPARATOR, Source};
 
 const NOW: &str = "2026-11-16T10:00:00Z";
@@ -57,7 +57,7 @@ fn all() -> impl Iterator<Item = Source> {
     samples().into_iter().flat_map(|source| variants(&source))
 }
 
-fn patched(source: &Source, change: &Change) -> Source {
+fn patched(source: &Source, change: &PlanEdit) -> Source {
     let edits = source.dialect().patch(source, change);
     source.edited(&edits.unwrap_or_else(|refusal| panic!("{}: {change:?}: {refusal}", source.name())))
 }
@@ -125,12 +125,12 @@ fn marks_are_spelled_read_back_and_taken_away() {
         let before = source.draft();
         for (step, draft) in before.steps.iter().enumerate() {
             for &mark in source.dialect().marks {
-                let marked = patched(&source, &Change::Mark { step, mark: Some(mark) });
+                let marked = patched(&source, &PlanEdit::Mark { step, mark: Some(mark) });
                 assert_eq!(marked.draft().steps[step].mark(), Some(mark), "{}: step {step}", source.name());
-                let again = patched(&marked, &Change::Mark { step, mark: Some(mark) });
+                let again = patched(&marked, &PlanEdit::Mark { step, mark: Some(mark) });
                 assert_eq!(again.text(), marked.text(), "a mark that is there is left alone");
                 if draft.marks.is_empty() {
-                    let cleared = patched(&marked, &Change::Mark { step, mark: None });
+                    let cleared = patched(&marked, &PlanEdit::Mark { step, mark: None });
                     assert_eq!(cleared.draft(), before, "{}: step {step} {mark:?}", source.name());
                 }
             }
@@ -146,14 +146,14 @@ fn states_are_spelled_and_read_back() {
             let first = dialect.states.iter().find(|(_, other)| other == state).map(|(word, _)| *word);
             assert_eq!((dialect.spell)(*state), first, "{}: {word}", dialect.name);
         }
-        for state in State::all() {
+        for state in PlanState::all() {
             let back = dialect.read_back(state);
             assert_eq!(back.and_then(|state| dialect.read_back(state)), back, "{}: {state}", dialect.name);
         }
     }
     for source in all() {
-        for state in State::all() {
-            let became = patched(&source, &Change::Become { state });
+        for state in PlanState::all() {
+            let became = patched(&source, &PlanEdit::Become { state });
             let said = became.draft().state.map(|state| state.value);
             let expected = source.dialect().read_back(state);
             assert!(said == expected || expected.is_none(), "{}: {state} is read as {said:?}", source.name());
@@ -180,7 +180,7 @@ fn a_touch_changes_only_what_the_harness_owns() {
 // P-07: what a dialect composes it reads as it was meant, and any dialect can take over what another one says.
 #[test]
 fn a_composed_plan_has_every_step_of_the_original() {
-    let birth = Birth { id: "PLAN-a1b2c3d4", now: NOW };
+    let birth = NewPlan { id: "PLAN-a1b2c3d4", now: NOW };
     for source in samples() {
         let draft = source.draft();
         for dialect in DIALECTS {
@@ -233,8 +233,8 @@ fn an_edit_that_says_more_than_was_asked_for_is_refused() {
         "plan.md",
         "---\ntype: plan\nstatus: draft\nowner: a\n---\n# T\n\n### 1. A\n**task:** x\n",
     );
-    let clash = Change::Note { text: "x".to_owned() };
+    let clash = PlanEdit::Note { text: "x".to_owned() };
     assert!(source.dialect().patch(&source, &clash).is_ok());
-    let two_lines = Change::Note { text: "x\n### 2. B".to_owned() };
+    let two_lines = PlanEdit::Note { text: "x\n### 2. B".to_owned() };
     assert!(source.dialect().patch(&source, &two_lines).is_err());
 }

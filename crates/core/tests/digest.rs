@@ -4,7 +4,7 @@ use planwright_core::plan::digest;
 use planwright_core::plan::digest::Digest;
 use planwright_core::plan::verified::Plan;
 use planwright_core::syntax::source::Source;
-use planwright_core::verify::{Facts, Limits, Study, verify};
+use planwright_core::verify::{Facts, Study, VerifyLimits, verify};
 
 const FORMATS: &str = include_str!("../../../docs/formats.md");
 
@@ -22,7 +22,7 @@ fn plan(text: &str) -> Plan {
         topics: words(&["sizes", "other"]),
         ..Facts::default()
     };
-    let checked = verify(&study, &facts, &Limits::default());
+    let checked = verify(&study, &facts, &VerifyLimits::default());
     checked.plan.unwrap_or_else(|| panic!("{:#?}\n{text}", checked.diagnostics))
 }
 

@@ -4,9 +4,10 @@
 #[path = "foreign/sample.rs"]
 mod sample;
 
+use planwright_core::dialect;
+use planwright_core::dialect::NewPlan;
 use planwright_core::dialect::import;
-use planwright_core::dialect::import::{FOREIGN, Foreign};
-use planwright_core::dialect::{self, Birth};
+use planwright_core::dialect::import::{IMPORTERS, Importer};
 use planwright_core::plan::draft::{Draft, StepDraft, StepNumber};
 use planwright_core::plan::view;
 use planwright_core::syntax::source::{FILE_SEPARATOR, Source};
@@ -16,7 +17,7 @@ fn read(sample: &Sample) -> Draft {
     (format(sample.name).parse)(&sample.source())
 }
 
-fn format(name: &str) -> &'static Foreign {
+fn format(name: &str) -> &'static Importer {
     import::named(name).unwrap_or_else(|| panic!("there is no importer {name}"))
 }
 
@@ -39,7 +40,7 @@ fn waits(draft: &Draft) -> Vec<Vec<usize>> {
 }
 
 fn composed(draft: &Draft) -> Source {
-    let birth = Birth { id: "PLAN-a1b2c3d4", now: "2026-11-16T10:00:00Z" };
+    let birth = NewPlan { id: "PLAN-a1b2c3d4", now: "2026-11-16T10:00:00Z" };
     Source::new("composed.md", dialect::NATIVE.compose(draft, &birth))
 }
 
@@ -61,7 +62,7 @@ fn every_sample_is_recognised_as_its_own_and_nothing_else() {
         let (found, because) = import::detect(&sample.place, &sample.text).expect("it is told");
         assert_eq!(found.name, sample.name, "{}: {because}", sample.place);
         assert!(!because.is_empty());
-        for other in FOREIGN.iter().filter(|other| !["checklist", sample.name].contains(&other.name)) {
+        for other in IMPORTERS.iter().filter(|other| !["checklist", sample.name].contains(&other.name)) {
             let because = (other.recognises)(&sample.place, &sample.text);
             assert_eq!(because, None, "{} is taken for {}", sample.place, other.name);
         }
@@ -278,7 +279,7 @@ fn damaged_files_are_read_by_every_importer() {
         for round in 0..150 {
             let text = damaged(&sample.text, &mut dice);
             let source = Source::new(sample.place.as_str(), text);
-            for foreign in FOREIGN.iter().filter(|foreign| round % 10 == 0 || foreign.name == sample.name) {
+            for foreign in IMPORTERS.iter().filter(|foreign| round % 10 == 0 || foreign.name == sample.name) {
                 let draft = (foreign.parse)(&source);
                 let back = composed(&draft).draft();
                 assert_eq!(back.steps.len(), draft.steps.len(), "{}: {}", foreign.name, source.text());
@@ -381,7 +382,7 @@ fn long_files_are_read() {
     ];
     for pile in piles {
         let text = pile.repeat(60_000 / pile.len());
-        for foreign in FOREIGN.iter().filter(|foreign| sample::MARKDOWN.contains(&foreign.name)) {
+        for foreign in IMPORTERS.iter().filter(|foreign| sample::MARKDOWN.contains(&foreign.name)) {
             let draft = (foreign.parse)(&Source::new("x.md", text.as_str()));
             assert!(
                 pile != "- [ ] a\n" || foreign.name == "gsd" || draft.steps.len() == 7_500,

@@ -2,9 +2,9 @@
 //! all of it can be written down as a native plan. The fixtures are written after the public formats.
 
 use planwright_core::dialect::import;
-use planwright_core::dialect::import::Foreign;
-use planwright_core::dialect::{Birth, NATIVE};
-use planwright_core::plan::draft::{Draft, Oddity};
+use planwright_core::dialect::import::Importer;
+use planwright_core::dialect::{NATIVE, NewPlan};
+use planwright_core::plan::draft::{Draft, ParseIssue};
 use planwright_core::syntax::source::Source;
 
 /// A file of another tool: which format it is, where it lies, and what it holds.
@@ -56,7 +56,7 @@ fn backlog() -> String {
     ])
 }
 
-fn format(name: &str) -> &'static Foreign {
+fn format(name: &str) -> &'static Importer {
     import::named(name).expect("it is in the table")
 }
 
@@ -97,7 +97,7 @@ fn command(draft: &Draft, step: usize) -> Option<&str> {
 
 fn unreadable(draft: &Draft) -> Vec<&str> {
     let told = draft.oddities.0.iter().filter_map(|oddity| {
-        let Oddity::Unreadable(why) = &oddity.value else { return None };
+        let ParseIssue::Unreadable(why) = &oddity.value else { return None };
         Some(why.as_str())
     });
     told.collect()
@@ -284,7 +284,10 @@ fn backlog_md() {
     assert_eq!(all.steps[2].target.as_ref().expect("it has one").value, "ana");
     assert_eq!(unreadable(&all).len(), 2, "the readme and the title with a colon: {:?}", unreadable(&all));
     assert!(
-        all.oddities.0.iter().any(|oddity| oddity.value == Oddity::UnknownMark("Waiting for Ana".to_owned()))
+        all.oddities
+            .0
+            .iter()
+            .any(|oddity| oddity.value == ParseIssue::UnknownMark("Waiting for Ana".to_owned()))
     );
 }
 
@@ -323,10 +326,11 @@ fn every_fixture_is_recognised_as_its_own() {
         let by_content = import::detect("x", &fixture.text).expect("it is recognised anywhere");
         assert_eq!(by_content.0.name, fixture.format, "{} without its place", fixture.place);
         // One format takes every list that no other one does.
-        let claims = import::FOREIGN.iter().filter(|foreign| foreign.name != "checklist").filter(|foreign| {
-            let end = fixture.text.floor_char_boundary(import::HEAD_BYTES);
-            (foreign.recognises)(fixture.place, &fixture.text[..end]).is_some()
-        });
+        let claims =
+            import::IMPORTERS.iter().filter(|foreign| foreign.name != "checklist").filter(|foreign| {
+                let end = fixture.text.floor_char_boundary(import::HEAD_BYTES);
+                (foreign.recognises)(fixture.place, &fixture.text[..end]).is_some()
+            });
         assert_eq!(claims.count(), 1, "{} is claimed by one alone", fixture.place);
     }
 }
@@ -376,7 +380,7 @@ fn waits(draft: &Draft) -> Vec<Vec<usize>> {
 
 /// Whatever was read can be written down as a native plan that says the same.
 fn assert_composes(draft: &Draft, what: &str) {
-    let text = NATIVE.compose(draft, &Birth { id: "PLAN-a1b2c3d4", now: "2026-11-16T10:00:00Z" });
+    let text = NATIVE.compose(draft, &NewPlan { id: "PLAN-a1b2c3d4", now: "2026-11-16T10:00:00Z" });
     let composed = Source::new("composed.md", text.as_str()).draft();
     assert_eq!(titles(&composed), titles(draft), "{what}:\n{text}");
     assert_eq!(waits(&composed), waits(draft), "{what}:\n{text}");

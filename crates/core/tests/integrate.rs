@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use planwright_core::workspace::merge_queue::{
-    Conflict, Evidence, Member, Next, Search, Settled, Trial, Why,
+    Bisection, Conflict, EvictionReason, Evidence, MergeOutcome, NextTrial, QueuedPlan, TrialMerge,
 };
 use proptest::prelude::{Just, Strategy, prop};
 use proptest::{prop_assert, prop_assert_eq, proptest};
@@ -37,27 +37,27 @@ impl World {
         self
     }
 
-    fn try_out(&self, plans: &[usize]) -> Trial {
+    fn try_out(&self, plans: &[usize]) -> TrialMerge {
         let merged = |place: usize| plans.iter().copied().filter(move |&other| other < place);
         for &place in plans {
             let with: Vec<usize> =
                 merged(place).filter(|&other| self.clashes.contains(&(other, place))).collect();
             if !with.is_empty() {
-                return Trial::Conflicts(Conflict { place, with, paths: vec!["a".to_owned()] });
+                return TrialMerge::Conflicts(Conflict { place, with, paths: vec!["a".to_owned()] });
             }
         }
         let broken = self.bad.iter().find(|set| set.iter().all(|place| plans.contains(place)));
-        broken.map_or(Trial::Passes, |set| Trial::Fails(evidence(set)))
+        broken.map_or(TrialMerge::Passes, |set| TrialMerge::Fails(evidence(set)))
     }
 
-    fn settle(&self) -> (Settled, usize) {
-        let members = self.after.iter().map(|after| Member { after: after.clone() }).collect();
-        let mut search = Search::new(members);
+    fn settle(&self) -> (MergeOutcome, usize) {
+        let members = self.after.iter().map(|after| QueuedPlan { after: after.clone() }).collect();
+        let mut search = Bisection::new(members);
         let mut asked = BTreeSet::new();
         loop {
             match search.next() {
-                Next::Settled(settled) => return (settled, search.runs()),
-                Next::Try(plans) => {
+                NextTrial::Settled(settled) => return (settled, search.runs()),
+                NextTrial::Try(plans) => {
                     assert!(plans.is_sorted() && !plans.is_empty(), "{plans:?}");
                     assert!(asked.insert(plans.clone()), "{plans:?} is tried twice");
                     let trial = self.try_out(&plans);
@@ -79,13 +79,13 @@ fn evidence(set: &BTreeSet<usize>) -> Evidence {
 }
 
 /// What became of everybody, in words.
-fn told(settled: &Settled) -> String {
+fn told(settled: &MergeOutcome) -> String {
     let mut words = vec![format!("landed {:?}", settled.landed)];
     for (place, why) in &settled.evicted {
         words.push(match why {
-            Why::Alone(evidence) => format!("{place} alone by {}", evidence.plan),
-            Why::With(others, evidence) => format!("{place} with {others:?} by {}", evidence.plan),
-            Why::Conflict(conflict) => format!("{place} conflicts with {:?}", conflict.with),
+            EvictionReason::Alone(evidence) => format!("{place} alone by {}", evidence.plan),
+            EvictionReason::With(others, evidence) => format!("{place} with {others:?} by {}", evidence.plan),
+            EvictionReason::Conflict(conflict) => format!("{place} conflicts with {:?}", conflict.with),
         });
     }
     words.extend(settled.held.iter().map(|(place, other)| format!("{place} waits for {other}")));
@@ -125,7 +125,7 @@ fn the_right_one_goes() {
 #[test]
 #[should_panic(expected = "comes after")]
 fn an_order_against_the_dependencies_is_none() {
-    Search::new(vec![Member { after: vec![1] }, Member { after: Vec::new() }]);
+    Bisection::new(vec![QueuedPlan { after: vec![1] }, QueuedPlan { after: Vec::new() }]);
 }
 
 // P-13: one bad plan among many is found in a number of runs that grows as the logarithm does.
@@ -169,7 +169,7 @@ proptest! {
         let (settled, _) = world.settle();
         let landed: BTreeSet<usize> = settled.landed.iter().copied().collect();
         if !settled.landed.is_empty() {
-            prop_assert_eq!(world.try_out(&settled.landed), Trial::Passes);
+            prop_assert_eq!(world.try_out(&settled.landed), TrialMerge::Passes);
         }
         let mut seen: Vec<usize> = settled.landed.clone();
         for (place, why) in &settled.evicted {
@@ -177,13 +177,13 @@ proptest! {
             let set: Vec<usize> = landed.iter().copied().filter(|other| other < place).chain([*place]).collect();
             let trial = world.try_out(&set);
             match why {
-                Why::Conflict(conflict) => {
-                    prop_assert_eq!(&trial, &Trial::Conflicts(conflict.clone()));
+                EvictionReason::Conflict(conflict) => {
+                    prop_assert_eq!(&trial, &TrialMerge::Conflicts(conflict.clone()));
                     prop_assert!(conflict.with.iter().all(|other| landed.contains(other)));
                 }
-                Why::Alone(_) | Why::With(..) => prop_assert!(matches!(trial, Trial::Fails(_)), "{:?} {:?}", set, trial),
+                EvictionReason::Alone(_) | EvictionReason::With(..) => prop_assert!(matches!(trial, TrialMerge::Fails(_)), "{:?} {:?}", set, trial),
             }
-            if let Why::With(others, _) = why {
+            if let EvictionReason::With(others, _) = why {
                 prop_assert!(others.iter().all(|other| landed.contains(other) && other < place));
             }
             prop_assert!(world.after[*place].iter().all(|other| landed.contains(other)));

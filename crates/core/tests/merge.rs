@@ -6,7 +6,7 @@ mod deed;
 
 use deed::{Deed, Dice, Expected};
 use planwright_core::dialect::merge;
-use planwright_core::dialect::merge::Merged;
+use planwright_core::dialect::merge::MergedText;
 use planwright_core::plan::draft::Draft;
 use planwright_core::syntax::source::Source;
 
@@ -16,7 +16,7 @@ const PLANS: u64 = 200;
 const PAIRS: usize = 50;
 const DEEDS: usize = 14;
 
-type Merge = fn(&Source, &Source, &Source) -> Merged;
+type Merge = fn(&Source, &Source, &Source) -> MergedText;
 
 /// What pairs came to.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -159,10 +159,10 @@ fn pairs_of_edits_merge_by_what_they_say_4() {
 /// The twin: merges that are wrong are caught by the same checks.
 #[test]
 fn a_merge_that_takes_a_side_is_caught() {
-    let takes_ours: Merge = |_, ours, _| Merged { text: ours.text().to_owned(), conflicts: 0 };
-    let takes_base: Merge = |base, _, _| Merged { text: base.text().to_owned(), conflicts: 0 };
+    let takes_ours: Merge = |_, ours, _| MergedText { text: ours.text().to_owned(), conflicts: 0 };
+    let takes_base: Merge = |base, _, _| MergedText { text: base.text().to_owned(), conflicts: 0 };
     let gives_up: Merge =
-        |_, ours, theirs| Merged { text: format!("{}{}", ours.text(), theirs.text()), conflicts: 1 };
+        |_, ours, theirs| MergedText { text: format!("{}{}", ours.text(), theirs.text()), conflicts: 1 };
     for merge in [takes_ours, takes_base, gives_up] {
         let (faults, tally) = faults(merge, 0..4);
         assert!(faults.len() > 50, "{} of 200 were seen: {tally:?}", faults.len());
@@ -204,7 +204,7 @@ fn of_two_states_the_one_further_along_holds() {
     let with = |word: &str| native(&SMALL.replace("draft", word));
     for (ours, theirs) in [("approved", "in-progress"), ("in-progress", "approved")] {
         let merged = merge::merge(&native(SMALL), &with(ours), &with(theirs));
-        assert_eq!(merged, Merged { text: with("in-progress").text().to_owned(), conflicts: 0 });
+        assert_eq!(merged, MergedText { text: with("in-progress").text().to_owned(), conflicts: 0 });
     }
 }
 
@@ -240,7 +240,7 @@ fn a_file_of_a_folder_merges_alone() {
         .replace("[a]", "[a, b, c]")
         .replace("Text.", "More text.")
         .replace("- one\n", "- one\n- two\n");
-    assert_eq!(merged, Merged { text: expected, conflicts: 0 });
+    assert_eq!(merged, MergedText { text: expected, conflicts: 0 });
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn line_endings_and_marks_of_an_editor_are_merged_too() {
     let theirs = native(&format!("\u{feff}{}", SMALL.replace("Do it.", "Do it now.")));
     let merged = merge::merge(&crlf, &ours, &theirs);
     let expected = format!("\u{feff}{}", SMALL.replace("ada", "bob").replace("Do it.", "Do it now."));
-    assert_eq!(merged, Merged { text: expected, conflicts: 0 }, "they changed the endings");
+    assert_eq!(merged, MergedText { text: expected, conflicts: 0 }, "they changed the endings");
 }
 
 // M-11: records in JSON, where a comma belongs to nobody.
@@ -276,7 +276,7 @@ fn records_in_json_merge_entry_by_entry() {
     let merged = merge::merge(&base, &ours, &theirs);
     let steps = [step(0, "One thing", "complete"), step(1, "Ours", "pending"), step(2, "Theirs", "pending")];
     let expected = record(&steps, ",\n  \"a\": 1,\n  \"b\": 2");
-    assert_eq!(merged, Merged { text: expected.text().to_owned(), conflicts: 0 }, "{}", merged.text);
+    assert_eq!(merged, MergedText { text: expected.text().to_owned(), conflicts: 0 }, "{}", merged.text);
     assert_eq!(merged, merge::merge(&base, &theirs, &ours));
 }
 
@@ -296,5 +296,5 @@ fn a_plan_of_thousands_of_steps_is_merged() {
         native(&format!("---\ntype: plan\nstatus: draft\nowner: a\n---\n# P\n\n{}{tail}", steps(mark)))
     };
     let merged = merge::merge(&plan("", ""), &plan("✅ ", ""), &plan("", "## Notes\n\n- x\n"));
-    assert_eq!(merged, Merged { text: plan("✅ ", "## Notes\n\n- x\n").text().to_owned(), conflicts: 0 });
+    assert_eq!(merged, MergedText { text: plan("✅ ", "## Notes\n\n- x\n").text().to_owned(), conflicts: 0 });
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::dialect::{self, Dialect};
 use planwright_core::plan::draft::{ContractDraft, Draft, StepDraft, StepNumber};
-use planwright_core::plan::edit::Change;
+use planwright_core::plan::edit::PlanEdit;
 use planwright_core::plan::verified;
 use planwright_core::plan::verified::{Last, OnFail};
 use planwright_core::syntax::source;
@@ -342,7 +342,7 @@ fn the_third_example_is_written_out_from_a_list() {
     let source = Source::new("plan.md", SEED_3);
     let items = ["auth", "billing", "search"].map(str::to_owned).to_vec();
     let edits =
-        native().patch(&source, &Change::Expand { step: 2, items }).expect("a template can be written out");
+        native().patch(&source, &PlanEdit::Expand { step: 2, items }).expect("a template can be written out");
     let text = source::apply(SEED_3, &edits);
     let headings: Vec<&str> = text.lines().filter(|line| line.starts_with("### ")).collect();
     assert_eq!(
@@ -368,7 +368,7 @@ fn what_needs_a_template_needs_all_that_was_written() {
     let source = Source::new("plan.md", text);
     let items = ["a", "b"].map(str::to_owned).to_vec();
     let edits =
-        native().patch(&source, &Change::Expand { step: 0, items }).expect("a template can be written out");
+        native().patch(&source, &PlanEdit::Expand { step: 0, items }).expect("a template can be written out");
     assert_eq!(
         source::apply(text, &edits),
         "### 1. Port: a\n\n**id:** port-1\n**task:** Port a.\n\n### 2. Port: b\n\n**id:** port-2\n**task:** Port b.\n\n\
@@ -421,7 +421,7 @@ fn a_step_without_needs_waits_for_all_earlier_ones() {
 
 #[test]
 fn a_change_that_would_make_a_need_mean_another_step_is_refused() {
-    let refusal = |text: &str, change: &Change| {
+    let refusal = |text: &str, change: &PlanEdit| {
         native()
             .patch(&Source::new("plan.md", text), change)
             .expect_err("another step would be meant")
@@ -429,11 +429,11 @@ fn a_change_that_would_make_a_need_mean_another_step_is_refused() {
     };
     let twins = "### 1. Fix\n### 2. Fix\n### 3. Test\n**needs:** fix-2\n";
     assert_eq!(
-        refusal(twins, &Change::Rename { step: 0, id: "mend".to_owned() }),
+        refusal(twins, &PlanEdit::Rename { step: 0, id: "mend".to_owned() }),
         "the edit would change more than requested: `fix-2` would refer to another step"
     );
     assert_eq!(
-        refusal(twins, &Change::Move { step: 1, to: 0 }),
+        refusal(twins, &PlanEdit::Move { step: 1, to: 0 }),
         "the edit would change more than requested: `fix-2` would refer to another step"
     );
 }
@@ -441,7 +441,7 @@ fn a_change_that_would_make_a_need_mean_another_step_is_refused() {
 // P-27: a step is added behind the last one, in the file's own level and line ending, and nothing else changes.
 #[test]
 fn a_step_is_appended_behind_the_last_one() {
-    let change = |after: &str| Change::Append {
+    let change = |after: &str| PlanEdit::Append {
         title: "Mend it".to_owned(),
         task: "Mend it.\n\nWell.".to_owned(),
         target: "coder".to_owned(),
@@ -468,7 +468,7 @@ fn a_step_is_appended_behind_the_last_one() {
     for (title, task) in
         [("two\nlines", "Mend it."), ("Mend it", "Mend it.\n\n## 9. Another\n\n**contract:** true")]
     {
-        let odd = Change::Append {
+        let odd = PlanEdit::Append {
             title: title.to_owned(),
             task: task.to_owned(),
             target: "coder".to_owned(),

@@ -10,13 +10,13 @@ use std::collections::BTreeMap;
 use generate::{Purity, plans, soups, wishes};
 use planwright_core::dialect::{self, Dialect};
 use planwright_core::plan::digest::Digest;
-use planwright_core::plan::draft::{Draft, Field, Mark, StepDraft, StepNumber};
-use planwright_core::plan::edit::{Change, Refusal};
+use planwright_core::plan::draft::{Draft, DraftField, Mark, StepDraft, StepNumber};
+use planwright_core::plan::edit::{EditError, PlanEdit};
 use planwright_core::plan::verified;
 use planwright_core::syntax::source;
 use planwright_core::syntax::source::{Edit, Source, Span, Spanned};
 use planwright_core::syntax::yaml;
-use planwright_core::verify::{Facts, Limits, Study, verify};
+use planwright_core::verify::{Facts, Study, VerifyLimits, verify};
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, proptest};
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -30,13 +30,13 @@ fn parse(text: &str) -> Draft {
 }
 
 /// The text with the change made.
-fn patched(text: &str, change: &Change) -> Result<String, Refusal> {
+fn patched(text: &str, change: &PlanEdit) -> Result<String, EditError> {
     let source = Source::new("plan.md", text);
     native().patch(&source, change).map(|edits| source::apply(text, &edits))
 }
 
 /// What is wrong with `after` as the outcome of `change` on `before`; empty when nothing is.
-fn faults(before: &str, change: &Change, after: &str) -> Vec<String> {
+fn faults(before: &str, change: &PlanEdit, after: &str) -> Vec<String> {
     let source = Source::new("plan.md", before);
     let draft = (native().parse)(&source);
     let mut faults = Vec::new();
@@ -103,46 +103,47 @@ fn waits_for(draft: &Draft, step: usize) -> Vec<String> {
     }
 }
 
-fn meant(draft: &Draft, change: &Change) -> Draft {
+fn meant(draft: &Draft, change: &PlanEdit) -> Draft {
     let mut meant = draft.clone();
     match change {
-        Change::Mark { step, mark } => {
+        PlanEdit::Mark { step, mark } => {
             meant.steps[*step].marks = mark.iter().map(|&mark| spanned(mark)).collect();
         }
-        Change::Become { state } => meant.state = Some(spanned(*state)),
-        Change::Trace { .. } => {}
-        Change::Set { key, value } => {
+        PlanEdit::Become { state } => meant.state = Some(spanned(*state)),
+        PlanEdit::Trace { .. } => {}
+        PlanEdit::Set { key, value } => {
             let value = Some(spanned(value.clone()));
             let entries = &mut meant.frontmatter.entries;
             match entries.iter().position(|entry| entry.key.value == *key) {
                 Some(place) => entries[place].value = value,
-                None => {
-                    entries.push(planwright_core::plan::draft::Entry { key: spanned(key.clone()), value })
-                }
+                None => entries.push(planwright_core::plan::draft::FrontmatterEntry {
+                    key: spanned(key.clone()),
+                    value,
+                }),
             }
         }
-        Change::Note { text } => meant.notes.push(spanned(text.clone())),
-        Change::Rename { step, id } => {
+        PlanEdit::Note { text } => meant.notes.push(spanned(text.clone())),
+        PlanEdit::Rename { step, id } => {
             let old = verified::ids(draft)[*step].clone();
             for need in meant.steps.iter_mut().filter_map(|step| step.needs.as_mut()).flatten() {
                 need.value = if need.value == old { id.clone() } else { need.value.clone() };
             }
             meant.steps[*step].id = Some(spanned(id.clone()));
         }
-        Change::Need { step, on } => {
+        PlanEdit::Need { step, on } => {
             let names = waits_for(draft, *step);
             if !names.contains(on) {
                 meant.steps[*step].needs = Some(names.into_iter().chain([on.clone()]).map(spanned).collect());
             }
         }
-        Change::Move { step, to } => {
+        PlanEdit::Move { step, to } => {
             let moved = meant.steps.remove(*step);
             meant.steps.insert(*to, moved);
             renumber(&mut meant);
         }
-        Change::Renumber => renumber(&mut meant),
-        Change::Append { .. } => panic!("the suite of the native dialect shows this"),
-        Change::Expand { step, items } => expand(&mut meant, *step, items),
+        PlanEdit::Renumber => renumber(&mut meant),
+        PlanEdit::Append { .. } => panic!("the suite of the native dialect shows this"),
+        PlanEdit::Expand { step, items } => expand(&mut meant, *step, items),
     }
     meant
 }
@@ -221,24 +222,24 @@ fn is_inserted(before: &str, after: &str, is_allowed: impl Fn(usize, &str) -> bo
     })
 }
 
-fn are_bytes_kept(source: &Source, draft: &Draft, change: &Change, after: &str) -> bool {
+fn are_bytes_kept(source: &Source, draft: &Draft, change: &PlanEdit, after: &str) -> bool {
     let before = source.text();
     let newline = source.line_ending();
     match change {
-        Change::Mark { step, mark } => is_filled(before, mark_holes(&draft.steps[*step], *mark), after),
-        Change::Become { .. } | Change::Trace { .. } | Change::Append { .. } => {
+        PlanEdit::Mark { step, mark } => is_filled(before, mark_holes(&draft.steps[*step], *mark), after),
+        PlanEdit::Become { .. } | PlanEdit::Trace { .. } | PlanEdit::Append { .. } => {
             panic!("the suite of all dialects shows these")
         }
-        Change::Set { key, value } => is_set(source, draft, (key, value), after),
-        Change::Note { text } => is_inserted(before, after, |_, piece| {
+        PlanEdit::Set { key, value } => is_set(source, draft, (key, value), after),
+        PlanEdit::Note { text } => is_inserted(before, after, |_, piece| {
             let note = piece.trim_start_matches(['\r', '\n', '#']).trim_end_matches(['\r', '\n']);
             note.strip_prefix(&format!(" Notes{newline}{newline}")).unwrap_or(note) == format!("- {text}")
         }),
-        Change::Rename { step, id } => is_renamed(source, draft, (*step, id), after),
-        Change::Need { step, on } => is_need_added(source, draft, (*step, on), after),
-        Change::Move { step, to } => after == moved(source, draft, *step, *to),
-        Change::Renumber => is_filled(before, number_holes(&draft.steps, &draft.steps), after),
-        Change::Expand { step, items } => after == expanded(source, draft, *step, items),
+        PlanEdit::Rename { step, id } => is_renamed(source, draft, (*step, id), after),
+        PlanEdit::Need { step, on } => is_need_added(source, draft, (*step, on), after),
+        PlanEdit::Move { step, to } => after == moved(source, draft, *step, *to),
+        PlanEdit::Renumber => is_filled(before, number_holes(&draft.steps, &draft.steps), after),
+        PlanEdit::Expand { step, items } => after == expanded(source, draft, *step, items),
     }
 }
 
@@ -247,9 +248,9 @@ fn are_bytes_kept(source: &Source, draft: &Draft, change: &Change, after: &str) 
 fn expanded(source: &Source, draft: &Draft, at: usize, items: &[String]) -> String {
     let (step, text, newline) = (&draft.steps[at], source.text(), source.line_ending());
     let end = slot(source, step).end;
-    let meant = meant(draft, &Change::Expand { step: at, items: items.to_vec() });
+    let meant = meant(draft, &PlanEdit::Expand { step: at, items: items.to_vec() });
     let written = meant.steps[at..at + items.len()].iter().zip(items).map(|(written, item)| {
-        let each = step.field(Field::Each).map(|each| {
+        let each = step.field(DraftField::Each).map(|each| {
             Edit::delete(Span::new(
                 source.line_at(each.label.start).start,
                 source.next_line(each.whole.end).min(end),
@@ -311,7 +312,7 @@ fn mark_holes(step: &StepDraft, mark: Option<Mark>) -> Vec<Hole> {
     };
     let in_heading = step.marks.iter().filter(|mark| step.heading.0.covers(mark.span));
     let mut holes: Vec<Hole> = in_heading.map(|mark| hole(mark.span, &[""])).collect();
-    match step.field(Field::Status) {
+    match step.field(DraftField::Status) {
         Some(field) if field.value.is_empty() => holes.push(hole(field.value, &[&format!(" {word}")])),
         Some(field) => holes.push(hole(field.value, &[word])),
         None if mark.is_none() => {}
@@ -373,7 +374,7 @@ fn is_need_added(source: &Source, draft: &Draft, (step, on): (usize, &str), afte
     let names = names.into_iter().chain([on.to_owned()]).collect::<Vec<_>>().join(", ");
     let step = &draft.steps[step];
     let has_names = step.needs.as_ref().is_some_and(|needs| !needs.is_empty());
-    match step.field(Field::Needs) {
+    match step.field(DraftField::Needs) {
         Some(_) if has_names => is_inserted(source.text(), after, |at, piece| {
             step.whole.0.covers(Span::at(at)) && is_framed(piece, on)
         }),
@@ -457,7 +458,7 @@ fn digest(text: &str) -> Option<Digest> {
     let source = Source::new("plan.md", text);
     let draft = (native().parse)(&source);
     let study = Study::of(&source, &draft);
-    let checked = verify(&study, &facts(&study), &Limits::default());
+    let checked = verify(&study, &facts(&study), &VerifyLimits::default());
     checked.plan.as_ref().map(Digest::of)
 }
 
@@ -517,23 +518,25 @@ proptest! {
 }
 
 /// Whether a change to a plan that verifies changes what it says; `None` where that hangs on more than its kind.
-fn is_meaningful(text: &str, change: &Change) -> Option<bool> {
+fn is_meaningful(text: &str, change: &PlanEdit) -> Option<bool> {
     match change {
         // The steps of a plan that verifies are numbered already.
-        Change::Mark { .. }
-        | Change::Become { .. }
-        | Change::Trace { .. }
-        | Change::Note { .. }
-        | Change::Renumber => Some(false),
-        Change::Set { key, value } if key == "owner" => {
+        PlanEdit::Mark { .. }
+        | PlanEdit::Become { .. }
+        | PlanEdit::Trace { .. }
+        | PlanEdit::Note { .. }
+        | PlanEdit::Renumber => Some(false),
+        PlanEdit::Set { key, value } if key == "owner" => {
             let owner = parse(text).frontmatter.value("owner").map(|owner| owner.value.clone());
             Some(owner.as_ref() != Some(value))
         }
-        Change::Set { key, .. } => Some(false).filter(|_| ["status", "approved_by"].contains(&key.as_str())),
-        Change::Rename { step, id } => Some(verified::ids(&parse(text))[*step] != *id),
-        Change::Need { step, on } => Some(!is_waited_for(text, *step, on)),
-        Change::Move { step, to } => Some(step != to),
-        Change::Append { .. } | Change::Expand { .. } => None,
+        PlanEdit::Set { key, .. } => {
+            Some(false).filter(|_| ["status", "approved_by"].contains(&key.as_str()))
+        }
+        PlanEdit::Rename { step, id } => Some(verified::ids(&parse(text))[*step] != *id),
+        PlanEdit::Need { step, on } => Some(!is_waited_for(text, *step, on)),
+        PlanEdit::Move { step, to } => Some(step != to),
+        PlanEdit::Append { .. } | PlanEdit::Expand { .. } => None,
     }
 }
 
@@ -551,16 +554,16 @@ proptest! {
     fn a_mark_and_its_removal_restore_every_byte(text in plans(Purity::Wild), wish in wishes()) {
         let draft = parse(&text);
         let Some((place, _)) = draft.steps.iter().enumerate().find(|(_, step)| {
-            step.marks.is_empty() && step.field(Field::Status).is_none()
+            step.marks.is_empty() && step.field(DraftField::Status).is_none()
         }) else { return Ok(()) };
         let mark = match wish.change(&draft) {
-            Change::Mark { mark: Some(mark), .. } => mark,
-            Change::Mark { .. } | Change::Become { .. } | Change::Trace { .. } | Change::Set { .. } | Change::Note { .. } | Change::Rename { .. } | Change::Need { .. }
-            | Change::Move { .. } | Change::Renumber | Change::Append { .. } | Change::Expand { .. } => Mark::Done,
+            PlanEdit::Mark { mark: Some(mark), .. } => mark,
+            PlanEdit::Mark { .. } | PlanEdit::Become { .. } | PlanEdit::Trace { .. } | PlanEdit::Set { .. } | PlanEdit::Note { .. } | PlanEdit::Rename { .. } | PlanEdit::Need { .. }
+            | PlanEdit::Move { .. } | PlanEdit::Renumber | PlanEdit::Append { .. } | PlanEdit::Expand { .. } => Mark::Done,
         };
-        let marked = patched(&text, &Change::Mark { step: place, mark: Some(mark) }).expect("a mark can be set");
+        let marked = patched(&text, &PlanEdit::Mark { step: place, mark: Some(mark) }).expect("a mark can be set");
         prop_assert!(marked != text);
-        let cleared = patched(&marked, &Change::Mark { step: place, mark: None }).expect("a mark can be cleared");
+        let cleared = patched(&marked, &PlanEdit::Mark { step: place, mark: None }).expect("a mark can be cleared");
         prop_assert_eq!(cleared, text);
     }
 
@@ -620,29 +623,29 @@ fn samples<T: std::fmt::Debug>(count: usize, strategy: &impl Strategy<Value = T>
 }
 
 /// Why a change that makes sense may be refused all the same.
-fn is_explained(draft: &Draft, change: &Change, refusal: &Refusal) -> bool {
+fn is_explained(draft: &Draft, change: &PlanEdit, refusal: &EditError) -> bool {
     match (refusal, change) {
         // There is a step to write out in one plan of three.
-        (Refusal::NotATemplate { step }, Change::Expand { .. }) => counted(&draft.steps[*step]).is_some(),
+        (EditError::NotATemplate { step }, PlanEdit::Expand { .. }) => counted(&draft.steps[*step]).is_some(),
         // A list and a block of text are not replaced by a word.
-        (Refusal::NotPlain { key }, Change::Set { .. }) => {
+        (EditError::NotPlain { key }, PlanEdit::Set { .. }) => {
             draft.frontmatter.entry(key).is_some_and(|entry| entry.value.is_none())
         }
         // Numbers that stand twice can't all be followed.
-        (Refusal::WouldChangeMore(why), Change::Move { .. } | Change::Renumber) => {
+        (EditError::WouldChangeMore(why), PlanEdit::Move { .. } | PlanEdit::Renumber) => {
             why.ends_with("would refer to another step")
         }
-        (Refusal::Owned { key }, Change::Set { .. }) => key == "status",
+        (EditError::Owned { key }, PlanEdit::Set { .. }) => key == "status",
         (
-            Refusal::NoStep { .. }
-            | Refusal::NotOneLine(_)
-            | Refusal::NoItems { .. }
-            | Refusal::NotATemplate { .. }
-            | Refusal::Owned { .. }
-            | Refusal::NotPlain { .. }
-            | Refusal::NoWord { .. }
-            | Refusal::FileName { .. }
-            | Refusal::WouldChangeMore(_),
+            EditError::NoStep { .. }
+            | EditError::NotOneLine(_)
+            | EditError::NoItems { .. }
+            | EditError::NotATemplate { .. }
+            | EditError::Owned { .. }
+            | EditError::NotPlain { .. }
+            | EditError::NoWord { .. }
+            | EditError::FileName { .. }
+            | EditError::WouldChangeMore(_),
             _,
         ) => false,
     }
@@ -665,6 +668,6 @@ fn hardly_any_sensible_change_is_refused() {
     assert!(total * 100 < cases.len(), "{total} of {} were refused: {refused:#?}", cases.len());
 }
 
-fn kind(change: &Change) -> String {
+fn kind(change: &PlanEdit) -> String {
     format!("{change:?}").split([' ', '{']).next().unwrap_or_default().to_owned()
 }

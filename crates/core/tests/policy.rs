@@ -3,16 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use planwright_core::approval::ledger::{Role, Who};
+use planwright_core::approval::ledger::{Identity, Role};
 use planwright_core::approval::policy::{
-    Approvers, Ask, Automatic, BY_DEFAULT, Decision, Demand, Facts, Policy, Signed, Tools, When, Why, decide,
-    may_approve, required_from,
+    Approvers, Automatic, BY_DEFAULT, Decision, Policy, PolicyFacts, PolicyQuestion, RefusalReason,
+    Requirement, SignatureStatus, ToolLists, When, decide, may_approve, required_from,
 };
 use planwright_core::plan::verified::Plan;
-use planwright_core::run::baseline::{Before, Red};
+use planwright_core::run::baseline::{Baseline, BaselineResult};
 use planwright_core::syntax::glob::Glob;
 use planwright_core::syntax::source::Source;
-use planwright_core::verify::{Facts as World, Limits, Study, verify};
+use planwright_core::verify::{Facts as World, Study, VerifyLimits, verify};
 
 const NOW: u64 = 1_000_000;
 
@@ -42,7 +42,7 @@ fn plan(text: &str) -> Plan {
         topics: BTreeSet::new(),
         tools: None,
     };
-    let checked = verify(&study, &facts, &Limits::default());
+    let checked = verify(&study, &facts, &VerifyLimits::default());
     checked.plan.unwrap_or_else(|| panic!("{:#?}\n{text}", checked.diagnostics))
 }
 
@@ -54,14 +54,14 @@ fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|&word| word.to_owned()).collect()
 }
 
-fn red(step: &str, before: Before) -> Red {
-    Red { step: step.to_owned(), contract: String::new(), before, milliseconds: 1 }
+fn red(step: &str, before: BaselineResult) -> Baseline {
+    Baseline { step: step.to_owned(), contract: String::new(), before, milliseconds: 1 }
 }
 
 /// What is known of a plan that ada proposed.
 struct Known {
-    proposer: Who,
-    red: Vec<Red>,
+    proposer: Identity,
+    red: Vec<Baseline>,
     dialect: &'static str,
     agents: BTreeMap<String, Vec<String>>,
     required_from: Option<Vec<String>>,
@@ -71,16 +71,16 @@ impl Known {
     fn new() -> Self {
         let command = words(&["claude", "--print"]);
         Self {
-            proposer: Who::agent("claude"),
-            red: vec![red("s1", Before::Fails("exit code 1".to_owned()))],
+            proposer: Identity::agent("claude"),
+            red: vec![red("s1", BaselineResult::Fails("exit code 1".to_owned()))],
             dialect: "native",
             agents: BTreeMap::from([("coder".to_owned(), command)]),
             required_from: None,
         }
     }
 
-    fn facts(&self) -> Facts<'_> {
-        Facts {
+    fn facts(&self) -> PolicyFacts<'_> {
+        PolicyFacts {
             proposer: &self.proposer,
             red: &self.red,
             dialect: self.dialect,
@@ -108,7 +108,7 @@ struct Case(&'static str, Change, &'static str, &'static [&'static str], ChangeW
 
 fn automatic_cases() -> Vec<Case> {
     let in_docs: Change = |rule| rule.paths = Some(globs(&["docs/**"]));
-    let reads: Change = |rule| rule.tools = Some(Tools::These(words(&["read", "write"])));
+    let reads: Change = |rule| rule.tools = Some(ToolLists::These(words(&["read", "write"])));
     let cheap: Change = |rule| rule.micro_dollars = Some(1_000_000);
     let is_red: Change = |rule| rule.is_red_required = true;
     let coder: Change = |rule| rule.agents = Some(words(&["coder"]));
@@ -140,10 +140,10 @@ fn automatic_cases() -> Vec<Case> {
         Case("a tool more", reads, BUDGET, &["**tools:** read, bash\n"], nothing, Some("tool `bash`")),
         Case("no tools", reads, BUDGET, &[""], nothing, Some("no `tools` declared")),
         Case("a tool in capitals", reads, BUDGET, &["**tools:** READ\n"], nothing, Some("tool `READ`")),
-        Case("any tool", |rule| rule.tools = Some(Tools::Any), BUDGET, &[""], nothing, None),
+        Case("any tool", |rule| rule.tools = Some(ToolLists::Any), BUDGET, &[""], nothing, None),
         Case(
             "no tool at all",
-            |rule| rule.tools = Some(Tools::These(Vec::new())),
+            |rule| rule.tools = Some(ToolLists::These(Vec::new())),
             BUDGET,
             &[IN_DOCS],
             nothing,
@@ -237,7 +237,7 @@ fn automatic_cases() -> Vec<Case> {
             |rule| rule.proposers = Some(words(&["claude"])),
             BUDGET,
             &[""],
-            |world| world.proposer = Who::agent("сlaude"),
+            |world| world.proposer = Identity::agent("сlaude"),
             Some("proposed by"),
         ),
         Case(
@@ -263,7 +263,7 @@ fn automatic_cases() -> Vec<Case> {
             is_red,
             BUDGET,
             &[""],
-            |world| world.red[0].before = Before::Passes,
+            |world| world.red[0].before = BaselineResult::Passes,
             Some("proves nothing"),
         ),
         Case(
@@ -271,7 +271,7 @@ fn automatic_cases() -> Vec<Case> {
             is_red,
             BUDGET,
             &[""],
-            |world| world.red[0].before = Before::Excused("so".to_owned()),
+            |world| world.red[0].before = BaselineResult::Excused("so".to_owned()),
             Some("reason given"),
         ),
         Case(
@@ -279,7 +279,7 @@ fn automatic_cases() -> Vec<Case> {
             is_red,
             BUDGET,
             &[""],
-            |world| world.red[0].before = Before::CannotRun("no".to_owned()),
+            |world| world.red[0].before = BaselineResult::CannotRun("no".to_owned()),
             Some("cannot run"),
         ),
         Case(
@@ -287,7 +287,7 @@ fn automatic_cases() -> Vec<Case> {
             is_red,
             BUDGET,
             &[""],
-            |world| world.red.push(red("s1", Before::Passes)),
+            |world| world.red.push(red("s1", BaselineResult::Passes)),
             Some("proves nothing"),
         ),
         Case("no condition", |_| {}, BUDGET, &[IN_DOCS], nothing, Some("no conditions")),
@@ -303,7 +303,7 @@ fn automatic_cases() -> Vec<Case> {
             "all at once",
             |rule| {
                 rule.paths = Some(globs(&["docs/**"]));
-                rule.tools = Some(Tools::These(words(&["read"])));
+                rule.tools = Some(ToolLists::These(words(&["read"])));
             },
             BUDGET,
             &[IN_DOCS],
@@ -344,7 +344,7 @@ fn a_rule_approves_only_what_it_is_certain_of() {
     }
 }
 
-fn ask(policy: Option<&Policy>, plan: &Plan, world: &Known) -> Ask {
+fn ask(policy: Option<&Policy>, plan: &Plan, world: &Known) -> PolicyQuestion {
     match decide(policy, plan, &world.facts()) {
         Decision::Ask(ask) => ask,
         automatic @ Decision::Automatic { .. } => panic!("{automatic:?}"),
@@ -352,7 +352,7 @@ fn ask(policy: Option<&Policy>, plan: &Plan, world: &Known) -> Ask {
 }
 
 /// A policy with what every approval needs, and two groups.
-fn policy(demand: Demand) -> Policy {
+fn policy(demand: Requirement) -> Policy {
     let people = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
     let groups = [("leads", people(&["ada", "bo"])), ("nobody", BTreeSet::new())];
     let groups = groups.into_iter().map(|(name, people)| (name.to_owned(), people)).collect();
@@ -366,11 +366,15 @@ fn without_a_policy_a_person_is_asked_and_an_agent_never_is() {
     let ask = ask(None, &plan, &Known::new());
     assert_eq!((ask.needed, ask.is_signed, ask.planner_may_approve, ask.until_ms), (1, false, true, None));
     assert_eq!((ask.from.clone(), ask.rule.as_str()), (Approvers::Anyone, BY_DEFAULT));
-    assert_eq!(may_approve(&ask, &Who::person("ada"), Signed::No, &[]).as_deref(), Ok(BY_DEFAULT));
+    assert_eq!(
+        may_approve(&ask, &Identity::person("ada"), SignatureStatus::No, &[]).as_deref(),
+        Ok(BY_DEFAULT)
+    );
     for role in [Role::Agent, Role::Policy, Role::Age] {
-        let refusal = may_approve(&ask, &Who { name: "ada".to_owned(), role }, Signed::Yes, &[]);
+        let refusal =
+            may_approve(&ask, &Identity { name: "ada".to_owned(), role }, SignatureStatus::Yes, &[]);
         let refusal = refusal.expect_err("only a person may");
-        assert_eq!(refusal.why, Why::NoPerson);
+        assert_eq!(refusal.why, RefusalReason::NoPerson);
         assert!(refusal.to_string().contains(BY_DEFAULT), "{refusal}");
     }
 }
@@ -414,8 +418,8 @@ const PEOPLE: &[[&str; 5]] = &[
     ["signature signed", "claude", "ada", "", "ok"],
 ];
 
-fn demand(text: &str) -> Demand {
-    let mut demand = Demand::default();
+fn demand(text: &str) -> Requirement {
+    let mut demand = Requirement::default();
     for word in text.split(' ') {
         match word.split_once('=').unwrap_or((word, "")) {
             ("from", parties) => {
@@ -432,14 +436,14 @@ fn demand(text: &str) -> Demand {
     demand
 }
 
-fn word(why: &Why) -> String {
+fn word(why: &RefusalReason) -> String {
     match why {
-        Why::NoPerson => "no person".to_owned(),
-        Why::NotAmong => "not among".to_owned(),
-        Why::Planner { proposer } => format!("planner {proposer}"),
-        Why::Unsigned => "unsigned".to_owned(),
-        Why::Twice { before } => format!("twice {before}"),
-        Why::TooFew { needed } => format!("too few of {needed}"),
+        RefusalReason::NoPerson => "no person".to_owned(),
+        RefusalReason::NotAmong => "not among".to_owned(),
+        RefusalReason::Planner { proposer } => format!("planner {proposer}"),
+        RefusalReason::Unsigned => "unsigned".to_owned(),
+        RefusalReason::Twice { before } => format!("twice {before}"),
+        RefusalReason::TooFew { needed } => format!("too few of {needed}"),
     }
 }
 
@@ -449,11 +453,12 @@ fn only_those_who_may_approve_do() {
     let plan = plan(&text("", BUDGET, &[IN_DOCS]));
     for case @ [demanded, proposer, who, before, expected] in PEOPLE {
         let policy = policy(demand(demanded));
-        let ask = ask(Some(&policy), &plan, &Known { proposer: Who::person(*proposer), ..Known::new() });
+        let ask = ask(Some(&policy), &plan, &Known { proposer: Identity::person(*proposer), ..Known::new() });
         assert!(ask.needed >= 1, "{case:?}");
-        let before: Vec<Who> = before.split(',').filter(|name| !name.is_empty()).map(Who::person).collect();
-        let signed = if demanded.contains("signature") { Signed::Yes } else { Signed::No };
-        match may_approve(&ask, &Who::person(*who), signed, &before) {
+        let before: Vec<Identity> =
+            before.split(',').filter(|name| !name.is_empty()).map(Identity::person).collect();
+        let signed = if demanded.contains("signature") { SignatureStatus::Yes } else { SignatureStatus::No };
+        match may_approve(&ask, &Identity::person(*who), signed, &before) {
             Ok(rule) => assert_eq!((rule.as_str(), *expected), ("approval", "ok"), "{case:?}"),
             Err(refusal) => {
                 assert_eq!(word(&refusal.why), *expected, "{case:?}");
@@ -467,7 +472,7 @@ fn only_those_who_may_approve_do() {
     }
 }
 
-fn when(name: &str, demand: Demand) -> When {
+fn when(name: &str, demand: Requirement) -> When {
     When { name: name.to_owned(), demand, ..When::default() }
 }
 
@@ -488,9 +493,9 @@ const STRICTEST: &[[&str; 4]] = &[
 
 #[test]
 fn the_strictest_of_all_that_apply_holds() {
-    let usual = Demand { expires_seconds: Some(7), ..demand("from=group:leads,carl") };
+    let usual = Requirement { expires_seconds: Some(7), ..demand("from=group:leads,carl") };
     let money = When { micro_dollars: Some(500_000), ..when("money", demand("needed=2")) };
-    let secret = Demand { expires_seconds: Some(9), ..demand("from=bo,dora signed") };
+    let secret = Requirement { expires_seconds: Some(9), ..demand("from=bo,dora signed") };
     let secret = When { paths: Some(globs(&["secret/**"])), ..when("secret", secret) };
     let shells = When { tools: Some(words(&["bash"])), ..when("shells", demand("other")) };
     let policy = Policy { when: vec![money, secret, shells], ..policy(usual) };
@@ -515,19 +520,21 @@ fn a_rule_does_not_replace_people_that_are_asked_for() {
     let paths = || Some(globs(&["docs/**"]));
     let rule = Automatic { name: "docs".to_owned(), paths: paths(), ..Automatic::default() };
     let plan = plan(&text("", BUDGET, &[IN_DOCS]));
-    let mut policy =
-        Policy { automatic: vec![rule], ..policy(Demand { expires_seconds: Some(60), ..Demand::default() }) };
+    let mut policy = Policy {
+        automatic: vec![rule],
+        ..policy(Requirement { expires_seconds: Some(60), ..Requirement::default() })
+    };
     let world = Known::new();
     let automatic = Decision::Automatic { rule: "docs".to_owned(), until_ms: Some(NOW + 60_000) };
     assert_eq!(decide(Some(&policy), &plan, &world.facts()), automatic);
-    policy.when = vec![When { paths: Some(globs(&["docs/a*"])), ..when("papers", Demand::default()) }];
+    policy.when = vec![When { paths: Some(globs(&["docs/a*"])), ..when("papers", Requirement::default()) }];
     let asked = ask(Some(&policy), &plan, &world);
     assert!(asked.passed_over[0].because.contains("papers"), "{asked:?}");
 }
 
 #[test]
 fn an_end_that_is_out_of_reach_is_far_away_and_not_behind_us() {
-    let demand = Demand { expires_seconds: Some(u64::MAX), ..Demand::default() };
+    let demand = Requirement { expires_seconds: Some(u64::MAX), ..Requirement::default() };
     let plan = plan(&text("", BUDGET, &[IN_DOCS]));
     assert_eq!(ask(Some(&policy(demand)), &plan, &Known::new()).until_ms, Some(u64::MAX));
 }
@@ -558,14 +565,19 @@ fn a_plan_may_ask_for_people_and_never_for_more() {
     };
     let wants = narrowed(None, &["bo"]);
     assert!(wants.rule.contains("approval_required_from"), "{}", wants.rule);
-    assert!(may_approve(&wants, &Who::person("bo"), Signed::No, &[]).is_ok());
-    let refusal = may_approve(&wants, &Who::person("ada"), Signed::No, &[]).expect_err("the wrong approver");
+    assert!(may_approve(&wants, &Identity::person("bo"), SignatureStatus::No, &[]).is_ok());
+    let refusal = may_approve(&wants, &Identity::person("ada"), SignatureStatus::No, &[])
+        .expect_err("the wrong approver");
     assert!(refusal.to_string().ends_with("may approve: bo)"), "{refusal}");
     let ada = policy(demand("from=ada"));
     let wider = narrowed(Some(&ada), &["mallory", "ada"]);
-    assert!(may_approve(&wider, &Who::person("mallory"), Signed::No, &[]).is_err(), "a plan widens nothing");
-    assert!(may_approve(&wider, &Who::person("ada"), Signed::No, &[]).is_ok());
+    assert!(
+        may_approve(&wider, &Identity::person("mallory"), SignatureStatus::No, &[]).is_err(),
+        "a plan widens nothing"
+    );
+    assert!(may_approve(&wider, &Identity::person("ada"), SignatureStatus::No, &[]).is_ok());
     let other = narrowed(Some(&ada), &["mallory"]);
-    let refusal = may_approve(&other, &Who::person("ada"), Signed::No, &[]).expect_err("nobody is in both");
-    assert_eq!((refusal.why, refusal.may.as_str()), (Why::TooFew { needed: 1 }, "nobody"));
+    let refusal = may_approve(&other, &Identity::person("ada"), SignatureStatus::No, &[])
+        .expect_err("nobody is in both");
+    assert_eq!((refusal.why, refusal.may.as_str()), (RefusalReason::TooFew { needed: 1 }, "nobody"));
 }

@@ -4,8 +4,8 @@
 
 use std::time::{Duration, Instant};
 
-use planwright_core::plan::draft::{Draft, Mark, Oddity};
-use planwright_core::plan::edit::Change;
+use planwright_core::plan::draft::{Draft, Mark, ParseIssue};
+use planwright_core::plan::edit::PlanEdit;
 use planwright_core::syntax::source::Source;
 use planwright_core::verify::{read, too_large};
 
@@ -100,7 +100,7 @@ fn large_files_are_edited_in_time() {
     for piece in PIECES {
         let text = piece.repeat(MEBIBYTE / 8 / piece.len());
         let source = Source::new("plan.md", text.as_str());
-        let mark = Change::Mark { step: 0, mark: Some(Mark::Done) };
+        let mark = PlanEdit::Mark { step: 0, mark: Some(Mark::Done) };
         let formatted = timed(&format!("formatting {piece:?}"), || source.dialect().format(&source));
         let marked = timed(&format!("marking {piece:?}"), || source.dialect().patch(&source, &mark));
         assert!(formatted.is_ok(), "{piece:?}: {:?}", formatted.err());
@@ -128,10 +128,10 @@ fn oddities(yaml: &str) -> Vec<String> {
     assert_eq!(draft.frontmatter.value("type").map(|value| value.value.as_str()), Some("plan"));
     let oddities = draft.oddities.0.iter().map(|oddity| {
         let place = source.position(oddity.span.start);
-        if let Oddity::DuplicateKey { key, first } = &oddity.value {
+        if let ParseIssue::DuplicateKey { key, first } = &oddity.value {
             return format!("{place} `{key}` twice, first at {}", source.position(first.start));
         }
-        let Oddity::Frontmatter(why) = &oddity.value else {
+        let ParseIssue::Frontmatter(why) = &oddity.value else {
             panic!("only the frontmatter is odd here: {oddity:?}")
         };
         format!("{place} {why}")

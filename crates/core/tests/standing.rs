@@ -2,30 +2,32 @@
 
 use std::collections::BTreeMap;
 
-use planwright_core::approval::ledger::{Entry, Subject, Who};
-use planwright_core::approval::status::{REJECTIONS_MAX, Said, Standing, Unfit, undoable};
+use planwright_core::approval::ledger::{ApprovalSubject, Identity, LedgerEntry};
+use planwright_core::approval::status::{
+    ApprovalStatus, IllegalEntry, REJECTIONS_MAX, RecordedEntry, undoable,
+};
 use planwright_core::dialect;
-use planwright_core::plan::lifecycle::{Reason, State};
-use planwright_core::run::event::{Blob, Outcome};
+use planwright_core::plan::lifecycle::{PlanState, WaitReason};
+use planwright_core::run::event::{Blob, RunOutcome};
 
-fn ada() -> Who {
-    Who::person("ada")
+fn ada() -> Identity {
+    Identity::person("ada")
 }
 
-fn bob() -> Who {
-    Who::person("bob")
+fn bob() -> Identity {
+    Identity::person("bob")
 }
 
-fn robot() -> Who {
-    Who::agent("claude-code")
+fn robot() -> Identity {
+    Identity::agent("claude-code")
 }
 
-fn subject(digest: &str) -> Subject {
-    Subject { digest: digest.to_owned(), ..Subject::default() }
+fn subject(digest: &str) -> ApprovalSubject {
+    ApprovalSubject { digest: digest.to_owned(), ..ApprovalSubject::default() }
 }
 
-fn proposed(revision: u32, digest: &str, by: Who) -> Entry {
-    Entry::Proposed {
+fn proposed(revision: u32, digest: &str, by: Identity) -> LedgerEntry {
+    LedgerEntry::Proposed {
         revision,
         subject: subject(digest),
         by,
@@ -37,8 +39,8 @@ fn proposed(revision: u32, digest: &str, by: Who) -> Entry {
     }
 }
 
-fn approved(revision: u32, digest: &str, by: Who, needed: u32) -> Entry {
-    Entry::Approved {
+fn approved(revision: u32, digest: &str, by: Identity, needed: u32) -> LedgerEntry {
+    LedgerEntry::Approved {
         revision,
         subject: subject(digest),
         by,
@@ -52,42 +54,42 @@ fn approved(revision: u32, digest: &str, by: Who, needed: u32) -> Entry {
     }
 }
 
-fn rejected(revision: u32, by: Who) -> Entry {
-    Entry::Rejected { revision, digest: "d".to_owned(), by, feedback: "no".to_owned() }
+fn rejected(revision: u32, by: Identity) -> LedgerEntry {
+    LedgerEntry::Rejected { revision, digest: "d".to_owned(), by, feedback: "no".to_owned() }
 }
 
-fn started(run: i64) -> Entry {
-    Entry::Started { run, by: ada() }
+fn started(run: i64) -> LedgerEntry {
+    LedgerEntry::Started { run, by: ada() }
 }
 
-fn ended(run: i64, outcome: Outcome) -> Entry {
-    Entry::Ended { run, outcome, is_revised: false }
+fn ended(run: i64, outcome: RunOutcome) -> LedgerEntry {
+    LedgerEntry::Ended { run, outcome, is_revised: false }
 }
 
-fn cancelled(by: Who) -> Entry {
-    Entry::Cancelled { by, why: "not wanted".to_owned() }
+fn cancelled(by: Identity) -> LedgerEntry {
+    LedgerEntry::Cancelled { by, why: "not wanted".to_owned() }
 }
 
-fn reopened(by: Who) -> Entry {
-    Entry::Reopened { by, why: "again".to_owned() }
+fn reopened(by: Identity) -> LedgerEntry {
+    LedgerEntry::Reopened { by, why: "again".to_owned() }
 }
 
-fn lapsed() -> Entry {
-    Entry::Lapsed { moved: vec!["main moved".to_owned()] }
+fn lapsed() -> LedgerEntry {
+    LedgerEntry::Lapsed { moved: vec!["main moved".to_owned()] }
 }
 
 /// A ledger of these entries, each a second after the one before it.
-fn ledger(entries: &[Entry]) -> Vec<Said> {
+fn ledger(entries: &[LedgerEntry]) -> Vec<RecordedEntry> {
     let said = entries.iter().zip(1_u64..);
-    said.map(|(entry, seq)| Said { seq, at_ms: seq * 1000, entry: entry.clone() }).collect()
+    said.map(|(entry, seq)| RecordedEntry { seq, at_ms: seq * 1000, entry: entry.clone() }).collect()
 }
 
-fn standing(entries: &[Entry]) -> Standing {
-    Standing::of(&ledger(entries)).unwrap_or_else(|(seq, unfit)| panic!("entry {seq}: {unfit}"))
+fn standing(entries: &[LedgerEntry]) -> ApprovalStatus {
+    ApprovalStatus::of(&ledger(entries)).unwrap_or_else(|(seq, unfit)| panic!("entry {seq}: {unfit}"))
 }
 
 /// A ledger that leads to each state.
-fn ways_to() -> Vec<(&'static str, State, Vec<Entry>)> {
+fn ways_to() -> Vec<(&'static str, PlanState, Vec<LedgerEntry>)> {
     let yes = [proposed(1, "d1", robot()), approved(1, "d1", ada(), 1)];
     let run = [yes.as_slice(), &[started(7)]].concat();
     let ends = |outcome| [run.as_slice(), &[ended(7, outcome)]].concat();
@@ -96,38 +98,38 @@ fn ways_to() -> Vec<(&'static str, State, Vec<Entry>)> {
         spent.extend([proposed(revision, &format!("d{revision}"), robot()), rejected(revision, ada())]);
     }
     vec![
-        ("draft", State::Draft, Vec::new()),
-        ("proposed", State::Proposed, yes[..1].to_vec()),
-        ("approved", State::Approved, yes.to_vec()),
-        ("running", State::Running, run.clone()),
-        ("lapsed", State::Waiting(Reason::Lapsed), [yes.as_slice(), &[lapsed()]].concat()),
-        ("done", State::Done, ends(Outcome::Done)),
-        ("failed", State::Failed, ends(Outcome::Failed)),
-        ("rejected", State::Rejected, vec![proposed(1, "d1", robot()), rejected(1, ada())]),
-        ("spent", State::Waiting(Reason::RevisionsSpent), spent),
-        ("cancelled", State::Cancelled, vec![proposed(1, "d1", robot()), cancelled(ada())]),
+        ("draft", PlanState::Draft, Vec::new()),
+        ("proposed", PlanState::Proposed, yes[..1].to_vec()),
+        ("approved", PlanState::Approved, yes.to_vec()),
+        ("running", PlanState::Running, run.clone()),
+        ("lapsed", PlanState::Waiting(WaitReason::Lapsed), [yes.as_slice(), &[lapsed()]].concat()),
+        ("done", PlanState::Done, ends(RunOutcome::Done)),
+        ("failed", PlanState::Failed, ends(RunOutcome::Failed)),
+        ("rejected", PlanState::Rejected, vec![proposed(1, "d1", robot()), rejected(1, ada())]),
+        ("spent", PlanState::Waiting(WaitReason::RevisionsSpent), spent),
+        ("cancelled", PlanState::Cancelled, vec![proposed(1, "d1", robot()), cancelled(ada())]),
     ]
 }
 
 /// What somebody may try, by name.
-fn moves(newest: u32) -> Vec<(&'static str, Entry)> {
+fn moves(newest: u32) -> Vec<(&'static str, LedgerEntry)> {
     let (now, digest) = (newest.max(1), format!("d{}", newest.max(1)));
     vec![
         ("propose the same", proposed(now, &digest, robot())),
         ("propose another", proposed(newest + 1, "other", robot())),
         ("approve", approved(now, &digest, bob(), 1)),
         ("an agent approves", approved(now, &digest, robot(), 1)),
-        ("a rule approves", approved(now, &digest, Who::policy("small"), 1)),
+        ("a rule approves", approved(now, &digest, Identity::policy("small"), 1)),
         ("reject", rejected(now, ada())),
         ("an agent rejects", rejected(now, robot())),
         ("reopen", reopened(ada())),
         ("an agent reopens", reopened(robot())),
         ("cancel", cancelled(ada())),
         ("an agent cancels", cancelled(robot())),
-        ("age cancels", cancelled(Who::age())),
+        ("age cancels", cancelled(Identity::age())),
         ("lapse", lapsed()),
         ("start", started(8)),
-        ("end", ended(7, Outcome::Done)),
+        ("end", ended(7, RunOutcome::Done)),
     ]
 }
 
@@ -164,7 +166,7 @@ fn every_move_from_every_state_is_in_the_matrix() {
         let before = standing(entries);
         assert_eq!(before.state(None), *state, "{name}");
         for (what, entry) in moves(before.newest().map_or(0, |newest| newest.number)) {
-            let said = Said { seq: 99, at_ms: 99_000, entry };
+            let said = RecordedEntry { seq: 99, at_ms: 99_000, entry };
             let taken = before.clone().say(&said);
             let sign = if taken.is_ok() { "+" } else { "." };
             assert_eq!(sign, expected[what][place], "{what}, from {name}: {taken:?}");
@@ -172,7 +174,7 @@ fn every_move_from_every_state_is_in_the_matrix() {
                 let words = unfit.to_string();
                 assert!(!words.is_empty());
                 // Whoever is refused by the table hears what it has.
-                if let Unfit::Way(forbidden) = unfit {
+                if let IllegalEntry::Way(forbidden) = unfit {
                     assert!(words.contains("allowed: "), "{words}");
                     assert!(!forbidden.allowed.is_empty());
                 }
@@ -191,7 +193,7 @@ fn matrix_of(dialect: &str, words: &[&str]) -> String {
     for from in words {
         let signs = words.iter().map(|to| {
             let (from, to) = (state(from), state(to));
-            let by_way = || State::all().any(|middle| from.to(middle).is_ok() && middle.to(to).is_ok());
+            let by_way = || PlanState::all().any(|middle| from.to(middle).is_ok() && middle.to(to).is_ok());
             match from.to(to) {
                 Ok(_) => "+",
                 Err(forbidden) => {
@@ -253,12 +255,12 @@ fn the_third_rejection_waits_for_a_person() {
     let spent = standing(&entries);
     assert_eq!(spent.rejections.len(), 3, "all feedback is kept");
     entries.push(reopened(robot()));
-    let (_, unfit) = Standing::of(&ledger(&entries)).expect_err("an agent may not");
+    let (_, unfit) = ApprovalStatus::of(&ledger(&entries)).expect_err("an agent may not");
     assert!(unfit.to_string().contains("only the person may"), "{unfit}");
     entries.pop();
     entries.extend([reopened(ada()), proposed(4, "d4", robot()), rejected(4, ada())]);
     let again = standing(&entries);
-    assert_eq!((again.state(None), again.rejected, again.rejections.len()), (State::Rejected, 1, 4));
+    assert_eq!((again.state(None), again.rejected, again.rejections.len()), (PlanState::Rejected, 1, 4));
 }
 
 // N of M: as many different people as are needed, and nobody twice.
@@ -266,20 +268,20 @@ fn the_third_rejection_waits_for_a_person() {
 fn as_many_people_as_are_needed() {
     let first = [proposed(1, "d1", robot()), approved(1, "d1", ada(), 2)];
     let half = standing(&first);
-    assert_eq!(half.state(None), State::Proposed);
+    assert_eq!(half.state(None), PlanState::Proposed);
     assert!(half.approved(0).is_none());
     let twice = [first.as_slice(), &[approved(1, "d1", ada(), 2)]].concat();
-    let (_, unfit) = Standing::of(&ledger(&twice)).expect_err("the same person");
-    assert_eq!(unfit, Unfit::Twice(ada()));
+    let (_, unfit) = ApprovalStatus::of(&ledger(&twice)).expect_err("the same person");
+    assert_eq!(unfit, IllegalEntry::Twice(ada()));
     let both = standing(&[first.as_slice(), &[approved(1, "d1", bob(), 2)]].concat());
-    assert_eq!(both.state(None), State::Approved);
+    assert_eq!(both.state(None), PlanState::Approved);
     assert_eq!(both.approved(0).map(<[_]>::len), Some(2));
 }
 
 #[test]
 fn an_approval_holds_no_longer_than_it_says() {
     let mut yes = approved(1, "d1", ada(), 1);
-    if let Entry::Approved { until_ms, .. } = &mut yes {
+    if let LedgerEntry::Approved { until_ms, .. } = &mut yes {
         *until_ms = Some(5000);
     }
     let standing = standing(&[proposed(1, "d1", robot()), yes]);
@@ -290,7 +292,7 @@ fn an_approval_holds_no_longer_than_it_says() {
 // C-11: an agent takes back only what an agent proposed, while no person has decided about it.
 #[test]
 fn an_agent_takes_back_only_what_is_its_own() {
-    let may = |before: &[Entry], entry: Entry| standing(before).may_be_said(&entry).is_ok();
+    let may = |before: &[LedgerEntry], entry: LedgerEntry| standing(before).may_be_said(&entry).is_ok();
     let own = proposed(1, "d1", robot());
     let theirs = proposed(1, "d1", ada());
     let next = || proposed(2, "d2", robot());
@@ -315,11 +317,14 @@ fn a_new_proposal_voids_the_approvals() {
     let yes = [proposed(1, "d1", robot()), approved(1, "d1", ada(), 1)];
     for again in [proposed(2, "d2", robot()), proposed(1, "d1", robot())] {
         let standing = standing(&[yes.as_slice(), &[again]].concat());
-        assert_eq!(standing.state(None), State::Proposed);
+        assert_eq!(standing.state(None), PlanState::Proposed);
         assert!(standing.approvals.is_empty());
     }
     let skipped = [yes.as_slice(), &[proposed(3, "d3", robot())]].concat();
-    assert!(matches!(Standing::of(&ledger(&skipped)), Err((3, Unfit::Revision { said: 3, newest: 1 }))));
+    assert!(matches!(
+        ApprovalStatus::of(&ledger(&skipped)),
+        Err((3, IllegalEntry::Revision { said: 3, newest: 1 }))
+    ));
 }
 
 // M-14: what is taken back is as if it had never been said; only one's own, only the last, only while nobody acted on it.
@@ -339,31 +344,31 @@ fn a_decision_is_taken_back_while_nobody_acted_on_it() {
         let unfit = undoable(&ledger(&entries), &who).expect_err("refused").to_string();
         assert!(unfit.contains(why), "{unfit}");
     }
-    let undone = [yes.as_slice(), &[Entry::Undone { seq: 2, by: ada() }]].concat();
+    let undone = [yes.as_slice(), &[LedgerEntry::Undone { seq: 2, by: ada() }]].concat();
     let back = standing(&undone);
-    assert_eq!(back.state(None), State::Proposed);
+    assert_eq!(back.state(None), PlanState::Proposed);
     assert!(back.approvals.is_empty());
     // What was taken back can't be taken back again; the proposal is nobody's decision.
     assert!(undoable(&ledger(&undone), &ada()).is_err());
     let again = standing(&[undone.as_slice(), &[approved(1, "d1", ada(), 1)]].concat());
-    assert_eq!(again.state(None), State::Approved);
+    assert_eq!(again.state(None), PlanState::Approved);
 }
 
 // P-18: a remark names its step, so it stays with it wherever the step goes; it is answered once.
 #[test]
 fn a_remark_is_open_until_somebody_answers_it() {
-    let comment = |comment: u32, step: &str| Entry::Commented {
+    let comment = |comment: u32, step: &str| LedgerEntry::Commented {
         comment,
         revision: 1,
         step: Some(step.to_owned()),
         by: ada(),
         text: "why?".to_owned(),
     };
-    let answer = Entry::Answered { comment: 1, by: robot(), text: "because".to_owned() };
+    let answer = LedgerEntry::Answered { comment: 1, by: robot(), text: "because".to_owned() };
     let entries = [proposed(1, "d1", robot()), comment(1, "fix"), comment(2, "lint"), answer.clone()];
     let said = standing(&entries);
     assert_eq!(said.comments[0].answer, Some((robot(), "because".to_owned())));
     assert_eq!((said.comments[1].answer.clone(), said.comments[1].step.as_deref()), (None, Some("lint")));
     let twice = [entries.as_slice(), &[answer]].concat();
-    assert!(matches!(Standing::of(&ledger(&twice)), Err((5, Unfit::Comment(1)))));
+    assert!(matches!(ApprovalStatus::of(&ledger(&twice)), Err((5, IllegalEntry::Comment(1)))));
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use planwright_core::syntax::source::Source;
-use planwright_core::verify::{BashFault, Facts, Limits, Study, verify};
+use planwright_core::verify::{BashFault, Facts, Study, VerifyLimits, verify};
 
 use crate::page::Case;
 
@@ -71,7 +71,7 @@ fn raised(case: &Case) -> String {
     };
     let draft = source.draft();
     let study = Study::of(&source, &draft);
-    let checked = verify(&study, &facts(world, &study.questions().commands), &Limits::default());
+    let checked = verify(&study, &facts(world, &study.questions().commands), &VerifyLimits::default());
     let mut lines = String::new();
     for diagnostic in &checked.diagnostics {
         let start = diagnostic.primary.span.start;

@@ -14,10 +14,10 @@ use std::process::{Command, ExitCode, Stdio};
 
 use clock::{Cost, medians};
 use planwright_engine::Project;
-use planwright_engine::audit::rerun::{Audit, Options, PlanAudit, record};
+use planwright_engine::audit::rerun::{PlanAudit, RerunOptions, RerunReport, record};
 use planwright_engine::git::base::tree_of_workspace;
 use planwright_engine::store::plan_file;
-use planwright_engine::store::plan_file::Text;
+use planwright_engine::store::plan_file::FileText;
 use planwright_engine::system::process::{SHIM, Stop, shim_main};
 
 const STEPS_FULL: usize = 1_000;
@@ -81,13 +81,13 @@ fn lay(root: &Path, steps: usize) {
 fn audit(project: &Project) -> PlanAudit {
     let plan = project.root.join("plan.md");
     let record = record(project, &plan).expect("a record");
-    let mut audit = Audit::open(project, &Options::default()).expect("an audit");
+    let mut audit = RerunReport::open(project, &RerunOptions::default()).expect("an audit");
     audit.plan(&plan, &record, &Stop::new(), &mut |_| ()).expect("it can be looked at")
 }
 
 fn read(project: &Project) -> usize {
     let text = plan_file::read(&project.root.join("plan.md"), "plan.md", project.reading()).expect("read");
-    let Text::Plan(source) = text else { panic!("the plan is text") };
+    let FileText::Plan(source) = text else { panic!("the plan is text") };
     source.draft().steps.len()
 }
 

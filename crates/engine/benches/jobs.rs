@@ -7,7 +7,9 @@ use std::ffi::OsString;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use planwright_engine::system::process::{Ended, Error, How, Job, SHIM, Stop, Supervisors, run, shim_main};
+use planwright_engine::system::process::{
+    Error, How, ProcessEnd, ProcessJob, SHIM, Stop, Supervisors, run, shim_main,
+};
 
 /// How often each is measured.
 const ROUNDS_FULL: usize = 1000;
@@ -66,8 +68,8 @@ fn run_bare() {
     assert!(command.status().expect("bash is there").success());
 }
 
-fn job(round: usize) -> Job {
-    Job {
+fn job(round: usize) -> ProcessJob {
+    ProcessJob {
         argv: ARGV.map(str::to_owned).to_vec(),
         folder: std::env::temp_dir(),
         env: vec![("PATH".to_owned(), SEARCH_PATH.to_owned())],
@@ -78,6 +80,6 @@ fn job(round: usize) -> Job {
     }
 }
 
-fn is_done(ended: Result<Ended, Error>) {
+fn is_done(ended: Result<ProcessEnd, Error>) {
     assert_eq!(ended.expect("the job runs").how, How::Exited(0));
 }

@@ -16,7 +16,8 @@ use memory::peak_kib;
 
 use planwright_core::plan::draft::Draft;
 use planwright_core::syntax::source::Source;
-use planwright_core::verify::{self, Facts, Limits, Questions, Study};
+use planwright_core::verify;
+use planwright_core::verify::{Facts, Questions, Study, VerifyLimits};
 use planwright_engine::Project;
 use planwright_engine::workspace::facts;
 use pulldown_cmark::{Options, Parser};
@@ -75,7 +76,7 @@ fn check(source: &Source) -> usize {
     let draft = parse(source);
     let study = Study::of(source, &draft);
     let facts = given(&study.questions());
-    verify::verify(&study, &facts, &Limits::default()).diagnostics.len()
+    verify::verify(&study, &facts, &VerifyLimits::default()).diagnostics.len()
 }
 
 /// Plans one after the other: what one leaves behind must not add up.
@@ -191,7 +192,7 @@ fn measure_long_plan(size: &Size) {
             many(&|| drain_markdown(source.text())),
             many(&|| parse(&source).steps.len()),
             many(&|| Study::of(&source, &draft).ids.len()),
-            many(&|| verify::verify(&study, &facts, &Limits::default()).diagnostics.len()),
+            many(&|| verify::verify(&study, &facts, &VerifyLimits::default()).diagnostics.len()),
             many(&|| check(&source)),
             many(&|| facts::gather(&project, &questions).expect("bash is there").bash.len()),
         ]

@@ -7,12 +7,12 @@ mod scratch;
 use std::hint::black_box;
 use std::time::Instant;
 
-use planwright_core::approval::ledger::Who;
-use planwright_core::audit::bundle::{Book, Bundle, Head, Kept, Link, RunBook};
+use planwright_core::approval::ledger::Identity;
+use planwright_core::audit::bundle::{AuditBundle, Chain, ChainHead, ChainLink, NamedBlob, RunBook};
 use planwright_core::audit::hash_chain;
-use planwright_core::audit::{Checks, Claimed, World, audit};
+use planwright_core::audit::{AuditContext, CheckSet, Claimed, audit};
 use planwright_core::plan::digest::Digest;
-use planwright_core::run::event::{AttemptEnd, Blob, Event, Outcome, Receipt, Usage};
+use planwright_core::run::event::{AttemptEnd, Blob, Event, Receipt, RunOutcome, Usage};
 use planwright_core::run::judge::{Observation, judge};
 use planwright_core::syntax::source::Source;
 use planwright_core::verify;
@@ -61,10 +61,10 @@ fn records(steps: usize) {
     let bundle = bundle(steps);
     let text = bundle.text().expect("written");
     let (may, signed, checks) =
-        (|_: &Claimed<'_>| Ok(()), |_: (&str, &str), _: &Who, _: u64| Ok(()), Checks::all());
-    let world = World { file: None, kept: &[], may: &may, signed: &signed, checks: &checks };
+        (|_: &Claimed<'_>| Ok(()), |_: (&str, &str), _: &Identity, _: u64| Ok(()), CheckSet::all());
+    let world = AuditContext { file: None, kept: &[], may: &may, signed: &signed, checks: &checks };
     let hashing = milliseconds(|| blake3::hash(text.as_bytes()));
-    let reading = milliseconds(|| Bundle::read(text.as_bytes()));
+    let reading = milliseconds(|| AuditBundle::read(text.as_bytes()));
     let auditing = milliseconds(|| audit(&bundle, &world));
     let (records, bytes) = (bundle.records(), text.len());
     say(&format!(
@@ -73,19 +73,19 @@ fn records(steps: usize) {
 }
 
 /// Events as a chain that begins with this hash.
-fn book(events: &[Event], genesis: blake3::Hash) -> Book {
-    let mut head = Head { seq: 0, hash: genesis };
+fn book(events: &[Event], genesis: blake3::Hash) -> Chain {
+    let mut head = ChainHead { seq: 0, hash: genesis };
     let mut links = Vec::new();
     for (event, seq) in events.iter().zip(1..) {
         let record = serde_json::to_vec(event).expect("written");
         let hash = hash_chain::link(&head.hash, 1, (seq, 1), &record);
-        links.push(Link { seq, at_ms: 1, text: record, prev: head.hash, hash });
-        head = Head { seq, hash };
+        links.push(ChainLink { seq, at_ms: 1, text: record, prev: head.hash, hash });
+        head = ChainHead { seq, hash };
     }
-    Book { number: 1, links, head: Some(head) }
+    Chain { number: 1, links, head: Some(head) }
 }
 
-fn bundle(steps: usize) -> Bundle {
+fn bundle(steps: usize) -> AuditBundle {
     let mut text =
         "---\ntype: plan\nstatus: draft\nowner: ada\n---\n\n# It\n\n**Context:** Because.\n\n## Steps\n"
             .to_owned();
@@ -136,12 +136,12 @@ fn bundle(steps: usize) -> Bundle {
         };
         events.push(Event::ContractFinished { step, attempt: 1, receipt });
     }
-    events.push(Event::RunFinished { outcome: Outcome::Done, why: String::new() });
+    events.push(Event::RunFinished { outcome: RunOutcome::Done, why: String::new() });
     let book = book(&events, hash_chain::run_genesis(&digest, text.as_bytes()));
     let run =
         RunBook { book, name: "it".to_owned(), digest, text, dialect: "native".to_owned(), created_at_ms: 1 };
-    let kept = Kept { bytes: 4, content: Some(b"said".to_vec()), dropped_at_ms: None };
-    Bundle {
+    let kept = NamedBlob { bytes: 4, content: Some(b"said".to_vec()), dropped_at_ms: None };
+    AuditBundle {
         store: "0".to_owned(),
         plan: "plans/it.md".to_owned(),
         name: "it".to_owned(),

@@ -20,16 +20,16 @@ use planwright_core::plan::digest::Digest;
 use planwright_core::plan::verified::Plan;
 use planwright_core::plan::view::Summary;
 use planwright_core::run::event::{
-    Agents, AttemptEnd, Blob, Event, Outcome, Reason, Receipt, StopWhen, Usage,
+    AgentCommands, AskReason, AttemptEnd, Blob, Event, Receipt, RunOutcome, StopMode, Usage,
 };
 use planwright_core::run::judge::{Observation, judge};
 use planwright_core::run::state::RunState;
-use planwright_core::run::summary::Tally;
+use planwright_core::run::summary::RunSummary;
 use planwright_core::syntax::source::Source;
 use planwright_core::verify::trusted;
 use planwright_engine::Project;
 use planwright_engine::run::Runs;
-use planwright_engine::store::journal::{Addition, NewRun, Store, blob_of};
+use planwright_engine::store::journal::{Append, NewRun, Store, blob_of};
 use planwright_engine::workspace::project;
 use rusqlite::{Connection, OpenFlags};
 
@@ -109,24 +109,24 @@ fn record(store: &Store, (root, path): (&Path, &Path), text: &str, number: usize
         approved_by: "ada".to_owned(),
         approved_at: "terminal".to_owned(),
         base: None,
-        agents: Agents::new(),
+        agents: AgentCommands::new(),
         sealed: BTreeMap::new(),
         approvals: Vec::new(),
         note: String::new(),
     };
     let mut state = RunState::new(&plan);
     state.apply(&started).expect("a run begins");
-    let run = store.begin_run(&new, &started, &Tally::of(&plan, &state)).expect("a run is recorded");
+    let run = store.begin_run(&new, &started, &RunSummary::of(&plan, &state)).expect("a run is recorded");
     let events = story(&plan, number);
     for event in &events {
         state.apply(event).unwrap_or_else(|illegal| panic!("{illegal}"));
     }
-    let addition = Addition {
+    let addition = Append {
         after: 1,
         events: &events,
         blobs: vec![b"Do it.".to_vec()],
         claim_for: None,
-        tally: Some(Tally::of(&plan, &state)),
+        tally: Some(RunSummary::of(&plan, &state)),
         at_ms: 2_000,
     };
     store.add(run, addition).expect("events are recorded");
@@ -155,18 +155,18 @@ fn story(plan: &Plan, number: usize) -> Vec<Event> {
             events.push(Event::AskOpened {
                 ask: format!("{}/1", step.id),
                 step: Some(step.id.clone()),
-                reason: Reason::AttemptsSpent,
+                reason: AskReason::AttemptsSpent,
                 text: "The contract failed once: exit 1.".to_owned(),
             });
             return events;
         }
         events.push(judged(&step.id, 1, 0));
         if number % 100 == 2 {
-            events.push(Event::RunStopped { by: "ada".to_owned(), when: StopWhen::AfterAttempts });
+            events.push(Event::RunStopped { by: "ada".to_owned(), when: StopMode::AfterAttempts });
             return events;
         }
     }
-    events.push(Event::RunFinished { outcome: Outcome::Done, why: String::new() });
+    events.push(Event::RunFinished { outcome: RunOutcome::Done, why: String::new() });
     events
 }
 

@@ -12,34 +12,35 @@ mod subject;
 mod batch;
 
 pub use action::Find;
-pub use batch::Act;
+pub use batch::BatchAction;
 pub use expiry::Expired;
 pub use mirror::Drift;
-pub use review::{Asked, Reviewed};
+pub use review::{ReviewAsked, Reviewed};
 pub use start::Started;
 pub use subject::moved;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use planwright_core::approval::ledger::{Entry, Subject, Who, statement};
+use planwright_core::approval::ledger::{ApprovalSubject, Identity, LedgerEntry, statement};
 use planwright_core::approval::status;
-use planwright_core::approval::status::{Revision, Said, Standing, Unfit};
-use planwright_core::plan::lifecycle::State;
+use planwright_core::approval::status::{ApprovalStatus, IllegalEntry, RecordedEntry, Revision};
+use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::plan::verified::Plan;
-use planwright_core::run::baseline::Red;
-use planwright_core::run::event::Outcome;
+use planwright_core::run::baseline::Baseline;
+use planwright_core::run::event::RunOutcome;
 
 use planwright_core::syntax::diagnostic::Severity;
 use planwright_core::syntax::source::Source;
-use planwright_core::workspace::portfolio::Trip;
+use planwright_core::workspace::portfolio::CircuitBreaker;
 
 use crate::config::{policy, signature};
 use crate::git::{base, sealed};
 use crate::portfolio::board;
 use crate::run;
 use crate::run::{Run, Runs, now};
-use crate::store::journal::{self, Appended, Statement, Store, Summary, blob_of};
+use crate::store::journal;
+use crate::store::journal::{AppendResult, LedgerSummary, Statement, Store, blob_of};
 use crate::store::plan_file;
 use crate::workspace::project::{Project, Verified};
 
@@ -69,7 +70,7 @@ pub enum Error {
     #[error(transparent)]
     Policy(#[from] policy::Error),
     #[error(transparent)]
-    Unsigned(#[from] signature::Unsigned),
+    Unsigned(#[from] signature::SignError),
     /// The signature is not valid.
     #[error(transparent)]
     Signature(#[from] signature::Error),
@@ -79,10 +80,10 @@ pub enum Error {
     Unclean { plan: String, errors: usize },
     /// It does not fit the state of the plan.
     #[error("{0}")]
-    Unfit(Unfit),
+    Unfit(IllegalEntry),
     /// The ledger is inconsistent.
     #[error("the ledger of {plan} is corrupt at entry {seq}: {why}")]
-    Broken { plan: String, seq: u64, why: Unfit },
+    Broken { plan: String, seq: u64, why: IllegalEntry },
     /// The decision was about another digest than the current one.
     #[error("{plan} is {now}, not {seen}")]
     Moved {
@@ -105,7 +106,7 @@ pub enum Error {
     Staged { plan: String },
     /// It failed too often, and only a person may restart it.
     #[error("{plan} is on hold: {trip}")]
-    Tripped { plan: String, trip: Trip },
+    Tripped { plan: String, trip: CircuitBreaker },
     #[error("{plan} is running (run {run})")]
     Running { plan: String, run: i64 },
     #[error("{plan} has no revision r{revision} to compare r{newest} with")]
@@ -128,34 +129,34 @@ impl From<policy::Unverified> for Error {
     }
 }
 
-impl From<Unfit> for Error {
-    fn from(unfit: Unfit) -> Self {
+impl From<IllegalEntry> for Error {
+    fn from(unfit: IllegalEntry) -> Self {
         Self::Unfit(unfit)
     }
 }
 
 /// Decisions about the plans of a project.
-pub struct Decisions {
+pub struct Approvals {
     runs: Runs,
 }
 
 /// Everything decided about one plan.
-pub struct Case {
+pub struct PlanRecord {
     /// Relative to the root of the project.
     pub plan: PathBuf,
     /// Oldest first.
-    pub ledger: Vec<Said>,
+    pub ledger: Vec<RecordedEntry>,
     /// The resulting state, including the outcome of its run.
-    pub standing: Standing,
+    pub standing: ApprovalStatus,
     /// The last run that an approval started.
     pub run: Option<Run>,
     /// Entries that must be recorded before anything else.
-    due: Vec<Entry>,
+    due: Vec<LedgerEntry>,
 }
 
-impl Case {
+impl PlanRecord {
     /// The state of the plan, including its run.
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> PlanState {
         self.standing.state(self.run.as_ref().map(|run| planwright_core::run::mirror::state_of(&run.state)))
     }
 
@@ -192,16 +193,16 @@ enum Offer {
 
 /// What must be recorded to propose a plan.
 struct Offered {
-    case: Case,
-    entries: Vec<Entry>,
+    case: PlanRecord,
+    entries: Vec<LedgerEntry>,
     text: Vec<u8>,
     /// The policy rule that approves it immediately.
     rule: Option<String>,
 }
 
 #[derive(Debug, Clone)]
-pub struct Yes {
-    pub by: Who,
+pub struct ApprovalRequest {
+    pub by: Identity,
     /// How: `terminal` or `rev`.
     pub way: &'static str,
     /// A note to whoever runs it.
@@ -213,14 +214,14 @@ pub struct Yes {
 /// A recorded approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approved {
-    pub approval: status::Approval,
+    pub approval: status::ApprovalRecord,
     /// Approvals still needed; 0: it may run.
     pub missing: u32,
     /// What could not be written to the plan file.
     pub complaints: Vec<String>,
 }
 
-impl Decisions {
+impl Approvals {
     pub fn open(project: &Project) -> Result<Self, Error> {
         Ok(Self { runs: Runs::open(project)? })
     }
@@ -247,26 +248,26 @@ impl Decisions {
     }
 
     /// Everything decided about a plan file.
-    pub fn case(&self, path: &Path) -> Result<Case, Error> {
+    pub fn case(&self, path: &Path) -> Result<PlanRecord, Error> {
         self.case_of(self.runs.relative(path))
     }
 
     /// Everything decided about a plan, by its path relative to the root of the project.
-    pub fn case_of(&self, plan: PathBuf) -> Result<Case, Error> {
+    pub fn case_of(&self, plan: PathBuf) -> Result<PlanRecord, Error> {
         let ledger = self.store().ledger(&plan)?;
         let broken = |(seq, why)| Error::Broken { plan: shown(&plan), seq, why };
-        let mut standing = Standing::of(&ledger).map_err(broken)?;
+        let mut standing = ApprovalStatus::of(&ledger).map_err(broken)?;
         let run = standing.run.map(|run| self.runs.run(journal::RunId::new(run))).transpose()?;
-        let due: Vec<Entry> = run.iter().filter_map(|run| ended(&standing, run)).collect();
+        let due: Vec<LedgerEntry> = run.iter().filter_map(|run| ended(&standing, run)).collect();
         let last = ledger.last().map_or(0, |said| said.seq);
         for (entry, seq) in due.iter().zip(last + 1..) {
-            standing.say(&Said { seq, at_ms: now(), entry: entry.clone() })?;
+            standing.say(&RecordedEntry { seq, at_ms: now(), entry: entry.clone() })?;
         }
-        Ok(Case { plan, ledger, standing, run, due })
+        Ok(PlanRecord { plan, ledger, standing, run, due })
     }
 
     /// A revision as proposed.
-    pub fn source(&self, case: &Case, revision: &Revision) -> Result<Source, Error> {
+    pub fn source(&self, case: &PlanRecord, revision: &Revision) -> Result<Source, Error> {
         let text = self.store().get(&revision.text)?;
         let unreadable = || Error::Text { plan: shown(&case.plan), revision: revision.number };
         let text = String::from_utf8(text).map_err(|_| unreadable())?;
@@ -276,7 +277,7 @@ impl Decisions {
     }
 
     /// The plan of a revision as proposed.
-    pub fn plan(&self, case: &Case, revision: &Revision) -> Result<Plan, Error> {
+    pub fn plan(&self, case: &PlanRecord, revision: &Revision) -> Result<Plan, Error> {
         let plan = planwright_core::verify::trusted(&self.source(case, revision)?);
         plan.ok_or_else(|| Error::Text { plan: shown(&case.plan), revision: revision.number })
     }
@@ -286,11 +287,11 @@ impl Decisions {
     pub fn is_proposed(&self, path: &Path, digest: &str) -> Result<bool, Error> {
         let case = self.case(path)?;
         let newest = case.standing.newest().is_some_and(|newest| newest.subject.digest == digest);
-        Ok(newest && case.state() == State::Proposed)
+        Ok(newest && case.state() == PlanState::Proposed)
     }
 
     /// Asks for an approval of a plan. If a policy rule approves it, it is approved immediately.
-    pub fn propose(&self, path: &Path, verified: &Verified, by: &Who) -> Result<Proposed, Error> {
+    pub fn propose(&self, path: &Path, verified: &Verified, by: &Identity) -> Result<Proposed, Error> {
         let author = (by, Authorship::Found);
         self.propose_looking(path, verified, author, |plan, subject| self.red(plan, subject))
     }
@@ -301,7 +302,7 @@ impl Decisions {
         &self,
         path: &Path,
         verified: &Verified,
-        (by, text): (&Who, Authorship),
+        (by, text): (&Identity, Authorship),
         why: &str,
     ) -> Result<Proposed, Error> {
         self.propose_looking(path, verified, (by, text), |plan, subject| self.known_red(plan, subject, why))
@@ -311,8 +312,8 @@ impl Decisions {
         &self,
         path: &Path,
         verified: &Verified,
-        author: (&Who, Authorship),
-        look: impl FnOnce(&Plan, &Subject) -> Result<Vec<Red>, Error>,
+        author: (&Identity, Authorship),
+        look: impl FnOnce(&Plan, &ApprovalSubject) -> Result<Vec<Baseline>, Error>,
     ) -> Result<Proposed, Error> {
         let offered = match self.offer(path, verified, author, look)? {
             Offer::Known(revision) => {
@@ -337,8 +338,8 @@ impl Decisions {
         &self,
         path: &Path,
         verified: &Verified,
-        (by, text): (&Who, Authorship),
-        look: impl FnOnce(&Plan, &Subject) -> Result<Vec<Red>, Error>,
+        (by, text): (&Identity, Authorship),
+        look: impl FnOnce(&Plan, &ApprovalSubject) -> Result<Vec<Baseline>, Error>,
     ) -> Result<Offer, Error> {
         let case = self.case(path)?;
         if board::is_staged(path) {
@@ -351,12 +352,12 @@ impl Decisions {
         // An unreadable policy refuses everything, including earlier decisions.
         self.policy_digest()?;
         let subject = self.subject(plan)?;
-        let holds = matches!(case.state(), State::Proposed | State::Approved);
+        let holds = matches!(case.state(), PlanState::Proposed | PlanState::Approved);
         if let Some(newest) = case.standing.newest().filter(|newest| holds && newest.subject == subject) {
             return Ok(Offer::Known(Box::new(newest.clone())));
         }
         // Checked before anything runs: someone who may not propose need not wait for the contracts.
-        let mut entry = Entry::Proposed {
+        let mut entry = LedgerEntry::Proposed {
             revision: next_revision(&case.standing, &subject),
             subject,
             by: by.clone(),
@@ -367,18 +368,23 @@ impl Decisions {
             is_handed_in: text == Authorship::Own,
         };
         fits(&case, std::slice::from_ref(&entry))?;
-        if let Entry::Proposed { red, subject, .. } = &mut entry {
+        if let LedgerEntry::Proposed { red, subject, .. } = &mut entry {
             *red = look(plan, subject)?;
         }
         let automatic = self.automatic(&case, (plan, verified), &entry)?;
         let rule = automatic.as_ref().and_then(|entry| entry.by()).map(|by| by.name.clone());
-        let entries: Vec<Entry> = std::iter::once(entry).chain(automatic).collect();
+        let entries: Vec<LedgerEntry> = std::iter::once(entry).chain(automatic).collect();
         let text = verified.source.text().as_bytes().to_vec();
         Ok(Offer::New(Box::new(Offered { case, entries, text, rule })))
     }
 
     /// Approves exactly what was proposed, if that is what the person has seen.
-    pub fn approve(&self, path: &Path, seen: &Subject, yes: &Yes) -> Result<Approved, Error> {
+    pub fn approve(
+        &self,
+        path: &Path,
+        seen: &ApprovalSubject,
+        yes: &ApprovalRequest,
+    ) -> Result<Approved, Error> {
         let case = self.case(path)?;
         let unapproved = || Error::Unapproved { plan: shown(&case.plan) };
         let newest = case.standing.newest().ok_or_else(unapproved)?.clone();
@@ -392,7 +398,7 @@ impl Decisions {
             return Err(Error::Lapsed { plan: shown(&case.plan), moved });
         }
         let right = self.right(&case, (&plan, &newest), yes)?;
-        let mut entry = Entry::Approved {
+        let mut entry = LedgerEntry::Approved {
             revision: newest.number,
             subject: newest.subject.clone(),
             by: yes.by.clone(),
@@ -407,7 +413,7 @@ impl Decisions {
         if let Some(key) = &yes.key {
             let text = statement(&shown(&case.plan), &entry).unwrap_or_default();
             let signed = self.sign(key, &text, &yes.by)?;
-            if let Entry::Approved { signature, .. } = &mut entry {
+            if let LedgerEntry::Approved { signature, .. } = &mut entry {
                 *signature = Some(signed);
             }
         }
@@ -420,19 +426,24 @@ impl Decisions {
     }
 
     /// Everything in a proposed or approved subject that has changed.
-    fn moved(&self, case: &Case, plan: &Plan, then: &Subject) -> Result<Vec<String>, Error> {
+    fn moved(&self, case: &PlanRecord, plan: &Plan, then: &ApprovalSubject) -> Result<Vec<String>, Error> {
         let now = self.subject_with(plan, &then.digest)?;
         moved(self.root(), (&case.plan, plan), then, &now)
     }
 
     /// Appends entries to a ledger if nothing was added since `case` was read, and reads it again.
-    fn say(&self, case: &Case, entries: Vec<Entry>, blobs: Vec<Vec<u8>>) -> Result<Case, Error> {
+    fn say(
+        &self,
+        case: &PlanRecord,
+        entries: Vec<LedgerEntry>,
+        blobs: Vec<Vec<u8>>,
+    ) -> Result<PlanRecord, Error> {
         let summary = fits(case, &entries)?;
-        let entries: Vec<Entry> = case.due.iter().cloned().chain(entries).collect();
+        let entries: Vec<LedgerEntry> = case.due.iter().cloned().chain(entries).collect();
         let statement = Statement { after: case.last(), entries: &entries, blobs, at_ms: now(), summary };
         match self.store().say(&case.plan, statement)? {
-            Appended::Written { .. } => self.case_of(case.plan.clone()),
-            Appended::Known | Appended::Moved => {
+            AppendResult::Written { .. } => self.case_of(case.plan.clone()),
+            AppendResult::Known | AppendResult::Moved => {
                 let newest = self.case_of(case.plan.clone())?;
                 let (seen, now) = (case.last().to_string(), newest.last().to_string());
                 let at = |seq: String| format!("at entry {seq} of its ledger");
@@ -443,19 +454,19 @@ impl Decisions {
 }
 
 /// Whether entries fit the state of the plan, and the resulting state.
-fn fits(case: &Case, entries: &[Entry]) -> Result<Summary, Error> {
+fn fits(case: &PlanRecord, entries: &[LedgerEntry]) -> Result<LedgerSummary, Error> {
     // The ledger's table ignores a running run, but nobody may decide over its head.
     if let Some(run) = case.run.as_ref().filter(|run| run.state.outcome().is_none()) {
-        let is_remark = |entry: &Entry| {
+        let is_remark = |entry: &LedgerEntry| {
             matches!(
                 entry,
-                Entry::Commented { .. }
-                    | Entry::Answered { .. }
-                    | Entry::Drafted { .. }
-                    | Entry::Discovered { .. }
-                    | Entry::Added { .. }
-                    | Entry::Merged { .. }
-                    | Entry::Evicted { .. }
+                LedgerEntry::Commented { .. }
+                    | LedgerEntry::Answered { .. }
+                    | LedgerEntry::Drafted { .. }
+                    | LedgerEntry::Discovered { .. }
+                    | LedgerEntry::Added { .. }
+                    | LedgerEntry::Merged { .. }
+                    | LedgerEntry::Evicted { .. }
             )
         };
         if !entries.iter().all(is_remark) {
@@ -464,17 +475,17 @@ fn fits(case: &Case, entries: &[Entry]) -> Result<Summary, Error> {
     }
     entries.iter().try_for_each(|entry| case.standing.may_be_said(entry))?;
     let more = case.due.iter().chain(entries).zip(case.last() + 1..);
-    let more = more.map(|(entry, seq)| Said { seq, at_ms: now(), entry: entry.clone() });
+    let more = more.map(|(entry, seq)| RecordedEntry { seq, at_ms: now(), entry: entry.clone() });
     // Folded from the start: whatever is undone is as if it had never been recorded.
-    let ledger: Vec<Said> = case.ledger.iter().cloned().chain(more).collect();
-    let standing = Standing::of(&ledger).map_err(|(_, unfit)| unfit)?;
-    Ok(Summary::of(&standing))
+    let ledger: Vec<RecordedEntry> = case.ledger.iter().cloned().chain(more).collect();
+    let standing = ApprovalStatus::of(&ledger).map_err(|(_, unfit)| unfit)?;
+    Ok(LedgerSummary::of(&standing))
 }
 
 /// The outcome of a run that the ledger does not contain yet.
-fn ended(standing: &Standing, run: &Run) -> Option<Entry> {
-    let outcome: Outcome = run.state.outcome()?;
-    (standing.state(None) == State::Running).then(|| Entry::Ended {
+fn ended(standing: &ApprovalStatus, run: &Run) -> Option<LedgerEntry> {
+    let outcome: RunOutcome = run.state.outcome()?;
+    (standing.state(None) == PlanState::Running).then(|| LedgerEntry::Ended {
         run: run.row.id.number(),
         outcome,
         is_revised: run.state.is_revised,
@@ -482,7 +493,7 @@ fn ended(standing: &Standing, run: &Run) -> Option<Entry> {
 }
 
 /// The revision number of a subject: another meaning is another revision.
-fn next_revision(standing: &Standing, subject: &Subject) -> u32 {
+fn next_revision(standing: &ApprovalStatus, subject: &ApprovalSubject) -> u32 {
     match standing.newest() {
         None => 1,
         Some(newest) => newest.number + u32::from(newest.subject.digest != subject.digest),

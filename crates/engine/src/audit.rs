@@ -9,28 +9,30 @@ mod export;
 mod authority;
 
 pub use export::{Export, Written, export, write_statements};
-pub use external_anchor::{Keep, keep};
+pub use external_anchor::{AnchorRefs, keep};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use planwright_core::approval::ledger::Who;
+use planwright_core::approval::ledger::Identity;
+use planwright_core::audit;
 use planwright_core::audit::bundle;
-use planwright_core::audit::bundle::{Anchor, Bundle};
+use planwright_core::audit::bundle::{Anchor, AuditBundle};
 use planwright_core::audit::{
-    self, Check, Checks, Claimed, Finding, Happened, KeptHead, Kind, TestResult, World,
+    AuditCheck, AuditContext, AuditFinding, CheckSet, Claimed, HistoryLine, KeptHead, Kind, TestResult,
 };
 use planwright_core::syntax::source::Source;
 
 use crate::git::base;
-use crate::store::journal::{self, Outputs, Recording, Store};
+use crate::store::journal;
+use crate::store::journal::{Recording, RunOutputs, Store};
 use crate::store::plan_file;
-use crate::store::plan_file::Text;
+use crate::store::plan_file::FileText;
 use crate::workspace::project;
 use crate::workspace::project::Project;
-use authority::Right;
-pub(crate) use export::Exported;
+use authority::RecordedRight;
+pub(crate) use export::ExportedBundle;
 use external_anchor::Beyond;
 
 /// Errors of an audit. A finding is not an error.
@@ -66,11 +68,11 @@ pub enum Error {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Report {
+pub struct AuditReport {
     /// By path.
     pub plans: Vec<PlanReport>,
     /// Findings that belong to no plan: the database and the files next to it.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<AuditFinding>,
     /// What the records were compared with, for people.
     pub compared: Vec<String>,
     /// Worth knowing, but not a finding.
@@ -81,37 +83,37 @@ pub struct Report {
 pub struct PlanReport {
     /// Relative to the root of the project.
     pub plan: String,
-    pub basis: Basis,
+    pub basis: AuditBasis,
     pub records: usize,
     /// The hash over all heads.
     pub head: String,
-    pub findings: Vec<Finding>,
-    pub history: Vec<Happened>,
+    pub findings: Vec<AuditFinding>,
+    pub history: Vec<HistoryLine>,
     /// The verdicts, for third-party tools.
     pub results: Vec<TestResult>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Basis {
+pub enum AuditBasis {
     Nothing,
     /// The local store.
     Store,
     File(PathBuf),
 }
 
-impl Report {
-    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
+impl AuditReport {
+    pub fn findings(&self) -> impl Iterator<Item = &AuditFinding> {
         self.findings.iter().chain(self.plans.iter().flat_map(|plan| &plan.findings))
     }
 }
 
-pub struct Audit;
+pub struct Auditor;
 
-impl Audit {
+impl Auditor {
     /// Audits one plan, or all plans of a project.
-    pub fn of(project: &Project, plan: Option<&Path>) -> Result<Report, Error> {
+    pub fn of(project: &Project, plan: Option<&Path>) -> Result<AuditReport, Error> {
         match Store::exists(&project.root)?.then(|| Store::open(&project.root)).transpose() {
-            Ok(store) => Self::with(project, store, plan, &Checks::all()),
+            Ok(store) => Self::with(project, store, plan, &CheckSet::all()),
             // A store that cannot be opened because it is damaged is what an audit is there to find.
             Err(error @ journal::Error::Damaged { .. }) => Ok(damaged(&error)),
             Err(error) => Err(error.into()),
@@ -123,16 +125,16 @@ impl Audit {
         project: &Project,
         store: Option<Store>,
         plan: Option<&Path>,
-        checks: &Checks,
-    ) -> Result<Report, Error> {
+        checks: &CheckSet,
+    ) -> Result<AuditReport, Error> {
         let asked = plan.map(|plan| relative(project, plan));
         let desk = Desk {
             project,
-            right: Right::of(project),
+            right: RecordedRight::of(project),
             checks,
             // Read before the database, which then contains everything noted here.
             beyond: Beyond::read(store.as_ref(), &project.root)?,
-            exported: Exported::all(&project.root)?,
+            exported: ExportedBundle::all(&project.root)?,
             store,
         };
         desk.report(asked.as_deref())
@@ -141,7 +143,7 @@ impl Audit {
 
 /// The recorded plan with this path or name; its file may be gone.
 pub fn recorded(project: &Project, address: &str) -> Result<Option<PathBuf>, Error> {
-    let mut paths: BTreeSet<PathBuf> = Exported::all(&project.root)?.into_keys().collect();
+    let mut paths: BTreeSet<PathBuf> = ExportedBundle::all(&project.root)?.into_keys().collect();
     if Store::exists(&project.root)? {
         paths.extend(Store::open(&project.root)?.plans()?);
     }
@@ -149,14 +151,14 @@ pub fn recorded(project: &Project, address: &str) -> Result<Option<PathBuf>, Err
     Ok(paths.iter().find(is_meant).map(|path| project.root.join(path)))
 }
 
-fn damaged(error: &journal::Error) -> Report {
-    let finding = Finding {
+fn damaged(error: &journal::Error) -> AuditReport {
+    let finding = AuditFinding {
         kind: Kind::Database,
         plan: String::new(),
         where_: "the database".to_owned(),
         text: error.to_string(),
     };
-    Report { findings: vec![finding], ..Report::default() }
+    AuditReport { findings: vec![finding], ..AuditReport::default() }
 }
 
 /// A plan's path as records spell it.
@@ -167,16 +169,16 @@ fn relative(project: &Project, plan: &Path) -> PathBuf {
 
 struct Desk<'a> {
     project: &'a Project,
-    right: Right<'a>,
-    checks: &'a Checks,
+    right: RecordedRight<'a>,
+    checks: &'a CheckSet,
     store: Option<Store>,
     beyond: Beyond,
-    exported: BTreeMap<PathBuf, Exported>,
+    exported: BTreeMap<PathBuf, ExportedBundle>,
 }
 
 impl Desk<'_> {
-    fn report(&self, asked: Option<&Path>) -> Result<Report, Error> {
-        let mut report = Report::default();
+    fn report(&self, asked: Option<&Path>) -> Result<AuditReport, Error> {
+        let mut report = AuditReport::default();
         if let Some(store) = &self.store {
             report.findings = self.tables(store);
             report.findings.extend(self.gone(store)?);
@@ -189,7 +191,7 @@ impl Desk<'_> {
         for path in paths {
             let plan = self.plan(&path, &mut report.notes)?;
             // A plan without records and claims is not worth a report, unless it was asked for.
-            if asked.is_some() || plan.basis != Basis::Nothing || !plan.findings.is_empty() {
+            if asked.is_some() || plan.basis != AuditBasis::Nothing || !plan.findings.is_empty() {
                 report.plans.push(plan);
             }
         }
@@ -209,21 +211,22 @@ impl Desk<'_> {
 
     fn plan(&self, path: &Path, notes: &mut Vec<String>) -> Result<PlanReport, Error> {
         let recording = match &self.store {
-            Some(store) => store.recording(path, Outputs::Left)?,
+            Some(store) => store.recording(path, RunOutputs::Left)?,
             None => Recording::default(),
         };
         let exported = self.exported.get(path);
         let mut findings = exported.map(|exported| self.file(exported)).unwrap_or_default();
         let is_recorded = recording.bundle.ledger.is_some() || !recording.bundle.runs.is_empty();
         let (bundle, basis) = match (is_recorded, exported) {
-            (true, _) => (recording.bundle.clone(), Basis::Store),
-            (false, Some(exported)) => (exported.bundle.clone(), Basis::File(exported.path.clone())),
-            (false, None) => {
-                (Bundle { plan: path.to_string_lossy().into_owned(), ..Bundle::default() }, Basis::Nothing)
-            }
+            (true, _) => (recording.bundle.clone(), AuditBasis::Store),
+            (false, Some(exported)) => (exported.bundle.clone(), AuditBasis::File(exported.path.clone())),
+            (false, None) => (
+                AuditBundle { plan: path.to_string_lossy().into_owned(), ..AuditBundle::default() },
+                AuditBasis::Nothing,
+            ),
         };
         let mut kept = self.beyond.of(&bundle);
-        if let (Basis::Store, Some(exported)) = (&basis, exported) {
+        if let (AuditBasis::Store, Some(exported)) = (&basis, exported) {
             match exported.bundle.store == bundle.store {
                 true if exported.faults.is_empty() => kept.extend(exported.kept()),
                 true => {}
@@ -232,7 +235,7 @@ impl Desk<'_> {
         }
         let source = self.source(path)?;
         findings.extend(self.audit(&bundle, source.as_ref(), &kept));
-        if basis == Basis::Store {
+        if basis == AuditBasis::Store {
             findings.extend(self.own(&recording)?);
         }
         Ok(PlanReport {
@@ -246,10 +249,10 @@ impl Desk<'_> {
         })
     }
 
-    fn audit(&self, bundle: &Bundle, file: Option<&Source>, kept: &[KeptHead]) -> Vec<Finding> {
+    fn audit(&self, bundle: &AuditBundle, file: Option<&Source>, kept: &[KeptHead]) -> Vec<AuditFinding> {
         let may = |claimed: &Claimed<'_>| self.right.may(claimed);
-        let signed = |text: (&str, &str), by: &Who, at_ms: u64| self.right.signed(text, by, at_ms);
-        audit::audit(bundle, &World { file, kept, may: &may, signed: &signed, checks: self.checks })
+        let signed = |text: (&str, &str), by: &Identity, at_ms: u64| self.right.signed(text, by, at_ms);
+        audit::audit(bundle, &AuditContext { file, kept, may: &may, signed: &signed, checks: self.checks })
     }
 
     fn source(&self, path: &Path) -> Result<Option<Source>, Error> {
@@ -258,35 +261,33 @@ impl Desk<'_> {
             return Ok(None);
         }
         match plan_file::read(&full, &path.to_string_lossy(), self.project.reading())? {
-            Text::Plan(source) => Ok(Some(source)),
-            Text::Unreadable(_) => Ok(None),
+            FileText::Plan(source) => Ok(Some(source)),
+            FileText::Unreadable(_) => Ok(None),
         }
     }
 
     /// Audits an exported file on its own.
-    fn file(&self, exported: &Exported) -> Vec<Finding> {
+    fn file(&self, exported: &ExportedBundle) -> Vec<AuditFinding> {
         let plan = &exported.bundle.plan;
         let mut findings = audit::file_findings(&exported.shown, plan, &exported.faults, self.checks);
         let inside = self.audit(&exported.bundle, None, &[]).into_iter();
-        findings.extend(
-            inside.map(|finding| Finding {
-                where_: format!("{}: {}", exported.shown, finding.where_),
-                ..finding
-            }),
-        );
+        findings.extend(inside.map(|finding| AuditFinding {
+            where_: format!("{}: {}", exported.shown, finding.where_),
+            ..finding
+        }));
         findings
     }
 
     /// What only the store itself can tell about its record of a plan.
-    fn own(&self, recording: &Recording) -> Result<Vec<Finding>, Error> {
-        let finding = |kind, where_: String, text: String| Finding {
+    fn own(&self, recording: &Recording) -> Result<Vec<AuditFinding>, Error> {
+        let finding = |kind, where_: String, text: String| AuditFinding {
             kind,
             plan: recording.bundle.plan.clone(),
             where_,
             text,
         };
         let mut findings = Vec::new();
-        if self.checks.has(Check::Tables) {
+        if self.checks.has(AuditCheck::Tables) {
             let text = || "filed under another key".to_owned();
             let misfiled = recording.misfiled.iter();
             findings.extend(misfiled.map(|where_| finding(Kind::Misfiled, where_.clone(), text())));
@@ -298,7 +299,7 @@ impl Desk<'_> {
 
     /// Books whose end should be anchored but is not.
     fn lost(&self, recording: &Recording) -> Result<Vec<(String, String)>, Error> {
-        let Some(store) = self.store.as_ref().filter(|_| self.checks.has(Check::Anchor)) else {
+        let Some(store) = self.store.as_ref().filter(|_| self.checks.has(AuditCheck::Anchor)) else {
             return Ok(Vec::new());
         };
         let is_noted = |noted: &[Anchor], end: &Anchor| {
@@ -323,13 +324,13 @@ impl Desk<'_> {
     }
 
     /// Anchored books that are missing, and anchors that cannot be read.
-    fn gone(&self, store: &Store) -> Result<Vec<Finding>, Error> {
+    fn gone(&self, store: &Store) -> Result<Vec<AuditFinding>, Error> {
         let mut findings = Vec::new();
-        if !self.checks.has(Check::Anchor) {
+        if !self.checks.has(AuditCheck::Anchor) {
             return Ok(findings);
         }
         let mut find = |kind, where_: String, text: String| {
-            findings.push(Finding { kind, plan: String::new(), where_, text });
+            findings.push(AuditFinding { kind, plan: String::new(), where_, text });
         };
         for line in &self.beyond.anchored.unreadable {
             let where_ = format!("{}:{line}", store.anchors_path().display());
@@ -348,10 +349,14 @@ impl Desk<'_> {
     }
 
     /// The database itself, and the tables derived from the journals.
-    fn tables(&self, store: &Store) -> Vec<Finding> {
-        let finding =
-            |kind, where_: &str, text| Finding { kind, plan: String::new(), where_: where_.to_owned(), text };
-        if !self.checks.has(Check::Tables) {
+    fn tables(&self, store: &Store) -> Vec<AuditFinding> {
+        let finding = |kind, where_: &str, text| AuditFinding {
+            kind,
+            plan: String::new(),
+            where_: where_.to_owned(),
+            text,
+        };
+        if !self.checks.has(AuditCheck::Tables) {
             return Vec::new();
         }
         let said = |faults: Result<Vec<String>, journal::Error>| {

@@ -8,24 +8,24 @@ mod layer;
 pub mod schema;
 mod worktree;
 
-pub use edit::{Edited, Refused, set, unset};
-pub use layer::Fault;
-pub use schema::{Kind, SETTINGS, Setting, Value};
-pub use worktree::{Script, Worktree};
+pub use edit::{ConfigEditError, ConfigEditResult, set, unset};
+pub use layer::ConfigFault;
+pub use schema::{SETTINGS, Setting, SettingKind, SettingValue};
+pub use worktree::{Worktree, WorktreeScript};
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use planwright_core::agent::permission::{Mode, Registry};
+use planwright_core::agent::permission::{PermissionMode, Registry};
 use planwright_core::agent::profile;
-use planwright_core::agent::profile::Places;
+use planwright_core::agent::profile::FieldPaths;
 use planwright_core::plan::verified::{Plan, Reference};
-use planwright_core::run::event::Agents;
+use planwright_core::run::event::AgentCommands;
 use planwright_core::run::opinion;
-use planwright_core::run::opinion::Weight;
+use planwright_core::run::opinion::Authority;
 use planwright_core::run::schedule;
-use planwright_core::workspace::notification::Occasion;
+use planwright_core::workspace::notification::Trigger;
 
 use layer::Layer;
 
@@ -48,15 +48,15 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 /// The effective settings, with their types.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    pub limits: Limits,
-    pub plans: Plans,
-    pub run: Run,
-    pub merge: Merge,
-    pub draft: Draft,
-    pub replan: Replan,
-    pub review: Review,
+    pub limits: LimitSettings,
+    pub plans: PlanSettings,
+    pub run: RunSettings,
+    pub merge: MergeSettings,
+    pub draft: DraftSettings,
+    pub replan: ReplanSettings,
+    pub review: ReviewSettings,
     /// The red check.
-    pub red: Red,
+    pub red: BaselineSettings,
     /// Asking agents for opinions.
     pub consult: Consult,
     pub retention: Retention,
@@ -67,14 +67,14 @@ pub struct Config {
     pub repositories: BTreeMap<String, String>,
     /// Agents by role: `coder = "claude"`.
     pub roles: BTreeMap<String, String>,
-    pub agents: BTreeMap<String, Agent>,
+    pub agents: BTreeMap<String, AgentSettings>,
     /// What sessions of the user's own agents are told.
-    pub session: Session,
+    pub session: SessionSettings,
     pub hooks: Hooks,
     /// How agents are held to the scope of their step.
-    pub scope: Scope,
+    pub scope: ScopeSettings,
     /// Tools that need an approved plan in people's sessions.
-    pub guard: Guard,
+    pub guard: GuardSettings,
     /// The tools that steps may use and their operations; empty if none are listed.
     pub tools: BTreeMap<String, Vec<String>>,
     pub worktree: Worktree,
@@ -82,9 +82,9 @@ pub struct Config {
 
 /// How agents are held to the scope of their step. Never read from a file that an agent could have written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scope {
+pub struct ScopeSettings {
     /// What happens to a call out of scope.
-    pub mode: Mode,
+    pub mode: PermissionMode,
     /// What happens to an attempt that changed files out of scope.
     pub violation: Violation,
     /// Facts about commands and tools that planwright does not know itself.
@@ -100,16 +100,16 @@ pub enum Violation {
     Fail,
 }
 
-pub type Guard = planwright_core::agent::permission::Guard;
+pub type GuardSettings = planwright_core::agent::permission::ToolGuard;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Merge {
+pub struct MergeSettings {
     /// How many recently merged plans have their contracts run again.
     pub guards: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
+pub struct LimitSettings {
     /// The maximum size of a plan file.
     pub plan_bytes: usize,
     /// The maximum retries a step may request.
@@ -119,13 +119,13 @@ pub struct Limits {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plans {
+pub struct PlanSettings {
     /// The directory of named plans, relative to the root; `None` for the default.
     pub harness: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Run {
+pub struct RunSettings {
     /// Maximum parallel steps.
     pub jobs: usize,
     /// Time limit of an attempt without `timeout`.
@@ -151,7 +151,7 @@ pub struct Run {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Draft {
+pub struct DraftSettings {
     /// How often a planner is asked for one plan.
     pub tries: u32,
     /// Time limit of one answer.
@@ -159,13 +159,13 @@ pub struct Draft {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replan {
+pub struct ReplanSettings {
     /// How often one plan may be replanned.
     pub max: u32,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Review {
+pub struct ReviewSettings {
     /// Days after which a proposal without a decision is cancelled; 0: never.
     pub stale_days: u64,
 }
@@ -178,8 +178,8 @@ pub struct Retention {
 
 impl Config {
     /// The limits that `decide` uses.
-    pub fn run_limits(&self) -> schedule::Limits {
-        schedule::Limits {
+    pub fn run_limits(&self) -> schedule::ScheduleLimits {
+        schedule::ScheduleLimits {
             jobs: self.run.jobs,
             lost_max: self.run.lost_max,
             parked_max: self.run.parked_max,
@@ -192,7 +192,7 @@ impl Config {
 
 /// The red check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Red {
+pub struct BaselineSettings {
     /// Time limit of one contract; a step may set less.
     pub seconds: u64,
     /// Time limit of all contracts of a plan together.
@@ -223,14 +223,14 @@ pub struct Topics {
 
 /// An agent with settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Agent {
+pub struct AgentSettings {
     /// The command; it reads the prompt from stdin. Empty: the profile's.
     pub command: Vec<String>,
     /// The profile it is like: it determines how its output is read, and its default command.
     pub like: Option<String>,
     pub environment: Vec<String>,
     /// Where its output reports usage, if it matches no known profile.
-    pub places: Places,
+    pub places: FieldPaths,
     /// Whether the project's file sets any of this: then it needs an approval before it runs.
     pub is_projects: bool,
     pub protocol: Protocol,
@@ -248,7 +248,7 @@ pub enum Protocol {
 /// What sessions of the user's own agents are told, and where planners write. Never read from a file that an
 /// agent could have written: see [`Setting::is_personal`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Session {
+pub struct SessionSettings {
     /// How often a session that wants to stop is shown its failing contract; 0: never.
     pub stop_holds: u32,
     /// The directory of planner sessions; `None`: below the user's home.
@@ -260,7 +260,7 @@ pub struct Session {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hooks {
     /// The command per occasion; it reads the event from stdin.
-    pub commands: BTreeMap<Occasion, Vec<String>>,
+    pub commands: BTreeMap<Trigger, Vec<String>>,
     pub webhook_url: Option<String>,
     pub webhook_secret_file: Option<PathBuf>,
     /// Time limit of one delivery.
@@ -343,17 +343,17 @@ pub enum Error {
     },
     /// A file that is not TOML, or contains unknown settings.
     #[error("invalid configuration {}", path.display())]
-    Invalid { path: PathBuf, faults: Vec<Fault> },
+    Invalid { path: PathBuf, faults: Vec<ConfigFault> },
     /// An environment variable with an unknown or invalid setting.
     #[error("invalid setting in the environment")]
-    Environment { faults: Vec<Fault> },
+    Environment { faults: Vec<ConfigFault> },
     /// A command line option with an unknown or invalid setting.
     #[error("invalid setting in --config")]
-    Flag { faults: Vec<Fault> },
+    Flag { faults: Vec<ConfigFault> },
 }
 
 impl Error {
-    pub fn faults(&self) -> &[Fault] {
+    pub fn faults(&self) -> &[ConfigFault] {
         match self {
             Self::Read { .. } => &[],
             Self::Invalid { faults, .. } | Self::Environment { faults } | Self::Flag { faults } => faults,
@@ -364,16 +364,16 @@ impl Error {
 /// Every setting with its origin.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
-    said: BTreeMap<Vec<String>, (Value, Origin)>,
+    said: BTreeMap<Vec<String>, (SettingValue, Origin)>,
 }
 
 /// One effective setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct SettingEntry {
     pub key: String,
     pub setting: &'static Setting,
     /// `None` if it is not set and has no default.
-    pub value: Option<Value>,
+    pub value: Option<SettingValue>,
     pub origin: Origin,
 }
 
@@ -396,11 +396,11 @@ impl Settings {
     }
 
     /// Every effective setting, in table order.
-    pub fn entries(&self) -> Vec<Entry> {
+    pub fn entries(&self) -> Vec<SettingEntry> {
         let mut paths: Vec<Vec<String>> =
             SETTINGS.iter().filter(|setting| setting.is_single()).map(parts).collect();
         paths.extend(self.said.keys().filter(|path| !paths.contains(path)).cloned().collect::<Vec<_>>());
-        let mut entries: Vec<(usize, Entry)> = paths
+        let mut entries: Vec<(usize, SettingEntry)> = paths
             .iter()
             .filter_map(|path| {
                 let place = SETTINGS.iter().position(|setting| Setting::find(path) == Some(setting))?;
@@ -412,13 +412,13 @@ impl Settings {
     }
 
     /// One effective setting; `None` if it is unknown.
-    pub fn entry(&self, path: &[String]) -> Option<Entry> {
+    pub fn entry(&self, path: &[String]) -> Option<SettingEntry> {
         let setting = Setting::find(path)?;
         let (value, origin) = match self.said.get(path) {
             Some((value, origin)) => (Some(value.clone()), *origin),
             None => (setting.default(), Origin::Default),
         };
-        Some(Entry { key: schema::key(path), setting, value, origin })
+        Some(SettingEntry { key: schema::key(path), setting, value, origin })
     }
 
     fn number(&self, name: &str) -> u64 {
@@ -426,8 +426,8 @@ impl Settings {
             .entry(&name.split('.').map(str::to_owned).collect::<Vec<_>>())
             .and_then(|entry| entry.value)
         {
-            Some(Value::Number(number)) => number,
-            found @ (Some(Value::Text(_) | Value::Words(_)) | None) => {
+            Some(SettingValue::Number(number)) => number,
+            found @ (Some(SettingValue::Text(_) | SettingValue::Words(_)) | None) => {
                 panic!("`{name}` is a number of the table, not {found:?}")
             }
         }
@@ -437,17 +437,17 @@ impl Settings {
     fn word(&self, name: &str) -> String {
         let path: Vec<String> = name.split('.').map(str::to_owned).collect();
         match self.entry(&path).and_then(|entry| entry.value) {
-            Some(Value::Text(word)) => word,
-            found @ (Some(Value::Number(_) | Value::Words(_)) | None) => {
+            Some(SettingValue::Text(word)) => word,
+            found @ (Some(SettingValue::Number(_) | SettingValue::Words(_)) | None) => {
                 panic!("`{name}` is a word of the table, not {found:?}")
             }
         }
     }
 
-    fn run(&self) -> Run {
+    fn run(&self) -> RunSettings {
         let size = |name| usize::try_from(self.number(name)).unwrap_or(usize::MAX);
         let count = |name| u32::try_from(self.number(name)).unwrap_or(u32::MAX);
-        Run {
+        RunSettings {
             jobs: size("run.jobs"),
             step_seconds: self.number("run.step_seconds"),
             contract_seconds: self.number("run.contract_seconds"),
@@ -477,18 +477,23 @@ impl Settings {
         let size = |name| usize::try_from(self.number(name)).unwrap_or(usize::MAX);
         let count = |name| u32::try_from(self.number(name)).unwrap_or(u32::MAX);
         Config {
-            limits: Limits {
+            limits: LimitSettings {
                 plan_bytes: size("limits.plan_bytes"),
                 retries: count("limits.retries"),
                 free_mb: self.number("limits.free_mb"),
             },
-            plans: Plans { harness: None },
+            plans: PlanSettings { harness: None },
             run: self.run(),
-            merge: Merge { guards: usize::try_from(self.number("merge.guards")).unwrap_or(usize::MAX) },
-            draft: Draft { tries: count("draft.tries"), seconds: self.number("draft.seconds") },
-            replan: Replan { max: count("replan.max") },
-            review: Review { stale_days: self.number("review.stale_days") },
-            red: Red { seconds: self.number("red.seconds"), total_seconds: self.number("red.total_seconds") },
+            merge: MergeSettings {
+                guards: usize::try_from(self.number("merge.guards")).unwrap_or(usize::MAX),
+            },
+            draft: DraftSettings { tries: count("draft.tries"), seconds: self.number("draft.seconds") },
+            replan: ReplanSettings { max: count("replan.max") },
+            review: ReviewSettings { stale_days: self.number("review.stale_days") },
+            red: BaselineSettings {
+                seconds: self.number("red.seconds"),
+                total_seconds: self.number("red.total_seconds"),
+            },
             consult: Consult { seconds: self.number("consult.seconds"), arbiter: None },
             retention: Retention { days: self.number("retention.days") },
             approve: Approve { key: None },
@@ -496,14 +501,14 @@ impl Settings {
             repositories: BTreeMap::new(),
             roles: BTreeMap::new(),
             agents: BTreeMap::new(),
-            session: Session { stop_holds: count("session.stop_holds"), plans: None },
+            session: SessionSettings { stop_holds: count("session.stop_holds"), plans: None },
             hooks: Hooks {
                 commands: BTreeMap::new(),
                 webhook_url: None,
                 webhook_secret_file: None,
                 seconds: self.number("hooks.seconds"),
             },
-            scope: Scope {
+            scope: ScopeSettings {
                 mode: mode(&self.word("scope.mode")),
                 violation: match self.word("scope.violation").as_str() {
                     "fail" => Violation::Fail,
@@ -511,7 +516,7 @@ impl Settings {
                 },
                 registry: Registry::default(),
             },
-            guard: Guard { tools: Vec::new(), mode: mode(&self.word("guard.mode")) },
+            guard: GuardSettings { tools: Vec::new(), mode: mode(&self.word("guard.mode")) },
             tools: BTreeMap::new(),
             worktree: Worktree::usual(self),
         }
@@ -520,17 +525,17 @@ impl Settings {
 
 impl Config {
     /// Stores a value of a setting without a default.
-    fn take(&mut self, (path, origin): (&[&str], Origin), value: &Value) {
+    fn take(&mut self, (path, origin): (&[&str], Origin), value: &SettingValue) {
         match (path, value) {
-            (["topics", "command"], Value::Words(words)) => self.topics.command.clone_from(words),
-            (["arbiter", "agent"], Value::Text(agent)) => self.consult.arbiter = Some(agent.clone()),
-            (["approve", "key"], Value::Text(path)) => self.approve.key = Some(path.into()),
-            (["session", "plans"], Value::Text(path)) => self.session.plans = Some(path.into()),
-            (["plans", "harness"], Value::Text(path)) => self.plans.harness = Some(path.into()),
-            (["repositories", name], Value::Text(path)) => {
+            (["topics", "command"], SettingValue::Words(words)) => self.topics.command.clone_from(words),
+            (["arbiter", "agent"], SettingValue::Text(agent)) => self.consult.arbiter = Some(agent.clone()),
+            (["approve", "key"], SettingValue::Text(path)) => self.approve.key = Some(path.into()),
+            (["session", "plans"], SettingValue::Text(path)) => self.session.plans = Some(path.into()),
+            (["plans", "harness"], SettingValue::Text(path)) => self.plans.harness = Some(path.into()),
+            (["repositories", name], SettingValue::Text(path)) => {
                 self.repositories.insert((*name).to_owned(), path.clone());
             }
-            (["roles", name], Value::Text(agent)) => {
+            (["roles", name], SettingValue::Text(agent)) => {
                 self.roles.insert((*name).to_owned(), agent.clone());
             }
             (["agents", name, key], value) => {
@@ -538,40 +543,40 @@ impl Config {
                 agent.take(key, value);
                 agent.is_projects |= origin == Origin::Project;
             }
-            (["hooks", name], Value::Words(words)) => {
-                let occasion = Occasion::ALL.into_iter().find(|known| hook_name(*known) == *name);
+            (["hooks", name], SettingValue::Words(words)) => {
+                let occasion = Trigger::ALL.into_iter().find(|known| hook_name(*known) == *name);
                 self.hooks.commands.extend(occasion.map(|occasion| (occasion, words.clone())));
             }
-            (["hooks", "webhook", "url"], Value::Text(url)) => {
+            (["hooks", "webhook", "url"], SettingValue::Text(url)) => {
                 self.hooks.webhook_url = Some(url.clone());
             }
-            (["hooks", "webhook", "secret_file"], Value::Text(path)) => {
+            (["hooks", "webhook", "secret_file"], SettingValue::Text(path)) => {
                 self.hooks.webhook_secret_file = Some(path.into());
             }
-            (["safety", "read"], Value::Words(list)) => self.scope.registry.read.clone_from(list),
-            (["safety", "write"], Value::Words(list)) => self.scope.registry.write.clone_from(list),
-            (["guard", "tools"], Value::Words(list)) => self.guard.tools.clone_from(list),
-            (["tools", name, "operations"], Value::Words(list)) => {
+            (["safety", "read"], SettingValue::Words(list)) => self.scope.registry.read.clone_from(list),
+            (["safety", "write"], SettingValue::Words(list)) => self.scope.registry.write.clone_from(list),
+            (["guard", "tools"], SettingValue::Words(list)) => self.guard.tools.clone_from(list),
+            (["tools", name, "operations"], SettingValue::Words(list)) => {
                 self.tools.insert((*name).to_owned(), list.clone());
             }
             (["worktree", key], value) => self.worktree.take((key, origin), value),
-            (_, Value::Number(_) | Value::Text(_) | Value::Words(_)) => {}
+            (_, SettingValue::Number(_) | SettingValue::Text(_) | SettingValue::Words(_)) => {}
         }
     }
 }
 
-impl Agent {
-    fn take(&mut self, key: &str, value: &Value) {
+impl AgentSettings {
+    fn take(&mut self, key: &str, value: &SettingValue) {
         match (key, value) {
-            ("command", Value::Words(words)) => self.command.clone_from(words),
-            ("environment", Value::Words(words)) => self.environment.clone_from(words),
-            ("like", Value::Text(name)) => self.like = Some(name.clone()),
-            ("protocol", Value::Text(word)) if word == "acp" => self.protocol = Protocol::Acp,
-            ("tokens", Value::Words(places)) => self.places.tokens.clone_from(places),
-            ("dollars", Value::Text(place)) => self.places.dollars = Some(place.clone()),
-            ("session", Value::Text(place)) => self.places.session = Some(place.clone()),
-            ("said", Value::Text(place)) => self.places.said = Some(place.clone()),
-            (_, Value::Number(_) | Value::Text(_) | Value::Words(_)) => {}
+            ("command", SettingValue::Words(words)) => self.command.clone_from(words),
+            ("environment", SettingValue::Words(words)) => self.environment.clone_from(words),
+            ("like", SettingValue::Text(name)) => self.like = Some(name.clone()),
+            ("protocol", SettingValue::Text(word)) if word == "acp" => self.protocol = Protocol::Acp,
+            ("tokens", SettingValue::Words(places)) => self.places.tokens.clone_from(places),
+            ("dollars", SettingValue::Text(place)) => self.places.dollars = Some(place.clone()),
+            ("session", SettingValue::Text(place)) => self.places.session = Some(place.clone()),
+            ("said", SettingValue::Text(place)) => self.places.said = Some(place.clone()),
+            (_, SettingValue::Number(_) | SettingValue::Text(_) | SettingValue::Words(_)) => {}
         }
     }
 }
@@ -592,7 +597,7 @@ impl Config {
     ///
     /// Targets `shell` and `human` are complete as they are and left out. A role assigned to one of them has
     /// its name as the only word, which no command can have; a target without a command has an empty one.
-    pub fn agents_of(&self, plan: &Plan) -> Agents {
+    pub fn agents_of(&self, plan: &Plan) -> AgentCommands {
         let targets = plan.steps.iter().map(|step| step.target.as_str());
         let targets = targets.filter(|target| !schema::BUILT_IN.contains(target));
         targets
@@ -651,14 +656,14 @@ impl Config {
     /// variables (under [`LIKE_KEY`] and [`ENVIRONMENT_KEY`]), the topic command (under [`TOPICS_KEY`]) if a
     /// step reads a topic, and that of the judge with the weight of its opinion if a step has a question for
     /// it.
-    pub fn commands_of(&self, plan: &Plan, weight: Weight) -> Agents {
+    pub fn commands_of(&self, plan: &Plan, weight: Authority) -> AgentCommands {
         let mut commands = self.agents_of(plan);
         let manners: Vec<_> = commands.keys().flat_map(|target| self.manner_of(target)).collect();
         commands.extend(manners);
         if plan.steps.iter().any(|step| step.judge.is_some()) {
             let key = match weight {
-                Weight::Advisory => ADVISORY_JUDGE_KEY,
-                Weight::Gate => GATE_JUDGE_KEY,
+                Authority::Advisory => ADVISORY_JUDGE_KEY,
+                Authority::Gate => GATE_JUDGE_KEY,
             };
             commands.insert(key.to_owned(), self.command_of(self.agent_of(opinion::ROLE)));
             commands.extend(self.manner_of(opinion::ROLE));
@@ -676,16 +681,16 @@ impl Config {
 }
 
 /// The name of the hook for an occasion, as in the settings.
-pub const fn hook_name(occasion: Occasion) -> &'static str {
+pub const fn hook_name(occasion: Trigger) -> &'static str {
     match occasion {
-        Occasion::NeedsYou => "needs_you",
-        Occasion::Done => "done",
-        Occasion::Failed => "failed",
+        Trigger::NeedsYou => "needs_you",
+        Trigger::Done => "done",
+        Trigger::Failed => "failed",
     }
 }
 
-fn mode(word: &str) -> Mode {
-    if word == "log" { Mode::Log } else { Mode::Block }
+fn mode(word: &str) -> PermissionMode {
+    if word == "log" { PermissionMode::Log } else { PermissionMode::Block }
 }
 
 fn parts(setting: &Setting) -> Vec<String> {

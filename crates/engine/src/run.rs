@@ -23,18 +23,21 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use planwright_core::agent::work_item::{WorkItem, WorkKind};
 use planwright_core::plan::verified::Plan;
-use planwright_core::run::event::{Agents, Answer, ApprovedBy, Event, Outcome, Reason, StopWhen};
-use planwright_core::run::schedule::Limits;
+use planwright_core::run::event::{
+    AgentCommands, ApprovedBy, AskAnswer, AskReason, Event, RunOutcome, StopMode,
+};
+use planwright_core::run::schedule::ScheduleLimits;
 use planwright_core::run::state::{Illegal, Phase, RunState};
-use planwright_core::run::summary::{Tally, UnderWay};
+use planwright_core::run::summary::{ActiveAttempt, RunSummary};
 
-use crate::run::checkout::{Ground, Plot, Restored};
+use crate::run::checkout::{Restored, RunCheckout, RunContext};
 use crate::run::driver::Progress;
-use crate::run::host::{Embedded, Hands};
+use crate::run::host::{DriveSetup, LocalHost};
 use crate::run::mirror::Mirror;
 use crate::run::worker::Worker;
+use crate::store::journal;
 use crate::store::journal::{
-    self, Addition, Appended, Health, Holder, Queued, Recorded, RunId, RunLock, RunRow, Store,
+    Append, AppendResult, Health, LockHolder, Queued, RecordedEvent, RunId, RunLock, RunRow, Store,
 };
 use crate::system::process::{Stop, Supervisors};
 use crate::workspace::project;
@@ -87,12 +90,12 @@ pub struct Run {
     /// The approved plan.
     pub plan: Plan,
     pub state: RunState,
-    pub events: Vec<Recorded>,
+    pub events: Vec<RecordedEvent>,
 }
 
 impl Run {
     /// The approved commands of the agents.
-    pub fn agents(&self) -> Agents {
+    pub fn agents(&self) -> AgentCommands {
         let approved = self.events.iter().rev().find_map(|recorded| match &recorded.event {
             Event::RunStarted { agents, .. } | Event::AgentsApproved { agents, .. } => Some(agents.clone()),
             Event::AttemptStarted { .. }
@@ -127,27 +130,27 @@ impl Run {
 }
 
 #[derive(Debug, Clone)]
-pub struct Drive {
-    pub limits: Limits,
+pub struct DriveOptions {
+    pub limits: ScheduleLimits,
     /// Parallel attempts in this process; 0 leaves them to `planwright worker`.
     pub workers: usize,
     /// Requested when the user wants to leave: running work is ended, and nothing is lost.
     pub leave: Stop,
-    pub spread: Spread,
+    pub spread: Isolation,
     /// A step on which several agents compete, by id, and how many.
     pub tournament: Option<(String, u32)>,
 }
 
-impl Drive {
+impl DriveOptions {
     /// One after the other, in the workspace.
-    pub const fn together(limits: Limits, workers: usize, leave: Stop) -> Self {
-        Self { limits, workers, leave, spread: Spread::Together, tournament: None }
+    pub const fn together(limits: ScheduleLimits, workers: usize, leave: Stop) -> Self {
+        Self { limits, workers, leave, spread: Isolation::Together, tournament: None }
     }
 }
 
 /// Where the attempts of a run work. A run whose attempts were isolated once stays so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spread {
+pub enum Isolation {
     /// All in the workspace.
     Together,
     /// Each in its own worktree, if there is a repository.
@@ -157,7 +160,7 @@ pub enum Spread {
 /// The newest run of a plan, as lists show it: from a row, without its plan and journal. Never the basis of a
 /// decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Glance {
+pub struct RunSummaryRow {
     pub run: RunId,
     /// Relative to the root of the project.
     pub path: PathBuf,
@@ -167,11 +170,11 @@ pub struct Glance {
     pub started_at_ms: u64,
     /// In milliseconds since 1970.
     pub changed_at_ms: u64,
-    pub tally: Tally,
+    pub tally: RunSummary,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pending {
+pub struct QueuedAttempt {
     pub queued: Queued,
     pub plan: String,
     pub kind: WorkKind,
@@ -192,7 +195,7 @@ pub struct RolledBack {
 }
 
 /// Who approved, and how.
-pub struct Approval {
+pub struct RunApproval {
     pub by: String,
     /// `terminal` or `rev`.
     pub way: &'static str,
@@ -230,7 +233,7 @@ impl Runs {
     }
 
     /// The newest run of every plan in any working copy, oldest first.
-    pub fn everywhere(&self) -> Result<Vec<Glance>, Error> {
+    pub fn everywhere(&self) -> Result<Vec<RunSummaryRow>, Error> {
         self.glances(self.store.newest_runs_anywhere()?)
     }
 
@@ -242,11 +245,11 @@ impl Runs {
     }
 
     /// The newest run of every plan of this workspace, oldest first.
-    pub fn newest(&self) -> Result<Vec<Glance>, Error> {
+    pub fn newest(&self) -> Result<Vec<RunSummaryRow>, Error> {
         self.glances(self.store.newest_runs(&self.project.root)?)
     }
 
-    fn glances(&self, rows: Vec<journal::Listed>) -> Result<Vec<Glance>, Error> {
+    fn glances(&self, rows: Vec<journal::ListedRun>) -> Result<Vec<RunSummaryRow>, Error> {
         let mut glances = Vec::new();
         for row in rows {
             let (tally, changed_at_ms) = match row.tally {
@@ -254,10 +257,10 @@ impl Runs {
                 None => {
                     let run = self.run(row.id)?;
                     let changed = run.events.last().map_or(row.created_at_ms, |last| last.at_ms);
-                    (Tally::of(&run.plan, &run.state), changed)
+                    (RunSummary::of(&run.plan, &run.state), changed)
                 }
             };
-            glances.push(Glance {
+            glances.push(RunSummaryRow {
                 run: row.id,
                 path: row.plan,
                 plan: row.name,
@@ -280,12 +283,12 @@ impl Runs {
     }
 
     /// The process that runs the run now.
-    pub fn holder(&self, run: &Run) -> Result<Option<Holder>, Error> {
+    pub fn holder(&self, run: &Run) -> Result<Option<LockHolder>, Error> {
         self.holder_of(run.row.id)
     }
 
     /// The process that runs the run with this number now.
-    pub fn holder_of(&self, run: RunId) -> Result<Option<Holder>, Error> {
+    pub fn holder_of(&self, run: RunId) -> Result<Option<LockHolder>, Error> {
         Ok(self.store.holder(run)?)
     }
 
@@ -319,13 +322,13 @@ impl Runs {
     }
 
     /// The current commands of the agents, if they are not what was approved.
-    pub fn lapsed_agents(&self, run: &Run) -> Option<Agents> {
+    pub fn lapsed_agents(&self, run: &Run) -> Option<AgentCommands> {
         let now = self.project.commands_of(&run.plan);
         (now != run.agents()).then_some(now)
     }
 
     /// Approves the current commands of the agents.
-    pub fn approve_agents(&self, run: &Run, approval: &Approval) -> Result<(), Error> {
+    pub fn approve_agents(&self, run: &Run, approval: &RunApproval) -> Result<(), Error> {
         let agents = self.project.commands_of(&run.plan);
         let (approved_by, approved_at) = (approval.by.clone(), approval.way.to_owned());
         self.record(run, &Event::AgentsApproved { approved_by, approved_at, agents })
@@ -336,17 +339,17 @@ impl Runs {
         &self,
         run: &Run,
         path: &Path,
-        drive: &Drive,
+        drive: &DriveOptions,
         watch: &mut dyn FnMut(&RunState, &Event),
     ) -> Result<(Progress, Vec<String>), Error> {
-        let hands = Hands {
+        let hands = DriveSetup {
             workers: drive.workers,
             leave: drive.leave.clone(),
             tournament: drive.tournament.clone(),
         };
         let mut host = self.host(run, path, hands)?;
         let ground = self.ground(run)?;
-        if drive.spread == Spread::Apart && (ground.is_kept() || drive.tournament.is_some()) {
+        if drive.spread == Isolation::Apart && (ground.is_kept() || drive.tournament.is_some()) {
             ground.part()?;
         }
         let begun = ground.begin(&run.state);
@@ -359,8 +362,8 @@ impl Runs {
         if run.state.phase == Phase::Stopped {
             self.record(run, &Event::RunResumed { by: user() })?;
         }
-        for (ask, _) in run.state.asks.iter().filter(|(_, ask)| ask.reason == Reason::Stalled) {
-            self.answer(run, ask, Answer::Retry { hint: String::new() })?;
+        for (ask, _) in run.state.asks.iter().filter(|(_, ask)| ask.reason == AskReason::Stalled) {
+            self.answer(run, ask, AskAnswer::Retry { hint: String::new() })?;
         }
         host.mirror.show(&run.plan, &run.state, &run.events);
         let progress = driver::drive(&run.plan, &drive.limits, &mut host, watch)?;
@@ -371,11 +374,11 @@ impl Runs {
 
     /// A host for a run, with the right to run it: while it lives, no other process runs this run, or another
     /// one in the same workspace.
-    pub fn host(&self, run: &Run, path: &Path, hands: Hands) -> Result<Embedded, Error> {
+    pub fn host(&self, run: &Run, path: &Path, hands: DriveSetup) -> Result<LocalHost, Error> {
         let rights = [self.lock(run.row.id)?, self.occupy()?];
         let source = run.row.source().ok_or(Error::Plan { run: run.row.id })?;
         let worker = Worker { tournament: hands.tournament.clone(), ..self.worker(run)? };
-        Ok(Embedded::new((worker, rights), run.row.id, (path, source), hands))
+        Ok(LocalHost::new((worker, rights), run.row.id, (path, source), hands))
     }
 
     /// Executes the commands of a run.
@@ -398,15 +401,15 @@ impl Runs {
         })
     }
 
-    pub fn ground(&self, run: &Run) -> Result<Ground, Error> {
+    pub fn ground(&self, run: &Run) -> Result<RunCheckout, Error> {
         let name = run.row.plan.file_name().unwrap_or_default().to_string_lossy();
         let fresh = run.row.plan.with_file_name(format!(".{name}.planwright"));
-        let plot = Plot {
+        let plot = RunContext {
             project: self.project.clone(),
             run: checkout::name_of_run(&self.store.key(), run.row.id.number(), run.row.created_at_ms),
             own: vec![run.row.plan.clone(), fresh],
         };
-        Ok(Ground::of(plot)?)
+        Ok(RunCheckout::of(plot)?)
     }
 
     /// Follows a run of another process until that one releases it or the user leaves.
@@ -439,20 +442,20 @@ impl Runs {
     }
 
     /// Oldest first.
-    pub fn pending(&self) -> Result<Vec<Pending>, Error> {
+    pub fn pending(&self) -> Result<Vec<QueuedAttempt>, Error> {
         let runs = self.store.queued_runs()?;
         let mut pending = Vec::new();
         for queued in self.store.queue()? {
             // An attempt queued since is in the next list.
             let Some((plan, tally)) = runs.get(&queued.run) else { continue };
-            let is_it = |one: &&UnderWay| one.step == queued.step && one.attempt == queued.attempt;
+            let is_it = |one: &&ActiveAttempt| one.step == queued.step && one.attempt == queued.attempt;
             let known = tally.as_ref().and_then(|tally| tally.attempts.iter().find(is_it));
             let kind = match known {
                 Some(attempt) => attempt.kind,
                 None => self.kind_of(&queued)?,
             };
             let health = queued.lease.as_ref().map(|lease| self.store.health(lease, now())).transpose()?;
-            pending.push(Pending { plan: plan.clone(), kind, health, queued });
+            pending.push(QueuedAttempt { plan: plan.clone(), kind, health, queued });
         }
         Ok(pending)
     }
@@ -562,40 +565,34 @@ impl Runs {
             // They must fit what is recorded now, not what the person saw.
             news.iter().try_for_each(|event| state.apply(event)).map_err(Error::Illegal)?;
             let seen = events.last().map_or(0, |last| last.seq);
-            let tally = Some(Tally::of(&run.plan, &state));
-            let addition = Addition {
-                after: seen,
-                events: news,
-                blobs: Vec::new(),
-                claim_for: None,
-                tally,
-                at_ms: now(),
-            };
+            let tally = Some(RunSummary::of(&run.plan, &state));
+            let addition =
+                Append { after: seen, events: news, blobs: Vec::new(), claim_for: None, tally, at_ms: now() };
             match self.store.add(run.row.id, addition)? {
-                Appended::Written { .. } | Appended::Known => return Ok(()),
-                Appended::Moved => {}
+                AppendResult::Written { .. } | AppendResult::Known => return Ok(()),
+                AppendResult::Moved => {}
             }
         }
     }
 
     /// Answers a question. An answer that sends the plan back to its author ends the run.
-    pub fn answer(&self, run: &Run, ask: &str, answer: Answer) -> Result<(), Error> {
+    pub fn answer(&self, run: &Run, ask: &str, answer: AskAnswer) -> Result<(), Error> {
         self.answer_as(run, ask, answer, &user())
     }
 
     /// The same for a caller that is not at this terminal.
-    pub fn answer_as(&self, run: &Run, ask: &str, answer: Answer, by: &str) -> Result<(), Error> {
+    pub fn answer_as(&self, run: &Run, ask: &str, answer: AskAnswer, by: &str) -> Result<(), Error> {
         let end = match &answer {
-            Answer::Revise { reason } => Some(Event::RunFinished {
-                outcome: Outcome::Cancelled,
+            AskAnswer::Revise { reason } => Some(Event::RunFinished {
+                outcome: RunOutcome::Cancelled,
                 why: format!("sent back for revision: {reason}"),
             }),
-            Answer::Retry { .. }
-            | Answer::TakeOver
-            | Answer::Confirm
-            | Answer::Skip { .. }
-            | Answer::Stop
-            | Answer::Budget { .. } => None,
+            AskAnswer::Retry { .. }
+            | AskAnswer::TakeOver
+            | AskAnswer::Confirm
+            | AskAnswer::Skip { .. }
+            | AskAnswer::Stop
+            | AskAnswer::Budget { .. } => None,
         };
         let answered = Event::AskAnswered { ask: ask.to_owned(), answer, by: by.to_owned() };
         let news: Vec<Event> = std::iter::once(answered).chain(end).collect();
@@ -603,22 +600,22 @@ impl Runs {
     }
 
     /// Pauses a run.
-    pub fn stop(&self, run: &Run, when: StopWhen) -> Result<(), Error> {
+    pub fn stop(&self, run: &Run, when: StopMode) -> Result<(), Error> {
         self.stop_as(run, when, &user())
     }
 
     /// The same for a caller that is not at this terminal.
-    pub fn stop_as(&self, run: &Run, when: StopWhen, by: &str) -> Result<(), Error> {
+    pub fn stop_as(&self, run: &Run, when: StopMode, by: &str) -> Result<(), Error> {
         self.record(run, &Event::RunStopped { by: by.to_owned(), when })
     }
 
     /// Ends a run for good. Its owner ends what is running.
     pub fn cancel(&self, run: &Run, why: &str) -> Result<(), Error> {
-        self.end(run, Outcome::Cancelled, why)
+        self.end(run, RunOutcome::Cancelled, why)
     }
 
     /// Ends a run for good with this outcome.
-    pub fn end(&self, run: &Run, outcome: Outcome, why: &str) -> Result<(), Error> {
+    pub fn end(&self, run: &Run, outcome: RunOutcome, why: &str) -> Result<(), Error> {
         self.record(run, &Event::RunFinished { outcome, why: why.to_owned() })
     }
 
@@ -648,7 +645,7 @@ impl Runs {
             let opened = Event::AskOpened {
                 ask: format!("stalled/{}", run.state.asked + 1),
                 step: None,
-                reason: Reason::Stalled,
+                reason: AskReason::Stalled,
                 text: text.clone(),
             };
             self.record(&run, &opened)?;

@@ -15,15 +15,15 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use planwright_engine::Project;
-use planwright_engine::approval::{Decisions, Yes};
-use planwright_engine::core::approval::ledger::Who;
-use planwright_engine::core::run::event::{Event, Outcome};
-use planwright_engine::core::run::schedule::Limits;
-use planwright_engine::run::remote_worker::{Shift, Until, work};
-use planwright_engine::run::{Drive, Runs};
-use planwright_engine::store::journal::{Health, LEASE_MS, Lease, RunId};
+use planwright_engine::approval::{ApprovalRequest, Approvals};
+use planwright_engine::core::approval::ledger::Identity;
+use planwright_engine::core::run::event::{Event, RunOutcome};
+use planwright_engine::core::run::schedule::ScheduleLimits;
+use planwright_engine::run::remote_worker::{WorkUntil, WorkerOptions, work};
+use planwright_engine::run::{DriveOptions, Runs};
+use planwright_engine::store::journal::{Health, LEASE_MS, RunId, WorkLease};
 use planwright_engine::store::plan_file;
-use planwright_engine::store::plan_file::{Store, Text};
+use planwright_engine::store::plan_file::{FileText, Store};
 use planwright_engine::system::process::{SHIM, Stop, shim_main};
 use runner::{Case, run_cases};
 
@@ -57,17 +57,17 @@ fn drive(root: &Path) -> ExitCode {
     let runs = Runs::open(&project).expect("runs");
     if runs.latest(&path).expect("read").is_none() {
         let text = plan_file::read(&path, "plans/it.md", project.reading()).expect("a plan");
-        assert!(matches!(text, Text::Plan(_)));
+        assert!(matches!(text, FileText::Plan(_)));
         let verified = project.check(text).expect("checked");
-        let decisions = Decisions::open(&project).expect("decisions");
-        let ada = Who::person("ada");
+        let decisions = Approvals::open(&project).expect("decisions");
+        let ada = Identity::person("ada");
         let proposed = decisions.propose(&path, &verified, &ada).expect("a plan without faults");
-        let yes = Yes { by: ada.clone(), way: "rev", note: String::new(), key: None };
+        let yes = ApprovalRequest { by: ada.clone(), way: "rev", note: String::new(), key: None };
         decisions.approve(&path, &proposed.revision.subject, &yes).expect("approved");
         decisions.start(&path, &verified, &ada).expect("begun");
     }
     let run = runs.latest(&path).expect("read").expect("a run");
-    let drive = Drive::together(Limits::default(), 0, Stop::new());
+    let drive = DriveOptions::together(ScheduleLimits::default(), 0, Stop::new());
     runs.drive(&run, &path, &drive, &mut |_, _| {}).expect("driven");
     ExitCode::SUCCESS
 }
@@ -75,7 +75,7 @@ fn drive(root: &Path) -> ExitCode {
 /// Works until the file `leave` is there.
 fn labour(root: &Path) -> ExitCode {
     let runs = Runs::open(&Project::find(root).expect("a project")).expect("runs");
-    let shift = Shift { jobs: 1, until: Until::Told, leave: Stop::new() };
+    let shift = WorkerOptions { jobs: 1, until: WorkUntil::Told, leave: Stop::new() };
     let (leave, file) = (shift.leave.clone(), root.join("leave"));
     std::thread::spawn(move || {
         while !file.exists() {
@@ -210,7 +210,7 @@ fn facts(store: &Store) -> Vec<String> {
     events.iter().map(|recorded| fact(&recorded.event)).collect()
 }
 
-fn lease(store: &Store) -> Option<Lease> {
+fn lease(store: &Store) -> Option<WorkLease> {
     store.queue().expect("the queue").into_iter().next().and_then(|queued| queued.lease)
 }
 
@@ -338,7 +338,7 @@ fn a_worker_ends_what_nobody_wants_any_more() {
     driver.kill();
     let (store, run) = (place.store(), RunId::new(1));
     let seen = store.events(run, 0).expect("read").len() as u64;
-    let end = Event::RunFinished { outcome: Outcome::Cancelled, why: "no more".to_owned() };
+    let end = Event::RunFinished { outcome: RunOutcome::Cancelled, why: "no more".to_owned() };
     store.append(run, seen, &[end], 1).expect("stalled: no process is running it, and it ends");
     wait_until("the agent is ended", || !is_alive(&agents[0]));
     assert_eq!(facts(&store).last().map(String::as_str), Some("run.finished"));

@@ -26,7 +26,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use planwright_core::run::event::{Event, Outcome, StopWhen};
+use planwright_core::run::event::{Event, RunOutcome, StopMode};
 use planwright_engine::run::driver::Progress;
 use planwright_engine::system::process::{SHIM, shim_main};
 
@@ -102,14 +102,14 @@ fn a_stop_ends_an_attempt_that_nobody_has_taken() {
     let stop = |moment: Moment<'_>| {
         if matches!(moment, Moment::Waits) && !is_told {
             is_told = true;
-            trial.stage.record(&Event::RunStopped { by: "ada".to_owned(), when: StopWhen::Now });
+            trial.stage.record(&Event::RunStopped { by: "ada".to_owned(), when: StopMode::Now });
         }
     };
     assert_eq!(trial.drive(Meddling::Nothing, stop), Some(Progress::Stopped));
     assert_eq!(trial.told(), ["run.started", "s1/1 started", "run.stopped", "s1/1 stopped"]);
     trial.stage.employ();
     trial.resume();
-    assert_eq!(trial.go_on(), Some(Progress::Finished(Outcome::Done)));
+    assert_eq!(trial.go_on(), Some(Progress::Finished(RunOutcome::Done)));
     assert_eq!(trial.stage.begun(), ["s1/2", "s2/1"]);
 }
 
@@ -122,11 +122,11 @@ fn nothing_begins_in_a_run_that_is_over() {
     let cancel = |moment: Moment<'_>| {
         if let Moment::Durable(Event::AttemptStarted { .. }) = moment {
             let why = "no more".to_owned();
-            trial.stage.record(&Event::RunFinished { outcome: Outcome::Cancelled, why });
+            trial.stage.record(&Event::RunFinished { outcome: RunOutcome::Cancelled, why });
         }
     };
     let progress = trial.drive(Meddling::Nothing, cancel);
-    assert_eq!(progress, Some(Progress::Finished(Outcome::Cancelled)));
+    assert_eq!(progress, Some(Progress::Finished(RunOutcome::Cancelled)));
     trial.stage.until_idle();
     assert_eq!(trial.stage.alive(), BTreeSet::new());
 }

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use planwright_engine::core::approval::ledger::{Entry, Subject, Who};
-use planwright_engine::core::approval::status::Standing;
-use planwright_engine::core::run::event::{Blob, Event, Outcome, Reason};
-use planwright_engine::core::workspace::notification::{Notice, Occasion};
-use planwright_engine::store::journal::{Delivery, NewRun, RunId, Statement, Summary, Wanted};
+use planwright_engine::core::approval::ledger::{ApprovalSubject, Identity, LedgerEntry};
+use planwright_engine::core::approval::status::ApprovalStatus;
+use planwright_engine::core::run::event::{AskReason, Blob, Event, RunOutcome};
+use planwright_engine::core::workspace::notification::{Notification, Trigger};
+use planwright_engine::store::journal::{Delivery, FeedFilter, LedgerSummary, NewRun, RunId, Statement};
 use planwright_engine::store::plan_file::Store;
-use planwright_engine::workspace::feed::{Feed, Filter};
+use planwright_engine::workspace::feed::{EventFeed, Filter};
 
 #[path = "scratch/folder.rs"]
 mod scratch;
@@ -19,22 +19,22 @@ fn store(scratch: &Scratch) -> Arc<Store> {
     Arc::new(Store::open_folder(&scratch.path().join("state")).expect("a store"))
 }
 
-fn say(store: &Store, plan: &str, at_ms: u64, entry: Entry) {
+fn say(store: &Store, plan: &str, at_ms: u64, entry: LedgerEntry) {
     let after = store.ledger(Path::new(plan)).expect("a ledger").len() as u64;
     let statement = Statement { after, entries: &[entry], blobs: Vec::new(), at_ms, summary: summary() };
     store.say(Path::new(plan), statement).expect("said");
 }
 
 /// Where a plan stands is for others to test.
-fn summary() -> Summary {
-    Summary::of(&Standing::new())
+fn summary() -> LedgerSummary {
+    LedgerSummary::of(&ApprovalStatus::new())
 }
 
-fn proposed(revision: u32, digest: &str) -> Entry {
-    Entry::Proposed {
+fn proposed(revision: u32, digest: &str) -> LedgerEntry {
+    LedgerEntry::Proposed {
         revision,
-        subject: Subject { digest: digest.to_owned(), ..Subject::default() },
-        by: Who::agent("planner"),
+        subject: ApprovalSubject { digest: digest.to_owned(), ..ApprovalSubject::default() },
+        by: Identity::agent("planner"),
         text: Blob("x".to_owned()),
         dialect: "native".to_owned(),
         warnings: 0,
@@ -43,11 +43,11 @@ fn proposed(revision: u32, digest: &str) -> Entry {
     }
 }
 
-fn rejected(revision: u32) -> Entry {
-    Entry::Rejected {
+fn rejected(revision: u32) -> LedgerEntry {
+    LedgerEntry::Rejected {
         revision,
         digest: format!("d{revision}"),
-        by: Who::person("ada"),
+        by: Identity::person("ada"),
         feedback: "no".to_owned(),
     }
 }
@@ -70,12 +70,12 @@ fn begin(store: &Store, plan: &str, at_ms: u64) -> RunId {
     run
 }
 
-fn finished(outcome: Outcome) -> Event {
+fn finished(outcome: RunOutcome) -> Event {
     Event::RunFinished { outcome, why: String::new() }
 }
 
-fn told(store: &Arc<Store>, filter: Filter) -> Vec<Notice> {
-    let mut feed = Feed::after(store, Path::new("/a"), filter, 0);
+fn told(store: &Arc<Store>, filter: Filter) -> Vec<Notification> {
+    let mut feed = EventFeed::after(store, Path::new("/a"), filter, 0);
     let mut notices = Vec::new();
     while let Some(batch) = feed.next_batch().expect("read") {
         notices.extend(batch.into_iter().map(|fact| fact.notice));
@@ -83,9 +83,9 @@ fn told(store: &Arc<Store>, filter: Filter) -> Vec<Notice> {
     notices
 }
 
-fn lines(notices: &[Notice]) -> Vec<String> {
-    let line = |notice: &Notice| {
-        let occasion = notice.occasion.map_or("-", Occasion::word);
+fn lines(notices: &[Notification]) -> Vec<String> {
+    let line = |notice: &Notification| {
+        let occasion = notice.occasion.map_or("-", Trigger::word);
         format!("{} {} {} {} {occasion}", notice.id, notice.plan, notice.at_ms, notice.name())
     };
     notices.iter().map(line).collect()
@@ -99,9 +99,13 @@ fn ledgers_and_journals_are_one_stream_whose_ids_stay() {
     say(&store, "plans/x.md", 10, proposed(1, "d1"));
     let run = begin(&store, "plans/y.md", 11);
     say(&store, "plans/x.md", 12, rejected(1));
-    let ask =
-        Event::AskOpened { ask: "a/1".to_owned(), step: None, reason: Reason::Lost, text: "why".to_owned() };
-    store.append(run, 1, &[ask, finished(Outcome::Failed)], 13).expect("added");
+    let ask = Event::AskOpened {
+        ask: "a/1".to_owned(),
+        step: None,
+        reason: AskReason::Lost,
+        text: "why".to_owned(),
+    };
+    store.append(run, 1, &[ask, finished(RunOutcome::Failed)], 13).expect("added");
     let expected = [
         "plan/1/1 x 10 plan.proposed needs-you",
         "run/1/1 named 11 run.started -",
@@ -129,17 +133,21 @@ fn a_feed_goes_on_from_where_it_was_and_a_look_at_nothing_new_reads_no_row() {
     let scratch = Scratch::new("feed-on");
     let store = store(&scratch);
     say(&store, "x.md", 1, proposed(1, "d1"));
-    let mut feed = Feed::after(&store, Path::new("/a"), Filter::default(), 0);
+    let mut feed = EventFeed::after(&store, Path::new("/a"), Filter::default(), 0);
     assert_eq!(feed.next_batch().expect("read").map(|batch| batch.len()), Some(1));
     assert_eq!(feed.next_batch().expect("read"), None);
     assert_eq!(feed.place(), store.newest().expect("a place"));
     let run = begin(&store, "y.md", 2);
-    store.append(run, 1, &[finished(Outcome::Done)], 3).expect("added");
+    store.append(run, 1, &[finished(RunOutcome::Done)], 3).expect("added");
     let batch = feed.next_batch().expect("read").expect("news");
     assert_eq!(batch.iter().map(|fact| fact.notice.id.as_str()).collect::<Vec<_>>(), ["run/1/1", "run/1/2"]);
     // One that is only about another plan is past it all the same.
-    let mut other =
-        Feed::after(&store, Path::new("/a"), Filter { plan: Some("z.md".into()), ..Filter::default() }, 0);
+    let mut other = EventFeed::after(
+        &store,
+        Path::new("/a"),
+        Filter { plan: Some("z.md".into()), ..Filter::default() },
+        0,
+    );
     assert_eq!(other.next_batch().expect("read"), None);
     assert_eq!(other.place(), store.newest().expect("a place"));
 }
@@ -149,22 +157,22 @@ fn a_feed_goes_on_from_where_it_was_and_a_look_at_nothing_new_reads_no_row() {
 fn what_calls_for_a_person() {
     let scratch = Scratch::new("feed-occasion");
     let store = store(&scratch);
-    let ada = || Who::person("ada");
+    let ada = || Identity::person("ada");
     for round in 1..=3 {
         say(&store, "a.md", u64::from(round), proposed(round, &format!("d{round}")));
         say(&store, "a.md", u64::from(round), rejected(round));
     }
-    say(&store, "b.md", 9, Entry::Lapsed { moved: vec!["the plan".to_owned()] });
-    say(&store, "b.md", 9, Entry::Cancelled { by: Who::age(), why: "30 days".to_owned() });
-    say(&store, "b.md", 9, Entry::Cancelled { by: ada(), why: "no".to_owned() });
-    say(&store, "b.md", 9, Entry::Reopened { by: ada(), why: "yes".to_owned() });
+    say(&store, "b.md", 9, LedgerEntry::Lapsed { moved: vec!["the plan".to_owned()] });
+    say(&store, "b.md", 9, LedgerEntry::Cancelled { by: Identity::age(), why: "30 days".to_owned() });
+    say(&store, "b.md", 9, LedgerEntry::Cancelled { by: ada(), why: "no".to_owned() });
+    say(&store, "b.md", 9, LedgerEntry::Reopened { by: ada(), why: "yes".to_owned() });
     let run = begin(&store, "c.md", 10);
-    store.append(run, 1, &[finished(Outcome::Cancelled)], 11).expect("added");
+    store.append(run, 1, &[finished(RunOutcome::Cancelled)], 11).expect("added");
     let run = begin(&store, "c.md", 12);
-    store.append(run, 1, &[finished(Outcome::Done)], 13).expect("added");
+    store.append(run, 1, &[finished(RunOutcome::Done)], 13).expect("added");
     let words: Vec<&str> = told(&store, Filter::default())
         .iter()
-        .map(|notice| notice.occasion.map_or("-", Occasion::word))
+        .map(|notice| notice.occasion.map_or("-", Trigger::word))
         .collect();
     let you = "needs-you";
     assert_eq!(words, [you, "-", you, "-", you, you, you, you, "-", "-", "-", "-", "-", "done"]);
@@ -190,12 +198,12 @@ fn how_far_a_hook_was_told_is_kept() {
 fn news_come_in_batches_of_any_size() {
     let scratch = Scratch::new("feed-batch");
     let store = store(&scratch);
-    let entries: Vec<Entry> = (1..=9)
-        .map(|comment| Entry::Commented {
+    let entries: Vec<LedgerEntry> = (1..=9)
+        .map(|comment| LedgerEntry::Commented {
             comment,
             revision: 1,
             step: None,
-            by: Who::person("ada"),
+            by: Identity::person("ada"),
             text: String::new(),
         })
         .collect();
@@ -205,7 +213,7 @@ fn news_come_in_batches_of_any_size() {
             Statement { after: 0, entries: &entries, blobs: Vec::new(), at_ms: 1, summary: summary() },
         )
         .expect("said");
-    let wanted = |after, count_max| Wanted { after, after_seq: 0, since_ms: 0, plan: None, count_max };
+    let wanted = |after, count_max| FeedFilter { after, after_seq: 0, since_ms: 0, plan: None, count_max };
     let mut seen = Vec::new();
     while let Some(last) = store.news(wanted(seen.last().copied().unwrap_or(0), 4)).expect("read").last() {
         seen.push(last.place);

@@ -9,7 +9,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
 
-use planwright_engine::git::repository::{Brought, History, Keep, Merged};
+use planwright_engine::git::repository::{CloneHistory, MergeCommit, OwnedRefs, SyncResult};
 use planwright_engine::store::{state_dir, worktree_registry};
 use repository::{Repository, lay_traps, read};
 use scratch::Scratch;
@@ -27,7 +27,7 @@ fn a_snapshot_is_what_lies_in_the_tree() {
     repository.write("a", "1").write("gone", "1").write("dir", "file").write(".gitignore", "*.log\n");
     let base = repository.commit();
     let root = repository.root();
-    let keep = Keep::of(root).expect("a repository");
+    let keep = OwnedRefs::of(root).expect("a repository");
     repository.write("a", "2").write("sub/new", "3").write("x.log", "ignored").write("plans/p.md", "marked");
     repository.write("nested/inside", "4").write("nested/.git/HEAD", "ref: refs/heads/x\n");
     std::fs::remove_file(root.join("gone")).expect("removed");
@@ -67,19 +67,21 @@ fn no_trap_is_sprung() {
     let sprung = lay_traps(&repository);
     std::fs::remove_file(&sprung).ok();
     let root = repository.root();
-    let keep = Keep::of(root).expect("a repository");
+    let keep = OwnedRefs::of(root).expect("a repository");
     repository.write("a", "2");
     let ours = keep.snapshot(root, &base.commit, &[], "ours").expect("kept");
     repository.write("a", "1").write("b", "2");
     let theirs = keep.snapshot(root, &base.commit, &[], "theirs").expect("kept");
-    let Merged::Clean { tree } = keep.merge(&ours, &theirs).expect("joined") else { panic!("no conflict") };
+    let MergeCommit::Clean { tree } = keep.merge(&ours, &theirs).expect("joined") else {
+        panic!("no conflict")
+    };
     let joined = keep.commit(&tree, &[&ours, &theirs], "both").expect("a commit");
     assert!(keep.set("refs/heads/plan/x", &joined, None).expect("set"));
     let scratch = Scratch::new("keep-hostile-tree");
     let tree = scratch.path().join("tree");
-    keep.plant(&joined, &tree, "plan/x", History::Whole).expect("planted");
+    keep.plant(&joined, &tree, "plan/x", CloneHistory::Whole).expect("planted");
     assert_eq!((read(&tree.join("a")), read(&tree.join("b"))), ("2".to_owned(), "2".to_owned()));
-    assert_eq!(keep.bring(root, &theirs, &joined, &[]).expect("brought"), Brought::Done);
+    assert_eq!(keep.bring(root, &theirs, &joined, &[]).expect("brought"), SyncResult::Done);
     assert_eq!(read(&root.join("a")), "2");
     keep.bring_index(root, &base.commit, &joined).expect("brought");
     assert!(!sprung.exists(), "{}", read(&sprung));
@@ -107,8 +109,8 @@ fn nothing_in_a_tree_reaches_the_repository() {
     let repository = Repository::new("keep-plant");
     let first = repository.write("a", "1").commit();
     let base = repository.write("a", "2").commit();
-    let keep = Keep::of(repository.root()).expect("a repository");
-    for (history, commits) in [(History::Whole, "2"), (History::None, "1")] {
+    let keep = OwnedRefs::of(repository.root()).expect("a repository");
+    for (history, commits) in [(CloneHistory::Whole, "2"), (CloneHistory::None, "1")] {
         let scratch = Scratch::new("keep-plant-tree");
         let tree = scratch.path().join("tree");
         keep.plant(&base.commit, &tree, "plan/x", history).expect("planted");
@@ -139,12 +141,12 @@ fn a_conflict_names_its_paths() {
     let repository = Repository::new("keep-conflict");
     let base = repository.write("a", "1\n").write("b", "1\n").commit();
     let root = repository.root();
-    let keep = Keep::of(root).expect("a repository");
+    let keep = OwnedRefs::of(root).expect("a repository");
     repository.write("a", "2\n");
     let ours = keep.snapshot(root, &base.commit, &[], "ours").expect("kept");
     repository.write("a", "3\n").write("b", "3\n");
     let theirs = keep.snapshot(root, &base.commit, &[], "theirs").expect("kept");
-    let Merged::Conflict { paths, said } = keep.merge(&ours, &theirs).expect("tried") else {
+    let MergeCommit::Conflict { paths, said } = keep.merge(&ours, &theirs).expect("tried") else {
         panic!("they are in conflict")
     };
     assert_eq!(paths, ["a"]);
@@ -156,7 +158,7 @@ fn a_reference_moves_only_if_it_is_what_was_seen() {
     let repository = Repository::new("keep-set");
     let one = repository.write("a", "1").commit().commit;
     let two = repository.write("a", "2").commit().commit;
-    let keep = Keep::of(repository.root()).expect("a repository");
+    let keep = OwnedRefs::of(repository.root()).expect("a repository");
     let name = "refs/planwright/runs/1/head";
     assert_eq!(keep.get(name).expect("asked"), None);
     assert!(keep.set(name, &one, None).expect("set"));
@@ -176,7 +178,7 @@ fn a_workspace_is_brought_along_whole_or_not_at_all() {
     repository.write("a", "1").write("b", "1").write("gone/x", "1").write("file", "1").write("own", "1");
     let from = repository.write("same", "1").commit().commit;
     let root = repository.root();
-    let keep = Keep::of(root).expect("a repository");
+    let keep = OwnedRefs::of(root).expect("a repository");
     repository.write("a", "2").write("new/deep/x", "2");
     std::fs::remove_file(root.join("gone/x")).expect("removed");
     std::fs::remove_file(root.join("file")).expect("removed");
@@ -200,7 +202,7 @@ fn a_workspace_is_brought_along_whole_or_not_at_all() {
     for (path, edit) in edits {
         edit();
         let brought = keep.bring(root, &from, &to, &[]).expect("tried");
-        assert_eq!(brought, Brought::Conflict { paths: vec![path.to_owned()] });
+        assert_eq!(brought, SyncResult::Conflict { paths: vec![path.to_owned()] });
         repository.git(&["checkout", "--quiet", "--force", "HEAD"]);
         repository.git(&["clean", "--quiet", "-ffd"]);
         assert_eq!(repository.git(&["status", "--porcelain"]), "", "nothing else was written");
@@ -208,7 +210,7 @@ fn a_workspace_is_brought_along_whole_or_not_at_all() {
     // What does not differ between the two is nobody's business, and half of it may be there already.
     repository.write("same", "mine").write("a", "2").write("own", "mine");
     for _ in 0..2 {
-        assert_eq!(keep.bring(root, &from, &to, &[PathBuf::from("own")]).expect("brought"), Brought::Done);
+        assert_eq!(keep.bring(root, &from, &to, &[PathBuf::from("own")]).expect("brought"), SyncResult::Done);
         let now = keep.snapshot_tree(root, &from, &[]).expect("kept");
         assert_eq!(keep.changed(&to, &now).expect("compared"), ["own", "same"]);
     }
@@ -227,7 +229,7 @@ fn folders_files_and_links_take_each_others_places() {
     repository.write("target/x", "1").write(".gitignore", "*.log\n");
     symlink("target", root.join("link")).expect("a link");
     let from = repository.commit().commit;
-    let keep = Keep::of(root).expect("a repository");
+    let keep = OwnedRefs::of(root).expect("a repository");
     shell(
         root,
         "rm -r lib file linked link; echo f >lib; mkdir file link; echo 2 >file/in; echo 2 >link/x; ln -s target linked",
@@ -235,20 +237,20 @@ fn folders_files_and_links_take_each_others_places() {
     let to = keep.snapshot(root, &from, &[], "to").expect("kept");
     for _ in 0..2 {
         for (one, other) in [(&to, &from), (&from, &to)] {
-            assert_eq!(keep.bring(root, one, other, &[]).expect("brought"), Brought::Done);
+            assert_eq!(keep.bring(root, one, other, &[]).expect("brought"), SyncResult::Done);
             let now = keep.snapshot_tree(root, one, &[]).expect("kept");
             assert_eq!(now, keep.tree_of(other).expect("known"));
         }
     }
     assert_eq!(read(&root.join("target/x")), "1", "nothing was written through a link");
-    assert_eq!(keep.bring(root, &to, &from, &[]).expect("brought"), Brought::Done);
+    assert_eq!(keep.bring(root, &to, &from, &[]).expect("brought"), SyncResult::Done);
     repository.write("lib/deep/mine.log", "mine");
     let brought = keep.bring(root, &from, &to, &[]).expect("tried");
-    assert_eq!(brought, Brought::Conflict { paths: vec!["lib".to_owned()] });
+    assert_eq!(brought, SyncResult::Conflict { paths: vec!["lib".to_owned()] });
     assert_eq!(read(&root.join("lib/deep/mine.log")), "mine");
     assert_eq!(repository.git(&["status", "--porcelain"]), "");
     shell(root, "rm lib/deep/mine.log; mkdir lib/empty");
-    assert_eq!(keep.bring(root, &from, &to, &[]).expect("brought"), Brought::Done);
+    assert_eq!(keep.bring(root, &from, &to, &[]).expect("brought"), SyncResult::Done);
     keep.take_back(root, &to, &from, &[]).expect("taken back");
     assert_eq!(repository.git(&["status", "--porcelain"]), "");
 }
@@ -259,11 +261,11 @@ fn a_name_that_is_no_text_goes_along() {
     let repository = Repository::new("keep-bytes");
     let from = repository.write("a", "1").commit().commit;
     let root = repository.root();
-    let keep = Keep::of(root).expect("a repository");
+    let keep = OwnedRefs::of(root).expect("a repository");
     shell(root, "printf y >$'bad\\xff'; printf n >$'new\\nline'");
     let to = keep.snapshot(root, &from, &[], "to").expect("kept");
     shell(root, "git clean -qfd");
-    assert_eq!(keep.bring(root, &from, &to, &[]).expect("brought"), Brought::Done);
+    assert_eq!(keep.bring(root, &from, &to, &[]).expect("brought"), SyncResult::Done);
     assert_eq!(keep.snapshot_tree(root, &to, &[]).expect("kept"), keep.tree_of(&to).expect("known"));
     keep.bring_index(root, &from, &to).expect("brought");
     assert_eq!(repository.git(&["write-tree"]), keep.tree_of(&to).expect("known"));
@@ -280,11 +282,11 @@ fn what_a_sparse_checkout_leaves_out_is_as_it_was() {
     repository.git(&["reset", "--quiet", "--hard", &from]);
     repository.git(&["sparse-checkout", "set", "in"]);
     assert!(!root.join("out").exists());
-    let keep = Keep::of(root).expect("a repository");
+    let keep = OwnedRefs::of(root).expect("a repository");
     assert_eq!(keep.snapshot_tree(root, &from, &[]).expect("kept"), keep.tree_of(&from).expect("known"));
     // Also where the parent has moved since.
     assert_eq!(keep.snapshot_tree(root, &to, &[]).expect("kept"), keep.tree_of(&to).expect("known"));
-    assert_eq!(keep.bring(root, &from, &to, &[]).expect("brought"), Brought::Done);
+    assert_eq!(keep.bring(root, &from, &to, &[]).expect("brought"), SyncResult::Done);
     assert_eq!(read(&root.join("out/b")), "2");
     assert!(!root.join("out/c").exists());
     shell(root, "rm in/a");
@@ -303,7 +305,7 @@ fn what_is_filtered_is_kept_as_it_is_committed() {
     );
     let from = repository.write("secret", "word").write("plain", "word").commit().commit;
     assert_eq!(repository.git(&["show", &format!("{from}:secret")]), "WORD");
-    let keep = Keep::of(root).expect("a repository");
+    let keep = OwnedRefs::of(root).expect("a repository");
     repository.write("plain", "other");
     let now = keep.snapshot_tree(root, &from, &[]).expect("kept");
     assert_eq!(keep.changed(&from, &now).expect("compared"), ["plain"]);
@@ -321,7 +323,7 @@ fn what_is_filtered_is_kept_as_it_is_committed() {
     );
     let brought = keep.bring(root, &from, &to, &[]).expect("tried");
     let said = "secret (has a git filter, which planwright does not run)".to_owned();
-    assert_eq!(brought, Brought::Conflict { paths: vec![said] });
+    assert_eq!(brought, SyncResult::Conflict { paths: vec![said] });
     assert_eq!(read(&root.join("secret")), "word");
 }
 
@@ -331,7 +333,7 @@ fn other_repositories_and_files_of_others_are_left_alone() {
     let repository = Repository::new("keep-others");
     let from = repository.write("a", "1").commit().commit;
     let root = repository.root();
-    let keep = Keep::of(root).expect("a repository");
+    let keep = OwnedRefs::of(root).expect("a repository");
     repository.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{from},mod")]);
     repository.write("a", "2");
     repository.git(&["add", "a"]);
@@ -340,14 +342,14 @@ fn other_repositories_and_files_of_others_are_left_alone() {
     repository.git(&["reset", "--quiet", "--hard", &from]);
     let long = "x".repeat(250);
     repository.write(".a.planwright", "precious").write(&long, "1");
-    assert_eq!(keep.bring(root, &from, &to, &[]).expect("brought"), Brought::Done);
+    assert_eq!(keep.bring(root, &from, &to, &[]).expect("brought"), SyncResult::Done);
     assert_eq!(
         (read(&root.join("a")), read(&root.join(".a.planwright"))),
         ("2".to_owned(), "precious".to_owned())
     );
     let landed = keep.snapshot(root, &to, &[], "with a long name").expect("kept");
     std::fs::remove_file(root.join(&long)).expect("removed");
-    assert_eq!(keep.bring(root, &to, &landed, &[]).expect("brought"), Brought::Done);
+    assert_eq!(keep.bring(root, &to, &landed, &[]).expect("brought"), SyncResult::Done);
     assert_eq!(read(&root.join(&long)), "1");
 }
 
@@ -356,13 +358,13 @@ fn other_repositories_and_files_of_others_are_left_alone() {
 fn a_registered_tree_shares_the_state_of_its_repository() {
     let repository = Repository::new("keep-register");
     let base = repository.write("a", "1").commit();
-    let keep = Keep::of(repository.root()).expect("a repository");
+    let keep = OwnedRefs::of(repository.root()).expect("a repository");
     let scratch = Scratch::new("keep-register-tree");
     let top = scratch.path().join("tree");
-    keep.plant(&base.commit, &top, "plan/x", History::None).expect("planted");
+    keep.plant(&base.commit, &top, "plan/x", CloneHistory::None).expect("planted");
     let of = |root: &std::path::Path| state_dir::folder_of(&state_dir::folder(), root).expect("a folder");
     assert_ne!(of(&top), of(repository.root()), "nobody knows it yet");
-    let tree = worktree_registry::Tree {
+    let tree = worktree_registry::RegisteredWorktree {
         path: top.clone(),
         repository: keep.common().to_owned(),
         origin: repository.root().to_owned(),
@@ -379,7 +381,7 @@ fn a_registered_tree_shares_the_state_of_its_repository() {
     assert_eq!(of(&top), of(repository.root()));
     std::fs::remove_dir_all(top.join(".git")).expect("removed");
     assert_eq!(of(&top), of(repository.root()), "also without its git folder");
-    assert_eq!(Keep::of(&top).expect("a repository").common(), keep.common());
+    assert_eq!(OwnedRefs::of(&top).expect("a repository").common(), keep.common());
     worktree_registry::forget(&top).expect("forgotten");
     assert_eq!(worktree_registry::tree_at(&top).expect("read"), None);
 }

@@ -11,9 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use planwright_engine::core::run::event::{Answer, AttemptEnd, Event, Outcome, Reason, StopWhen, Usage};
+use planwright_engine::core::run::event::{
+    AskAnswer, AskReason, AttemptEnd, Event, RunOutcome, StopMode, Usage,
+};
 use planwright_engine::store::journal::{
-    Addition, Appended, Claim, Health, LEASE_MS, NewRun, Queued, RunId, blob_of, driver_name,
+    Append, AppendResult, Health, LEASE_MS, NewRun, Queued, RunId, WorkClaim, blob_of, driver_name,
 };
 use planwright_engine::store::plan_file::Store;
 use random::Random;
@@ -78,27 +80,27 @@ fn finished(step: &str, attempt: u32, end: AttemptEnd) -> Event {
 
 fn asked(ask: &str, step: Option<&str>) -> Event {
     let (ask, step) = (ask.to_owned(), step.map(str::to_owned));
-    Event::AskOpened { ask, step, reason: Reason::AttemptsSpent, text: "it fails".to_owned() }
+    Event::AskOpened { ask, step, reason: AskReason::AttemptsSpent, text: "it fails".to_owned() }
 }
 
 fn answered(ask: &str) -> Event {
-    let answer = Answer::Retry { hint: String::new() };
+    let answer = AskAnswer::Retry { hint: String::new() };
     Event::AskAnswered { ask: ask.to_owned(), answer, by: "ada".to_owned() }
 }
 
 fn over() -> Event {
-    Event::RunFinished { outcome: Outcome::Cancelled, why: "enough".to_owned() }
+    Event::RunFinished { outcome: RunOutcome::Cancelled, why: "enough".to_owned() }
 }
 
 #[track_caller]
 fn append(store: &Store, run: RunId, events: &[Event]) {
     let after = store.run(run).expect("the run").head.seq;
     let appended = store.append(run, after, events, 100 + after).expect("appended");
-    assert!(matches!(appended, Appended::Written { .. }), "{appended:?}");
+    assert!(matches!(appended, AppendResult::Written { .. }), "{appended:?}");
 }
 
 #[track_caller]
-fn claim(store: &Store, worker: &str) -> Option<Claim> {
+fn claim(store: &Store, worker: &str) -> Option<WorkClaim> {
     store.claim(worker, &root(), 1000).expect("the queue answers")
 }
 
@@ -127,7 +129,7 @@ fn what_a_driver_claims_with_the_intent_is_never_free() {
     let (store, run) = store("own");
     let events = [started("a", 1)];
     let claim_for = Some(driver_name(run));
-    let addition = Addition {
+    let addition = Append {
         after: 0,
         events: &events,
         blobs: vec![b"do it".to_vec()],
@@ -252,7 +254,7 @@ impl Chance {
             }
             4 => self.asks.get_mut(&run).and_then(Vec::pop).map(|ask| answered(&ask)),
             5 if self.count.is_multiple_of(3) => {
-                Some(Event::RunStopped { by: "ada".to_owned(), when: StopWhen::Now })
+                Some(Event::RunStopped { by: "ada".to_owned(), when: StopMode::Now })
             }
             _ => None,
         }

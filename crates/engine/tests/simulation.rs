@@ -27,8 +27,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use planwright_core::plan::verified::Plan;
-use planwright_core::run::event::{Event, Outcome};
-use planwright_core::run::schedule::Limits;
+use planwright_core::run::event::{Event, RunOutcome};
+use planwright_core::run::schedule::ScheduleLimits;
 use planwright_core::run::state::Phase;
 
 use crate::host::SimHost;
@@ -48,7 +48,7 @@ fn setting(name: &str) -> Option<u64> {
 fn wild(model: &Plan, seed: u64) -> World {
     let mut random = Random::new(seed);
     let plan = chance::random_plan(model, &mut random);
-    let limits = Limits { jobs: random.index(3) + 1, ..Limits::default() };
+    let limits = ScheduleLimits { jobs: random.index(3) + 1, ..ScheduleLimits::default() };
     World::new(plan, limits, Temper::Wild, seed)
 }
 
@@ -95,7 +95,7 @@ fn no_schedule_breaks_a_rule() {
     for tally in &tallies {
         println!("{tally:?}");
         let share = schedules / 200;
-        for outcome in [Outcome::Done, Outcome::Failed, Outcome::Cancelled] {
+        for outcome in [RunOutcome::Done, RunOutcome::Failed, RunOutcome::Cancelled] {
             let count = tally.outcomes.get(&format!("{:?}", Phase::Finished(outcome))).copied().unwrap_or(0);
             assert!(count > share, "too few schedules end as {outcome:?}: {:?}", tally.outcomes);
         }
@@ -165,7 +165,12 @@ fn calm(last: &str) -> World {
         ("s6", vec![1]),
     ];
     let codes = codes.into_iter().map(|(step, codes)| (step.to_owned(), codes)).collect();
-    World::new(sample::plan(&lines), Limits { jobs: 2, ..Limits::default() }, Temper::Calm(codes), 7)
+    World::new(
+        sample::plan(&lines),
+        ScheduleLimits { jobs: 2, ..ScheduleLimits::default() },
+        Temper::Calm(codes),
+        7,
+    )
 }
 
 fn play_with(last: &str, deaths: &[u64]) -> (Meaning, u64) {
@@ -180,7 +185,7 @@ fn play_with(last: &str, deaths: &[u64]) -> (Meaning, u64) {
 fn a_run_that_is_killed_anywhere_means_the_same_as_one_that_is_not() {
     for last in ["retry=1", "abort"] {
         let (whole, points) = play_with(last, &[]);
-        let outcome = if last == "abort" { Outcome::Failed } else { Outcome::Done };
+        let outcome = if last == "abort" { RunOutcome::Failed } else { RunOutcome::Done };
         assert_eq!(whole.phase, Phase::Finished(outcome));
         assert!(points > 120, "only {points} points were found");
         for death in 1..=points {
@@ -248,7 +253,7 @@ impl Stage for Rc<RefCell<World>> {
 }
 
 fn stage(plan: &Plan, codes: &Codes) -> Rc<RefCell<World>> {
-    let limits = Limits { jobs: 2, ..Limits::default() };
+    let limits = ScheduleLimits { jobs: 2, ..ScheduleLimits::default() };
     Rc::new(RefCell::new(World::new(plan.clone(), limits, Temper::Calm(codes.clone()), 1)))
 }
 

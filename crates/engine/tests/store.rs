@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use planwright_engine::core::run::event::{Blob, Event, Outcome, Reason, StopWhen, Usage};
+use planwright_engine::core::run::event::{AskReason, Blob, Event, RunOutcome, StopMode, Usage};
 use planwright_engine::core::run::state::Phase;
-use planwright_engine::core::run::summary::Tally;
+use planwright_engine::core::run::summary::RunSummary;
 use planwright_engine::store::journal::{
-    Addition, Appended, BYTES_MAX, Break, Error, Fault, NewRun, RunId, blob_of,
+    Append, AppendResult, BYTES_MAX, Break, ChainFault, Error, NewRun, RunId, blob_of,
 };
 use planwright_engine::store::plan_file::Store;
 use rusqlite::Connection;
@@ -90,19 +90,19 @@ fn ask(name: &str) -> Event {
     Event::AskOpened {
         ask: name.to_owned(),
         step: None,
-        reason: Reason::Budget,
+        reason: AskReason::Budget,
         text: format!("about {name}"),
     }
 }
 
 /// What a caller that has folded nothing adds.
-fn nothing() -> Addition<'static> {
-    Addition { after: 0, events: &[], blobs: Vec::new(), claim_for: None, tally: None, at_ms: 1 }
+fn nothing() -> Append<'static> {
+    Append { after: 0, events: &[], blobs: Vec::new(), claim_for: None, tally: None, at_ms: 1 }
 }
 
 /// Where a run of no steps stands.
-fn tally() -> Tally {
-    Tally {
+fn tally() -> RunSummary {
+    RunSummary {
         findings: 0,
         phase: Phase::Stopped,
         steps: String::new(),
@@ -114,7 +114,7 @@ fn tally() -> Tally {
 }
 
 fn stop(by: &str) -> Event {
-    Event::RunStopped { by: by.to_owned(), when: StopWhen::AfterAttempts }
+    Event::RunStopped { by: by.to_owned(), when: StopMode::AfterAttempts }
 }
 
 /// A store with one run of five events.
@@ -123,7 +123,7 @@ fn five(name: &str) -> (Scratch, Store, RunId) {
     for (after, word) in (0..).zip(["a", "b", "c", "d", "e"]) {
         assert_eq!(
             store.append(run, after, &[ask(word)], after).expect("appended"),
-            Appended::Written { seq: after + 1 }
+            AppendResult::Written { seq: after + 1 }
         );
     }
     (scratch, store, run)
@@ -168,7 +168,7 @@ fn a_run_is_what_was_recorded_even_after_reopening() {
     let again = store.create_run(&new_run("plans/a.md")).expect("a run");
     assert_eq!((run.number(), other.number(), again.number()), (1, 2, 3));
     assert_eq!(run.to_string(), "run 1");
-    let end = Event::RunFinished { outcome: Outcome::Done, why: String::new() };
+    let end = Event::RunFinished { outcome: RunOutcome::Done, why: String::new() };
     store.append(again, 0, &[ask("x"), end.clone()], 99).expect("appended");
     let folder = store.folder().to_owned();
     drop(store);
@@ -194,18 +194,18 @@ fn events_are_added_only_after_the_last_one_all_or_none() {
     let (_scratch, store, run) = store("append");
     assert_eq!(
         store.append(run, 0, &[ask("a"), ask("b")], 5).expect("appended"),
-        Appended::Written { seq: 2 }
+        AppendResult::Written { seq: 2 }
     );
-    assert_eq!(store.append(run, 0, &[ask("c")], 5).expect("asked"), Appended::Moved);
-    assert_eq!(store.append(run, 3, &[ask("c")], 5).expect("asked"), Appended::Moved);
+    assert_eq!(store.append(run, 0, &[ask("c")], 5).expect("asked"), AppendResult::Moved);
+    assert_eq!(store.append(run, 3, &[ask("c")], 5).expect("asked"), AppendResult::Moved);
     // A late duplicate is recognised as such even by somebody who missed the rest; nothing of its call is written.
-    assert_eq!(store.append(run, 0, &[ask("c"), ask("a")], 5).expect("asked"), Appended::Known);
-    assert_eq!(store.append(run, 2, &[ask("c"), ask("b")], 5).expect("asked"), Appended::Known);
+    assert_eq!(store.append(run, 0, &[ask("c"), ask("a")], 5).expect("asked"), AppendResult::Known);
+    assert_eq!(store.append(run, 2, &[ask("c"), ask("b")], 5).expect("asked"), AppendResult::Known);
     assert_eq!(events(&store, run), [ask("a"), ask("b")]);
     // What has no key may happen again.
     assert_eq!(
         store.append(run, 2, &[stop("me"), stop("me")], 6).expect("appended"),
-        Appended::Written { seq: 4 }
+        AppendResult::Written { seq: 4 }
     );
     let later: Vec<(u64, u64)> =
         store.events(run, 2).expect("events").iter().map(|event| (event.seq, event.at_ms)).collect();
@@ -222,7 +222,7 @@ fn the_same_key_in_another_run_is_another_event() {
     let (_scratch, store, run) = store("keys");
     let other = store.create_run(&new_run("plans/a.md")).expect("a run");
     for run in [run, other] {
-        assert_eq!(store.append(run, 0, &[ask("a")], 5).expect("appended"), Appended::Written { seq: 1 });
+        assert_eq!(store.append(run, 0, &[ask("a")], 5).expect("appended"), AppendResult::Written { seq: 1 });
     }
     let hash = |run| store.events(run, 0).expect("events")[0].hash;
     assert_ne!(hash(run), hash(other), "the hash must name the run");
@@ -242,7 +242,7 @@ fn every_flipped_byte_of_an_event_is_found_and_named() {
             bytes[place] ^= 1;
             connection.execute(write, (number, bytes)).expect("changed");
             let report = store.verify_chain(run).expect("checked");
-            assert_eq!(report.breaks[0], Break { seq, fault: Fault::Changed }, "byte {place}");
+            assert_eq!(report.breaks[0], Break { seq, fault: ChainFault::Changed }, "byte {place}");
             assert!(report.breaks.iter().all(|at| at.seq == seq), "{:?}", report.breaks);
         }
         let refused = words(&store.events(run, 0).expect_err("a broken journal is not read"));
@@ -275,21 +275,21 @@ fn every_other_change_of_a_row_is_found() {
         assert!(store.verify_chain(run).expect("checked").is_whole());
     };
     let cases = [
-        ("UPDATE journal SET at = at + 1 WHERE seq = 2", 2, Fault::Changed),
-        ("UPDATE journal SET prev = zeroblob(32) WHERE seq = 3", 3, Fault::Unlinked),
-        ("UPDATE journal SET hash = zeroblob(32) WHERE seq = 3", 3, Fault::Changed),
-        ("UPDATE journal SET hash = zeroblob(3) WHERE seq = 3", 3, Fault::Unreadable),
-        ("UPDATE journal SET key = 'x' WHERE seq = 4", 4, Fault::Misfiled),
-        ("UPDATE journal SET key = NULL WHERE seq = 4", 4, Fault::Misfiled),
-        ("UPDATE journal SET seq = 9 WHERE seq = 5", 5, Fault::Missing),
-        ("DELETE FROM journal WHERE seq = 1", 1, Fault::Missing),
-        ("DELETE FROM journal WHERE seq = 3", 3, Fault::Missing),
-        ("DELETE FROM journal WHERE seq = 5", 5, Fault::OtherHead),
-        ("UPDATE head SET seq = 4", 4, Fault::OtherHead),
-        ("UPDATE head SET hash = zeroblob(32)", 5, Fault::OtherHead),
-        ("DELETE FROM head", 0, Fault::OtherHead),
-        ("UPDATE run SET text = text || ' '", 1, Fault::Unlinked),
-        ("UPDATE run SET digest = 'd2'", 1, Fault::Unlinked),
+        ("UPDATE journal SET at = at + 1 WHERE seq = 2", 2, ChainFault::Changed),
+        ("UPDATE journal SET prev = zeroblob(32) WHERE seq = 3", 3, ChainFault::Unlinked),
+        ("UPDATE journal SET hash = zeroblob(32) WHERE seq = 3", 3, ChainFault::Changed),
+        ("UPDATE journal SET hash = zeroblob(3) WHERE seq = 3", 3, ChainFault::Unreadable),
+        ("UPDATE journal SET key = 'x' WHERE seq = 4", 4, ChainFault::Misfiled),
+        ("UPDATE journal SET key = NULL WHERE seq = 4", 4, ChainFault::Misfiled),
+        ("UPDATE journal SET seq = 9 WHERE seq = 5", 5, ChainFault::Missing),
+        ("DELETE FROM journal WHERE seq = 1", 1, ChainFault::Missing),
+        ("DELETE FROM journal WHERE seq = 3", 3, ChainFault::Missing),
+        ("DELETE FROM journal WHERE seq = 5", 5, ChainFault::OtherHead),
+        ("UPDATE head SET seq = 4", 4, ChainFault::OtherHead),
+        ("UPDATE head SET hash = zeroblob(32)", 5, ChainFault::OtherHead),
+        ("DELETE FROM head", 0, ChainFault::OtherHead),
+        ("UPDATE run SET text = text || ' '", 1, ChainFault::Unlinked),
+        ("UPDATE run SET digest = 'd2'", 1, ChainFault::Unlinked),
     ];
     for (sql, seq, fault) in cases {
         assert_eq!(found(sql), Break { seq, fault }, "{sql}");
@@ -329,13 +329,13 @@ fn a_journal_that_was_cut_with_its_record_is_found_only_by_a_head_that_was_kept(
     burgle(&store).execute_batch(cut).expect("cut");
     assert!(store.verify_chain(run).expect("checked").is_whole(), "nothing in the database can tell");
     let report = store.verify_chain_with(run, kept).expect("checked");
-    assert_eq!(report.breaks, [Break { seq: 5, fault: Fault::NotKept }]);
+    assert_eq!(report.breaks, [Break { seq: 5, fault: ChainFault::NotKept }]);
     // Written anew to the same length it is not the same journal either.
     store.append(run, 3, &[ask("other"), ask("end")], 0).expect("appended");
     assert!(store.verify_chain(run).expect("checked").is_whole());
     assert_eq!(
         store.verify_chain_with(run, kept).expect("checked").breaks,
-        [Break { seq: 5, fault: Fault::NotKept }]
+        [Break { seq: 5, fault: ChainFault::NotKept }]
     );
 }
 
@@ -347,12 +347,12 @@ fn bytes_are_kept_once_and_checked_when_they_are_read() {
     assert_eq!(blob, blob_of(b"some output"));
     assert_eq!(store.get(&blob).expect("read"), b"some output");
     let blobs = vec![b"with an event".to_vec(), Vec::new()];
-    let addition = Addition { events: &[ask("a")], blobs, ..nothing() };
-    assert_eq!(store.add(run, addition).expect("added"), Appended::Written { seq: 1 });
+    let addition = Append { events: &[ask("a")], blobs, ..nothing() };
+    assert_eq!(store.add(run, addition).expect("added"), AppendResult::Written { seq: 1 });
     assert_eq!(store.get(&blob_of(b"with an event")).expect("read"), b"with an event");
     assert_eq!(store.get(&blob_of(b"")).expect("read"), b"");
-    let refused = Addition { events: &[ask("b")], blobs: vec![b"never".to_vec()], ..nothing() };
-    assert_eq!(store.add(run, refused).expect("asked"), Appended::Moved);
+    let refused = Append { events: &[ask("b")], blobs: vec![b"never".to_vec()], ..nothing() };
+    assert_eq!(store.add(run, refused).expect("asked"), AppendResult::Moved);
     assert!(matches!(store.get(&blob_of(b"never")), Err(Error::NoBlob { .. })));
     let count = burgle(&store).query_row("SELECT count(*) FROM blob", [], |row| row.get::<_, i64>(0));
     assert_eq!(count.expect("counted"), 3);
@@ -373,7 +373,7 @@ fn what_is_larger_than_the_limit_is_refused() {
     assert!(matches!(store.put(&large), Err(Error::TooLarge { .. })));
     let text = String::from_utf8(large).expect("text");
     let event =
-        Event::AskOpened { ask: "a".to_owned(), step: None, reason: Reason::Budget, text: text.clone() };
+        Event::AskOpened { ask: "a".to_owned(), step: None, reason: AskReason::Budget, text: text.clone() };
     assert!(matches!(store.append(run, 0, &[event], 0), Err(Error::TooLarge { .. })));
     assert!(matches!(store.create_run(&NewRun { text, ..new_run("a.md") }), Err(Error::TooLarge { .. })));
     assert_eq!(store.runs().expect("runs").len(), 1);
@@ -479,13 +479,13 @@ fn audit(journal: &[(u64, Event)], names: impl IntoIterator<Item = String>) -> V
 }
 
 /// Appends one event, again and again until nobody else comes first.
-fn append_at_last(store: &Store, run: RunId, event: &Event) -> Appended {
+fn append_at_last(store: &Store, run: RunId, event: &Event) -> AppendResult {
     loop {
         let after = store.run(run).expect("the run").head.seq;
         let begin = Instant::now();
         match store.append(run, after, std::slice::from_ref(event), 1) {
-            Ok(Appended::Moved) => {}
-            Ok(done @ (Appended::Written { .. } | Appended::Known)) => return done,
+            Ok(AppendResult::Moved) => {}
+            Ok(done @ (AppendResult::Written { .. } | AppendResult::Known)) => return done,
             // A machine that is too slow for all of them is no fault of the store; one that does not wait is.
             Err(Error::Busy { .. }) => {
                 assert!(begin.elapsed() > Duration::from_secs(2), "busy, and nobody waited");
@@ -503,8 +503,8 @@ fn fifty_processes_append_to_one_run_and_nothing_is_lost_or_doubled() {
         for each in 0..EVENTS_EACH {
             let event = ask(&format!("{}.{each}", number()));
             let written = append_at_last(&store, RunId::new(1), &event);
-            assert!(matches!(written, Appended::Written { .. }), "{written:?}");
-            assert_eq!(append_at_last(&store, RunId::new(1), &event), Appended::Known, "said twice");
+            assert!(matches!(written, AppendResult::Written { .. }), "{written:?}");
+            assert_eq!(append_at_last(&store, RunId::new(1), &event), AppendResult::Known, "said twice");
         }
         append_at_last(&store, RunId::new(1), &ask("shared"));
         return;
@@ -567,7 +567,7 @@ fn threads_of_one_process_share_the_writer() {
                     append_at_last(store, run, &ask(&format!("{thread}.{each}")));
                     assert_eq!(
                         store.append(own, each, &[stop("x")], 0).expect("own"),
-                        Appended::Written { seq: each + 1 }
+                        AppendResult::Written { seq: each + 1 }
                     );
                     assert!(
                         store.verify_chain(run).expect("checked").is_whole(),
@@ -765,7 +765,7 @@ fn a_full_disk_is_an_error_and_the_store_goes_on_when_there_is_room() {
             let event = Event::AskOpened {
                 ask: number.to_string(),
                 step: None,
-                reason: Reason::Budget,
+                reason: AskReason::Budget,
                 text: text.clone(),
             };
             store.append(run, written, &[event], 0).map(|_| written += 1).err()
@@ -778,7 +778,7 @@ fn a_full_disk_is_an_error_and_the_store_goes_on_when_there_is_room() {
         std::fs::remove_file(&filler).expect("room again");
         assert_eq!(
             store.append(run, written, &[ask("on")], 0).expect("room"),
-            Appended::Written { seq: written + 1 }
+            AppendResult::Written { seq: written + 1 }
         );
         assert!(store.verify_chain(run).expect("checked").is_whole());
         drop(store);

@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use planwright_engine::core::plan::digest::Digest;
 use planwright_engine::core::plan::verified::Plan;
 use planwright_engine::core::run::event::{
-    Agents, AttemptEnd, Blob, Event, Outcome, Reason, Receipt, StopWhen, Usage,
+    AgentCommands, AskReason, AttemptEnd, Blob, Event, Receipt, RunOutcome, StopMode, Usage,
 };
 use planwright_engine::core::run::judge::{Observation, judge};
 use planwright_engine::core::run::state::RunState;
-use planwright_engine::core::run::summary::Tally;
+use planwright_engine::core::run::summary::RunSummary;
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::core::verify::trusted;
-use planwright_engine::store::journal::{Addition, Error, NewRun, RunId, blob_of};
+use planwright_engine::store::journal::{Append, Error, NewRun, RunId, blob_of};
 use planwright_engine::store::plan_file::Store;
 use rusqlite::Connection;
 
@@ -54,14 +54,14 @@ impl<'a> Journal<'a> {
             approved_by: "ada".to_owned(),
             approved_at: "rev".to_owned(),
             base: None,
-            agents: Agents::new(),
+            agents: AgentCommands::new(),
             sealed: BTreeMap::new(),
             approvals: Vec::new(),
             note: String::new(),
         };
         let mut state = RunState::new(&plan());
         state.apply(&started).expect("a run begins");
-        let run = store.begin_run(&new, &started, &Tally::of(&plan(), &state)).expect("recorded");
+        let run = store.begin_run(&new, &started, &RunSummary::of(&plan(), &state)).expect("recorded");
         Self { store, run, state, seq: 1 }
     }
 
@@ -69,19 +69,19 @@ impl<'a> Journal<'a> {
         for event in events {
             self.state.apply(event).unwrap_or_else(|error| panic!("{error}"));
         }
-        let addition = Addition {
+        let addition = Append {
             after: self.seq,
             events,
             blobs: blobs.iter().map(|bytes| bytes.to_vec()).collect(),
             claim_for: None,
-            tally: Some(Tally::of(&plan(), &self.state)),
+            tally: Some(RunSummary::of(&plan(), &self.state)),
             at_ms,
         };
         self.store.add(self.run, addition).expect("recorded");
         self.seq += events.len() as u64;
     }
 
-    fn tally(&self) -> Option<Tally> {
+    fn tally(&self) -> Option<RunSummary> {
         let listed = self.store.newest_runs(Path::new("/project")).expect("listed");
         let own = listed.into_iter().find(|listed| listed.id == self.run);
         own.and_then(|listed| listed.tally).map(|(tally, _)| tally)
@@ -131,13 +131,13 @@ fn asked() -> Event {
     Event::AskOpened {
         ask: "second/1".to_owned(),
         step: Some("second".to_owned()),
-        reason: Reason::Manual,
+        reason: AskReason::Manual,
         text: "Look.".to_owned(),
     }
 }
 
 fn over() -> Event {
-    Event::RunFinished { outcome: Outcome::Cancelled, why: "enough".to_owned() }
+    Event::RunFinished { outcome: RunOutcome::Cancelled, why: "enough".to_owned() }
 }
 
 fn store(name: &str) -> (Scratch, Store) {
@@ -244,15 +244,15 @@ fn a_row_that_is_not_of_the_last_event_is_not_believed() {
     let (_scratch, store) = store("stale");
     let mut journal = Journal::begin(&store, "plans/a.md", "/project");
     assert!(journal.tally().is_some());
-    let stop = Event::RunStopped { by: "ada".to_owned(), when: StopWhen::Now };
+    let stop = Event::RunStopped { by: "ada".to_owned(), when: StopMode::Now };
     store.append(journal.run, 1, &[stop], 2).expect("recorded by somebody who has not folded");
     assert_eq!(journal.tally(), None);
     assert_eq!(store.check_projection().expect("checked"), ["`tally 1` is missing"]);
     store.rebuild_projection().expect("rebuilt");
     let tally = journal.tally().expect("a row");
     assert_eq!(tally.stopped_by.as_deref(), Some("ada"));
-    journal.state.apply(&Event::RunStopped { by: "ada".to_owned(), when: StopWhen::Now }).expect("stopped");
-    assert_eq!(tally, Tally::of(&plan(), &journal.state));
+    journal.state.apply(&Event::RunStopped { by: "ada".to_owned(), when: StopMode::Now }).expect("stopped");
+    assert_eq!(tally, RunSummary::of(&plan(), &journal.state));
     // The journal of another history under the same row.
     burgle(&store).execute("UPDATE head SET hash = zeroblob(32)", []).expect("burgled");
     assert_eq!(journal.tally(), None);

@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use planwright_engine::Project;
-use planwright_engine::core::workspace::worktree::{Maker, Reclaim, State};
-use planwright_engine::git::repository::{History, Keep};
+use planwright_engine::core::workspace::worktree::{CreatedBy, PruneDecision, WorktreeState};
+use planwright_engine::git::repository::{CloneHistory, OwnedRefs};
 use planwright_engine::git::worktree;
-use planwright_engine::git::worktree::{Error, Setup, Trees, Wish};
+use planwright_engine::git::worktree::{AddOptions, Error, Setup, Worktrees};
 use planwright_engine::store::worktree_registry;
-use planwright_engine::store::worktree_registry::Tree;
+use planwright_engine::store::worktree_registry::RegisteredWorktree;
 use repository::{Repository, lay_traps};
 use scratch::Scratch;
 
@@ -74,8 +74,8 @@ impl Place {
         project
     }
 
-    fn trees(&self) -> Trees {
-        Trees::of(&self.project()).expect("trees")
+    fn trees(&self) -> Worktrees {
+        Worktrees::of(&self.project()).expect("trees")
     }
 
     /// Where its trees are.
@@ -83,14 +83,14 @@ impl Place {
         self.scratch.path().join(self.repository.state().file_name().expect("a name"))
     }
 
-    fn add(&self, plan: &str) -> Tree {
+    fn add(&self, plan: &str) -> RegisteredWorktree {
         let plan = self.root().join(".harness").join(format!("PLAN-{plan}.md"));
-        let wish = Wish { plan: &plan, name: None, base: None, setup: Setup::Run };
+        let wish = AddOptions { plan: &plan, name: None, base: None, setup: Setup::Run };
         self.trees().add(&wish).expect("a tree").tree
     }
 
-    fn registered(&self, name: &str, plan: &str) -> Tree {
-        Tree {
+    fn registered(&self, name: &str, plan: &str) -> RegisteredWorktree {
+        RegisteredWorktree {
             path: self.folder().join(name),
             repository: self.root().join(".git"),
             origin: self.root().to_owned(),
@@ -146,14 +146,14 @@ fn a_new_tree_is_bound_to_its_plan_and_nothing_of_that_is_committed() {
     // Twice is once, and a plan has one tree.
     assert_eq!(place.add("new"), worktree_registry::tree_at(&tree.path).expect("read").expect("known"));
     let again = place.root().join(".harness/PLAN-new.md");
-    let other = Wish { plan: &again, name: Some("other"), base: None, setup: Setup::Run };
+    let other = AddOptions { plan: &again, name: Some("other"), base: None, setup: Setup::Run };
     assert!(matches!(place.trees().add(&other), Err(Error::HasTree { .. })));
     let one = place.root().join(".harness/PLAN-one.md");
-    let taken = Wish { plan: &one, name: Some("new"), base: None, setup: Setup::Run };
+    let taken = AddOptions { plan: &one, name: Some("new"), base: None, setup: Setup::Run };
     assert!(matches!(place.trees().add(&taken), Err(Error::Taken { .. })));
     // From within the tree the same trees are seen.
     let inside = Project::find(&tree.path).expect("a project");
-    assert_eq!(Trees::of(&inside).expect("trees").find("new").expect("known").path, tree.path);
+    assert_eq!(Worktrees::of(&inside).expect("trees").find("new").expect("known").path, tree.path);
 }
 
 // P-12: what no commit holds is copied, as far as git ignores it, and never through a link.
@@ -173,8 +173,8 @@ fn what_is_included_is_copied_and_no_link_leads_out() {
     fs::create_dir_all(root.join("local/inner/.git")).expect("made");
     fs::write(root.join("local/inner/.git/config"), "c").expect("written");
     let folder = place.scratch.path().join("tree");
-    let keep = Keep::of(&root).expect("kept");
-    keep.plant(&place.repository.base().commit, &folder, "plan/x", History::Whole).expect("planted");
+    let keep = OwnedRefs::of(&root).expect("kept");
+    keep.plant(&place.repository.base().commit, &folder, "plan/x", CloneHistory::Whole).expect("planted");
     let mut project = place.project();
     project.config.worktree.include = ["local", "untracked.txt", "src"].map(str::to_owned).to_vec();
     let furnished = worktree::furnish(&project, &folder, Setup::Leave).expect("furnished");
@@ -281,22 +281,22 @@ fn all_of(folders: &[PathBuf]) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 /// What a leftover is: how many there are, the state that it is in, and whether nothing is lost with it.
-const LEFTOVERS: &[(&str, usize, State, bool)] = &[
-    ("active", 15, State::Active, false),
-    ("active-with-work", 15, State::Active, false),
-    ("merged", 20, State::Merged, true),
-    ("merged-with-work", 20, State::Merged, false),
-    ("merged-with-commit", 15, State::Merged, false),
-    ("plan-gone", 20, State::Orphaned, true),
-    ("plan-gone-with-work", 20, State::Orphaned, false),
-    ("folder-gone", 20, State::Orphaned, true),
-    ("unknown", 10, State::Orphaned, true),
-    ("unknown-with-work", 10, State::Orphaned, false),
-    ("unknown-rubbish", 10, State::Orphaned, false),
-    ("dangling", 10, State::Dangling, false),
-    ("git", 5, State::Active, false),
-    ("git-dangling", 5, State::Dangling, false),
-    ("git-gone", 5, State::Orphaned, false),
+const LEFTOVERS: &[(&str, usize, WorktreeState, bool)] = &[
+    ("active", 15, WorktreeState::Active, false),
+    ("active-with-work", 15, WorktreeState::Active, false),
+    ("merged", 20, WorktreeState::Merged, true),
+    ("merged-with-work", 20, WorktreeState::Merged, false),
+    ("merged-with-commit", 15, WorktreeState::Merged, false),
+    ("plan-gone", 20, WorktreeState::Orphaned, true),
+    ("plan-gone-with-work", 20, WorktreeState::Orphaned, false),
+    ("folder-gone", 20, WorktreeState::Orphaned, true),
+    ("unknown", 10, WorktreeState::Orphaned, true),
+    ("unknown-with-work", 10, WorktreeState::Orphaned, false),
+    ("unknown-rubbish", 10, WorktreeState::Orphaned, false),
+    ("dangling", 10, WorktreeState::Dangling, false),
+    ("git", 5, WorktreeState::Active, false),
+    ("git-dangling", 5, WorktreeState::Dangling, false),
+    ("git-gone", 5, WorktreeState::Orphaned, false),
 ];
 
 /// A repository in which 200 trees were left, each called by what it is.
@@ -306,10 +306,10 @@ fn littered() -> Place {
     let base = place.base.clone();
     place.repository.write("src/landed.rs", "landed\n");
     let landed = place.repository.commit().commit;
-    let keep = Keep::of(&root).expect("kept");
+    let keep = OwnedRefs::of(&root).expect("kept");
     let stencils = place.scratch.path().join("stencils");
-    keep.plant(&base, &stencils.join("base"), "plan/x", History::Whole).expect("planted");
-    keep.plant(&landed, &stencils.join("landed"), "plan/x", History::Whole).expect("planted");
+    keep.plant(&base, &stencils.join("base"), "plan/x", CloneHistory::Whole).expect("planted");
+    keep.plant(&landed, &stencils.join("landed"), "plan/x", CloneHistory::Whole).expect("planted");
     shell(
         &stencils,
         "cp -a landed commit; cd commit; echo more > more; git add more; git commit --quiet -m 'a fix'",
@@ -381,19 +381,19 @@ fn of_200_leftovers_each_is_named_rightly_and_only_what_is_safe_goes() {
     for finding in &findings {
         let (kind, _, state, is_safe) = kind_of(&finding.name);
         assert_eq!(finding.state, state, "{finding:?}");
-        assert_eq!(finding.reclaim == Reclaim::Safe, is_safe, "{finding:?}");
-        assert_eq!(finding.maker == Maker::Git, kind.starts_with("git"), "{finding:?}");
-        assert_eq!(finding.mend.is_none(), state == State::Active, "{finding:?}");
+        assert_eq!(finding.reclaim == PruneDecision::Safe, is_safe, "{finding:?}");
+        assert_eq!(finding.maker == CreatedBy::Git, kind.starts_with("git"), "{finding:?}");
+        assert_eq!(finding.mend.is_none(), state == WorktreeState::Active, "{finding:?}");
         assert_eq!(finding.bytes > 0, !kind.ends_with("gone") || kind == "plan-gone", "{finding:?}");
         match is_safe {
             true => drop(safe.insert(finding.name.clone())),
             false => kept.push(finding.path.clone()),
         }
     }
-    let seen: BTreeSet<State> = findings.iter().map(|finding| finding.state).collect();
-    assert_eq!(seen, BTreeSet::from(State::ALL));
+    let seen: BTreeSet<WorktreeState> = findings.iter().map(|finding| finding.state).collect();
+    assert_eq!(seen, BTreeSet::from(WorktreeState::ALL));
     let work = findings.iter().find(|finding| finding.name == "merged-with-commit-0").expect("there");
-    let Reclaim::Kept { why } = &work.reclaim else { panic!("{work:?}") };
+    let PruneDecision::Kept { why } = &work.reclaim else { panic!("{work:?}") };
     assert!(why.to_string().contains("a fix"), "the commit is named: {why}");
     let before = all_of(&kept);
     let branches = place.repository.git(&["for-each-ref"]);
@@ -403,12 +403,14 @@ fn of_200_leftovers_each_is_named_rightly_and_only_what_is_safe_goes() {
     assert!(pruned.removed.iter().all(|removed| !removed.path.exists()));
     assert_eq!(all_of(&kept), before, "nothing of what stays was touched");
     assert_eq!(place.repository.git(&["for-each-ref"]), branches, "no branch is deleted");
-    assert!(trees.inspect().expect("looked at").iter().all(|finding| finding.reclaim != Reclaim::Safe));
+    assert!(trees.inspect().expect("looked at").iter().all(|finding| finding.reclaim != PruneDecision::Safe));
 
     // The twin: whoever goes by the state alone loses work, and the check above sees it.
-    for finding in findings.iter().filter(|finding| matches!(finding.state, State::Merged | State::Orphaned))
+    for finding in findings
+        .iter()
+        .filter(|finding| matches!(finding.state, WorktreeState::Merged | WorktreeState::Orphaned))
     {
-        if finding.maker == Maker::Planwright {
+        if finding.maker == CreatedBy::Planwright {
             fs::remove_dir_all(&finding.path).ok();
         }
     }

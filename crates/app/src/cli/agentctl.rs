@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use planwright_engine::agent::planning_session;
-use planwright_engine::core::approval::ledger::{Role, Who};
+use planwright_engine::core::approval::ledger::{Identity, Role};
 use serde::Serialize;
 
 use crate::command;
@@ -14,7 +14,7 @@ use crate::command::here;
 use crate::interaction::confirm::who;
 use crate::interaction::notifier;
 use crate::interaction::session::{Tongue, commit, failure, say_dropped};
-use crate::output::{Answer, Exit, Failure, Flags, Next, Out, clean_line};
+use crate::output::{Exit, Failure, Flags, NextCommand, Out, Response, clean_line};
 
 /// What a committed plan is proposed by where nothing tells which agent it is.
 const NAME: &str = "agentctl";
@@ -78,7 +78,7 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
             let text = error.render().to_string();
             if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
                 out.data(&text);
-                return out.finish(&Ok(Answer::done("help", &command::Page { text })));
+                return out.finish(&Ok(Response::done("help", &command::Page { text })));
             }
             out.complain(&text);
             return Exit::Usage;
@@ -91,7 +91,7 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
     exit
 }
 
-fn act(verb: Verb, out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn act(verb: Verb, out: &mut Out<'_>) -> Result<Response, Failure> {
     let project = here()?;
     let failed = |error| failure(error, Tongue::Agentctl);
     match verb {
@@ -120,14 +120,19 @@ fn act(verb: Verb, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Verb::Plan(Act::Commit) => return commit(&project, &planner(), Tongue::Agentctl, out),
     }
     // Scripts read what is printed; there is nothing to add to it.
-    Ok(Answer { exit: Exit::Done, name: "session", data: serde_json::Value::Null, next: Vec::<Next>::new() })
+    Ok(Response {
+        exit: Exit::Done,
+        name: "session",
+        data: serde_json::Value::Null,
+        next: Vec::<NextCommand>::new(),
+    })
 }
 
 /// Who commits: this program is for agents, whoever types it.
-fn planner() -> Who {
+fn planner() -> Identity {
     let who = who();
     match who.role {
         Role::Agent => who,
-        Role::Person | Role::Policy | Role::Age => Who::agent(NAME),
+        Role::Person | Role::Policy | Role::Age => Identity::agent(NAME),
     }
 }

@@ -4,7 +4,7 @@ use clap_complete::Shell;
 
 use crate::cli;
 use crate::command::Page;
-use crate::output::{Answer, Out};
+use crate::output::{Out, Response};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -13,10 +13,10 @@ pub(crate) struct Args {
     shell: Shell,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Answer {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Response {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut cli::grammar(), "planwright", &mut script);
     let text = String::from_utf8_lossy(&script).into_owned();
     out.data(&text);
-    Answer::done("completions", &Page { text })
+    Response::done("completions", &Page { text })
 }

@@ -1,7 +1,7 @@
 //! `help`: how a command is used, or what a topic is about.
 
 use crate::command::{Page, grammar};
-use crate::output::{Answer, Cell, EXIT_CODES, Failure, Out, Table, Tone};
+use crate::output::{Cell, EXIT_CODES, Failure, Out, Response, Table, Tone};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -9,17 +9,17 @@ pub(crate) struct Args {
     topic: Option<String>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if args.topic.as_deref() == Some("exit-codes") {
         return Ok(exit_codes(out));
     }
     let mut command = grammar(args.topic.as_deref())?;
     let text = command.render_long_help().to_string();
     out.data(&text);
-    Ok(Answer::done("help", &Page { text }))
+    Ok(Response::done("help", &Page { text }))
 }
 
-fn exit_codes(out: &mut Out<'_>) -> Answer {
+fn exit_codes(out: &mut Out<'_>) -> Response {
     let mut table = Table::new();
     for &(code, word, meaning) in EXIT_CODES {
         table.row(vec![
@@ -30,5 +30,5 @@ fn exit_codes(out: &mut Out<'_>) -> Answer {
     }
     out.table(&table);
     let text = EXIT_CODES.iter().map(|(code, word, meaning)| format!("{code} {word}: {meaning}\n")).collect();
-    Answer::done("help", &Page { text })
+    Response::done("help", &Page { text })
 }

@@ -1,7 +1,7 @@
 //! `man`: a manual page, for planwright or one of its commands.
 
 use crate::command::{Page, grammar};
-use crate::output::{Answer, Exit, Failure, Out};
+use crate::output::{Exit, Failure, Out, Response};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -9,7 +9,7 @@ pub(crate) struct Args {
     command: Option<String>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let command = grammar(args.command.as_deref())?;
     let mut page = Vec::new();
     clap_mangen::Man::new(command)
@@ -18,5 +18,5 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         .map_err(|error| Failure::new(Exit::Machine, "cannot write the manual page").because(&error))?;
     let text = String::from_utf8_lossy(&page).into_owned();
     out.data(&text);
-    Ok(Answer::done("man", &Page { text }))
+    Ok(Response::done("man", &Page { text }))
 }

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::interaction::signal::Signals;
-use crate::output::{Answer, Exit, Failure, Next, Out, clean_line};
+use crate::output::{Exit, Failure, NextCommand, Out, Response, clean_line};
 
 /// The longest prompt.
 const PROMPT_BYTES_MAX: u64 = 64 << 20;
@@ -33,7 +33,7 @@ pub(crate) struct Bridged {
     pub(crate) refused: usize,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let mut prompt = Vec::new();
     let read = std::io::stdin().take(PROMPT_BYTES_MAX).read_to_end(&mut prompt);
     read.map_err(|error| Failure::new(Exit::Machine, "cannot read the prompt").because(&error))?;
@@ -45,13 +45,13 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let ended = bridge(args, (&here, &String::from_utf8_lossy(&prompt)), (&signals, &stop), out);
     match ended {
         Ok(ended) => {
-            let acp::Ended { session, stop, refused } = ended;
+            let acp::AcpEnd { session, stop, refused } = ended;
             // A turn that the agent calls refused or cut is over all the same; the contract judges.
-            Ok(Answer::done("acp", &Bridged { session, stop, refused }))
+            Ok(Response::done("acp", &Bridged { session, stop, refused }))
         }
         Err(acp::Error::Stopped) => Err(Failure::new(signals.leave().unwrap_or(Exit::Terminated), "stopped")),
         Err(error) => {
-            let next = Next::new(["planwright", "doctor"]);
+            let next = NextCommand::new(["planwright", "doctor"]);
             Err(Failure::from_error(Exit::Machine, &error).next(next))
         }
     }
@@ -63,7 +63,7 @@ fn bridge(
     (folder, prompt): (&Path, &str),
     (signals, stop): (&Signals, &Stop),
     out: &mut Out<'_>,
-) -> Result<acp::Ended, acp::Error> {
+) -> Result<acp::AcpEnd, acp::Error> {
     std::thread::scope(|threads| {
         let (done, is_done) = std::sync::mpsc::channel::<()>();
         threads.spawn(move || {

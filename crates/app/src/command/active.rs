@@ -4,14 +4,14 @@
 use std::path::{Path, PathBuf};
 
 use planwright_engine::core::dialect::named::Slug;
-use planwright_engine::core::workspace::active_plan::Want;
+use planwright_engine::core::workspace::active_plan::Audience;
 use planwright_engine::store::plan_file;
 use planwright_engine::workspace::active_plan;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{project_at, shown};
-use crate::output::{Answer, Failure, Next, Out};
+use crate::output::{Failure, NextCommand, Out, Response};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -38,21 +38,21 @@ pub(crate) struct Active {
     pub(crate) by: String,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let project = project_at(args.project_root.as_deref())?;
     let said = args.plan.as_deref().or(args.named.as_deref());
-    let bound = active_plan::resolve(&project, said.map_or(Want::Any, Want::New))?;
+    let bound = active_plan::resolve(&project, said.map_or(Audience::Any, Audience::New))?;
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let (plan, progress) = (text(&bound.plan), text(&bound.progress));
     out.data(&format!("{plan}\t{progress}\n"));
     let next = match plan_file::is_there(&bound.plan) {
-        true => Next::new(["planwright", "show", shown(&bound.plan).as_str()]),
+        true => NextCommand::new(["planwright", "show", shown(&bound.plan).as_str()]),
         false => {
             out.talk("note: the plan is not written yet");
-            Next::new(["planwright", "list-plans"])
+            NextCommand::new(["planwright", "list-plans"])
         }
     };
     let name = bound.name.slug().map(Slug::to_string);
     let data = Active { plan, progress, name, by: bound.by.word().to_owned() };
-    Ok(Answer::done("active", &data).next(next))
+    Ok(Response::done("active", &data).next(next))
 }

@@ -2,16 +2,16 @@
 
 use planwright_engine::core::plan::budget::Budget;
 use planwright_engine::core::run::event;
-use planwright_engine::core::run::event::StopWhen;
+use planwright_engine::core::run::event::StopMode;
 use planwright_engine::core::run::schedule;
-use planwright_engine::core::run::state::Ask;
+use planwright_engine::core::run::state::AskState;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{RunOf, refuse_agents, run_of, shown, wait_for_driver};
-use crate::interaction::target::Named;
+use crate::interaction::target::NamedPlan;
 use crate::output::wording;
-use crate::output::{Answer, Exit, Failure, Glyph, Next, Out, Table, Tone, clean_line};
+use crate::output::{Exit, Failure, Glyph, NextCommand, Out, Response, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("choice").args(["retry", "take_over", "confirm", "skip", "revise", "stop", "budget"]))]
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     #[arg(value_name = "PLAN[/STEP]", default_value = "", hide_default_value = true)]
     pub(crate) plan: String,
     #[command(flatten)]
-    pub(crate) named: Named,
+    pub(crate) named: NamedPlan,
     /// One more attempt
     #[arg(long)]
     retry: bool,
@@ -63,7 +63,7 @@ pub(crate) struct Answered {
     pub(crate) answers: Vec<String>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let choice = answer(args)?;
     if choice.is_some() {
         refuse_agents("answer")?;
@@ -77,40 +77,40 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
 }
 
 /// What the person says; `None` where they only ask.
-fn answer(args: &Args) -> Result<Option<event::Answer>, Failure> {
+fn answer(args: &Args) -> Result<Option<event::AskAnswer>, Failure> {
     let reason = args.message.clone().unwrap_or_default();
     if (args.skip || args.revise) && reason.trim().is_empty() {
         return Err(Failure::new(Exit::Usage, "a reason is needed, and this one is empty")
-            .next(Next::new(["planwright", "help", "answer"])));
+            .next(NextCommand::new(["planwright", "help", "answer"])));
     }
     Ok(match &args.budget {
         Some(text) => Some(grant(text)?),
-        None if args.take_over => Some(event::Answer::TakeOver),
-        None if args.confirm => Some(event::Answer::Confirm),
-        None if args.skip => Some(event::Answer::Skip { reason }),
-        None if args.revise => Some(event::Answer::Revise { reason }),
-        None if args.stop => Some(event::Answer::Stop),
-        None if args.retry => Some(event::Answer::Retry { hint: args.hint.clone().unwrap_or(reason) }),
+        None if args.take_over => Some(event::AskAnswer::TakeOver),
+        None if args.confirm => Some(event::AskAnswer::Confirm),
+        None if args.skip => Some(event::AskAnswer::Skip { reason }),
+        None if args.revise => Some(event::AskAnswer::Revise { reason }),
+        None if args.stop => Some(event::AskAnswer::Stop),
+        None if args.retry => Some(event::AskAnswer::Retry { hint: args.hint.clone().unwrap_or(reason) }),
         None => None,
     })
 }
 
 /// Reads an amount.
-fn grant(text: &str) -> Result<event::Answer, Failure> {
+fn grant(text: &str) -> Result<event::AskAnswer, Failure> {
     let budget = Budget::addition(text).ok_or_else(|| {
         Failure::new(Exit::Usage, format!("`{text}` is no amount that could be added"))
             .hint("say +1.50, $1.50, 50k tokens or 10 min")
-            .next(Next::new(["planwright", "help", "answer"]))
+            .next(NextCommand::new(["planwright", "help", "answer"]))
     })?;
     let [micro_dollars, tokens, seconds] =
         [budget.micro_dollars, budget.tokens, budget.seconds].map(Option::unwrap_or_default);
-    Ok(event::Answer::Budget { micro_dollars, tokens, seconds })
+    Ok(event::AskAnswer::Budget { micro_dollars, tokens, seconds })
 }
 
 /// The question that is meant; `None` where no single one is, and the run is to be stopped as it is.
-fn asked<'a>(args: &Args, found: &'a RunOf) -> Result<Option<(&'a str, &'a Ask)>, Failure> {
+fn asked<'a>(args: &Args, found: &'a RunOf) -> Result<Option<(&'a str, &'a AskState)>, Failure> {
     let run = &found.run;
-    let is_meant = |ask: &Ask| found.step.is_none() || ask.step == found.step;
+    let is_meant = |ask: &AskState| found.step.is_none() || ask.step == found.step;
     let asks = || run.state.asks.iter().filter(|(_, ask)| is_meant(ask));
     let mut meant: Vec<_> = asks().collect();
     if args.budget.is_some() && found.step.is_none() && meant.len() > 1 {
@@ -128,14 +128,14 @@ fn asked<'a>(args: &Args, found: &'a RunOf) -> Result<Option<(&'a str, &'a Ask)>
                 true => failure,
                 false => failure.hint(format!("something is asked about {}", others.join(", "))),
             };
-            Err(failure.next(Next::new(["planwright", "inbox"])))
+            Err(failure.next(NextCommand::new(["planwright", "inbox"])))
         }
         _ => {
             let several: Vec<String> = asks().map(|(_, ask)| wording::subject(run, ask)).collect();
             let message = format!("{} questions are open about {}", several.len(), run.row.name);
             Err(Failure::new(Exit::Usage, message)
                 .hint(format!("say which one: {}", several.join(", ")))
-                .next(Next::new(["planwright", "inbox"])))
+                .next(NextCommand::new(["planwright", "inbox"])))
         }
     }
 }
@@ -148,16 +148,16 @@ fn fact_name(found: &RunOf) -> String {
 }
 
 /// Stops the run without a word to what is asked.
-fn stop(found: &RunOf, out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn stop(found: &RunOf, out: &mut Out<'_>) -> Result<Response, Failure> {
     let name = found.run.row.name.clone();
-    found.runs.stop(&found.run, StopWhen::AfterAttempts)?;
+    found.runs.stop(&found.run, StopMode::AfterAttempts)?;
     said(&name, "stopped: nothing new begins until somebody runs it again", out);
     let answered = Answered { plan: name, step: None, answer: Some("stop".to_owned()), answers: Vec::new() };
-    Ok(Answer::done("answer", &answered).next(look(found)))
+    Ok(Response::done("answer", &answered).next(look(found)))
 }
 
 /// Shows a question and what could be said to it.
-fn show(found: &RunOf, ask: &Ask, out: &mut Out<'_>) -> Answer {
+fn show(found: &RunOf, ask: &AskState, out: &mut Out<'_>) -> Response {
     let subject = wording::subject(&found.run, ask);
     let palette = out.palette();
     let name = palette.paint(Tone::Strong, &clean_line(&subject));
@@ -175,38 +175,42 @@ fn show(found: &RunOf, ask: &Ask, out: &mut Out<'_>) -> Answer {
         answer: None,
         answers: choices.into_iter().map(|(command, _)| command).collect(),
     };
-    Answer::new(Exit::Person, "answer", &answered).next(Next::new(["planwright", "log", subject.as_str()]))
+    Response::new(Exit::Person, "answer", &answered).next(NextCommand::new([
+        "planwright",
+        "log",
+        subject.as_str(),
+    ]))
 }
 
 fn settle(
     found: &RunOf,
-    (name, ask): (&str, &Ask),
-    answer: event::Answer,
+    (name, ask): (&str, &AskState),
+    answer: event::AskAnswer,
     out: &mut Out<'_>,
-) -> Result<Answer, Failure> {
+) -> Result<Response, Failure> {
     let RunOf { path, runs, run, .. } = found;
     let subject = wording::subject(run, ask);
     let contract = ask.step.map(|place| &run.plan.steps[place].contract);
     schedule::fits(ask.reason, &answer, contract).map_err(|allowed| {
         Failure::new(Exit::Usage, format!("that is no answer to what is asked about {subject}"))
             .hint(format!("{}; say {allowed}", wording::reason_words(ask.reason)))
-            .next(Next::new(["planwright", "answer", subject.as_str()]))
+            .next(NextCommand::new(["planwright", "answer", subject.as_str()]))
     })?;
     let (word, effect, next) = match &answer {
-        event::Answer::Retry { .. } => ("retry", "one more attempt", None),
-        event::Answer::TakeOver => ("take-over", "taken over: the contract judges next", None),
-        event::Answer::Confirm => ("confirm", "confirmed", None),
-        event::Answer::Skip { .. } => ("skip", "left out, with your reason", None),
-        event::Answer::Budget { .. } => ("budget", "more may be spent", None),
-        event::Answer::Stop => {
+        event::AskAnswer::Retry { .. } => ("retry", "one more attempt", None),
+        event::AskAnswer::TakeOver => ("take-over", "taken over: the contract judges next", None),
+        event::AskAnswer::Confirm => ("confirm", "confirmed", None),
+        event::AskAnswer::Skip { .. } => ("skip", "left out, with your reason", None),
+        event::AskAnswer::Budget { .. } => ("budget", "more may be spent", None),
+        event::AskAnswer::Stop => {
             ("stop", "stopped: nothing new begins until somebody runs it again", Some(look(found)))
         }
-        event::Answer::Revise { .. } => {
-            let verify = Next::new(["planwright", "verify", shown(path).as_str()]);
+        event::AskAnswer::Revise { .. } => {
+            let verify = NextCommand::new(["planwright", "verify", shown(path).as_str()]);
             ("revise", "sent back: the run is over, the plan is a draft again", Some(verify))
         }
     };
-    let is_end = matches!(answer, event::Answer::Revise { .. });
+    let is_end = matches!(answer, event::AskAnswer::Revise { .. });
     runs.answer(run, name, answer)?;
     if is_end && wait_for_driver(runs, run)?.is_none() {
         for complaint in runs.mirror(run.row.id, path)? {
@@ -216,13 +220,13 @@ fn settle(
     said(&subject, effect, out);
     let next = match (next, runs.holder(run)?) {
         (Some(next), _) => next,
-        (None, None) => Next::new(["planwright", "run", run.row.name.as_str()]),
+        (None, None) => NextCommand::new(["planwright", "run", run.row.name.as_str()]),
         (None, Some(holder)) => {
             out.line(&format!(
                 "          it goes on by itself: {} drives it",
                 clean_line(&holder.to_string())
             ));
-            Next::new(["planwright", "status", run.row.name.as_str()])
+            NextCommand::new(["planwright", "status", run.row.name.as_str()])
         }
     };
     let answered = Answered {
@@ -231,7 +235,7 @@ fn settle(
         answer: Some(word.to_owned()),
         answers: Vec::new(),
     };
-    Ok(Answer::done("answer", &answered).next(next))
+    Ok(Response::done("answer", &answered).next(next))
 }
 
 fn said(subject: &str, effect: &str, out: &mut Out<'_>) {
@@ -239,8 +243,8 @@ fn said(subject: &str, effect: &str, out: &mut Out<'_>) {
     out.line(&format!("{word}  {}   {effect}", clean_line(subject)));
 }
 
-fn look(found: &RunOf) -> Next {
-    Next::new(["planwright", "log", found.run.row.name.as_str()])
+fn look(found: &RunOf) -> NextCommand {
+    NextCommand::new(["planwright", "log", found.run.row.name.as_str()])
 }
 
 #[cfg(test)]
@@ -249,7 +253,7 @@ mod tests {
 
     fn read(text: &str) -> Option<(u64, u64, u64)> {
         let granted = grant(text).ok()?;
-        let event::Answer::Budget { micro_dollars, tokens, seconds } = granted else {
+        let event::AskAnswer::Budget { micro_dollars, tokens, seconds } = granted else {
             panic!("{granted:?} is no amount");
         };
         Some((micro_dollars, tokens, seconds))

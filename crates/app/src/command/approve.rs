@@ -2,17 +2,17 @@
 
 use std::path::PathBuf;
 
-use planwright_engine::approval::{Approved, Decisions, Yes};
-use planwright_engine::core::workspace::active_plan::By;
-use planwright_engine::store::plan_file::Text;
+use planwright_engine::approval::{ApprovalRequest, Approvals, Approved};
+use planwright_engine::core::workspace::active_plan::ResolvedBy;
+use planwright_engine::store::plan_file::FileText;
 use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, open, refuse_agents, shown};
-use crate::interaction::confirm::{Matter, consent, say_approved, who};
-use crate::interaction::target::Named;
-use crate::output::{Answer, Exit, Failure, Next, Out, clean_line};
+use crate::interaction::confirm::{ConfirmPrompt, ask, say_approved, who};
+use crate::interaction::target::NamedPlan;
+use crate::output::{Exit, Failure, NextCommand, Out, Response, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) plan: String,
     #[command(flatten)]
-    pub(crate) named: Named,
+    pub(crate) named: NamedPlan,
     /// Approve exactly this digest (its first 8 digits or more); needed where no person is at the terminal
     #[arg(long, value_name = "DIGEST")]
     rev: Option<String>,
@@ -58,23 +58,23 @@ pub(crate) struct ApprovedData {
     pub(crate) until_ms: Option<u64>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     refuse_agents("approve")
         .map_err(|failure| failure.hint("a person looks at it first: planwright review"))?;
     let Opened { path, project, source, .. } = open(&args.plan)?;
     let name = project::name(&path);
-    let verified = project.check(Text::Plan(source))?;
+    let verified = project.check(FileText::Plan(source))?;
     let Some(plan) = &verified.plan else {
         return Err(Failure::new(Exit::No, format!("{name} has errors, so it can't be approved"))
-            .next(Next::new(["planwright", "verify", args.plan.as_str()])));
+            .next(NextCommand::new(["planwright", "verify", args.plan.as_str()])));
     };
-    let decisions = Decisions::open(&project)?;
+    let decisions = Approvals::open(&project)?;
     for notice in decisions.sweep()? {
         out.warn(&format!("{}: {}", notice.plan.display(), notice.text));
     }
     let subject = decisions.subject(plan)?;
     let command = ["planwright", "approve", args.plan.as_str()];
-    let matter = Matter {
+    let matter = ConfirmPrompt {
         what: name.clone(),
         full: &subject.digest,
         question: "Approve it?",
@@ -83,9 +83,9 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         command: &command,
         plan,
         rev: args.rev.as_deref(),
-        by: By::Argument,
+        by: ResolvedBy::Argument,
     };
-    let way = consent(&matter, out)?;
+    let way = ask(&matter, out)?;
     if !decisions.is_proposed(&path, &subject.digest)? {
         // A plan that nobody proposed is proposed by who approves it: the checks are the same.
         let proposed = decisions.propose(&path, &verified, &who())?;
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         }
     }
     let key = args.sign.clone().or_else(|| project.config.approve.key.clone());
-    let yes = Yes { by: who(), way, note: args.message.clone(), key };
+    let yes = ApprovalRequest { by: who(), way, note: args.message.clone(), key };
     let approved = decisions.approve(&path, &subject, &yes)?;
     out.warn_all(&approved.complaints);
     tell(&name, &approved, out);
@@ -112,7 +112,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         until_ms: approval.until_ms,
     };
     let verb = if data.missing > 0 { "review" } else { "run" };
-    Ok(Answer::done("approve", &data).next(Next::new(["planwright", verb, shown(&path).as_str()])))
+    Ok(Response::done("approve", &data).next(NextCommand::new(["planwright", verb, shown(&path).as_str()])))
 }
 
 fn tell(name: &str, approved: &Approved, out: &mut Out<'_>) {

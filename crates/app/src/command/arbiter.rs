@@ -2,23 +2,23 @@
 //! to say in the settings who plays a role.
 
 use planwright_engine::Project;
-use planwright_engine::approval::Decisions;
+use planwright_engine::approval::Approvals;
 use planwright_engine::config;
 use planwright_engine::config::{FILE, schema};
-use planwright_engine::core::approval::ledger::Who;
+use planwright_engine::core::approval::ledger::Identity;
 use planwright_engine::core::approval::status::Comment;
-use planwright_engine::core::run::arbiter::{Action, BUILT_IN, Choice};
+use planwright_engine::core::run::arbiter::{ArbiterAction, ArbiterChoice, BUILT_IN};
 use planwright_engine::core::verify;
 use planwright_engine::run::arbiter;
-use planwright_engine::run::arbiter::Case;
+use planwright_engine::run::arbiter::ArbiterCase;
 use planwright_engine::system::process::Stop;
 use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, agent_sign, open, refuse_agents, shown};
-use crate::interaction::target::Named;
-use crate::output::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
+use crate::interaction::target::NamedPlan;
+use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) plan: String,
     #[command(flatten)]
-    pub(crate) named: Named,
+    pub(crate) named: NamedPlan,
     /// Take the built-in choice, whatever agent is the arbiter
     #[arg(long)]
     built_in: bool,
@@ -45,13 +45,13 @@ pub(crate) struct Arbitrated {
     /// The agent that is to do it; `null`: none.
     pub(crate) agent: Option<String>,
     /// `continue`, `retry`, `replan` or `escalate`.
-    pub(crate) action: Action,
+    pub(crate) action: ArbiterAction,
     /// Why, a sentence each.
     pub(crate) reasons: Vec<String>,
     /// Who chose: `built-in`, or the agent that is the arbiter.
     pub(crate) by: String,
     /// The actions that there were to choose from.
-    pub(crate) actions: Vec<Action>,
+    pub(crate) actions: Vec<ArbiterAction>,
     /// The agents that there were to choose from.
     pub(crate) agents: Vec<String>,
     /// Targets of the plan that no agent is configured for.
@@ -71,7 +71,7 @@ pub(crate) struct VacancyData {
     pub(crate) is_assigned: bool,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if args.assign {
         refuse_agents("assign roles")?;
     }
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let file = verify::trusted(&source);
     let shown = shown(&path);
     let case = arbiter::gather(&project, &path, file.as_ref())?.ok_or_else(|| {
-        let next = Next::new(["planwright", "verify", shown.as_str()]);
+        let next = NextCommand::new(["planwright", "verify", shown.as_str()]);
         Failure::new(Exit::No, format!("{shown} has errors, so there is nothing to choose")).next(next)
     })?;
     let choice = choose(args, &project, &case, out);
@@ -103,11 +103,11 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         agents: case.table.agents.clone(),
         vacancies,
     };
-    Ok(Answer::done("arbiter", &data).next(next))
+    Ok(Response::done("arbiter", &data).next(next))
 }
 
 /// The choice of the agent that is the arbiter, if there is one and a person asks; else the built-in one.
-fn choose(args: &Args, project: &Project, case: &Case, out: &mut Out<'_>) -> Choice {
+fn choose(args: &Args, project: &Project, case: &ArbiterCase, out: &mut Out<'_>) -> ArbiterChoice {
     let arbiter = project.config.consult.arbiter.as_ref().filter(|_| !args.built_in);
     match (arbiter, agent_sign()) {
         (None, _) => case.choice(),
@@ -123,18 +123,23 @@ fn choose(args: &Args, project: &Project, case: &Case, out: &mut Out<'_>) -> Cho
 }
 
 /// Whether an agent was asked and not followed.
-fn was_asked(choice: &Choice) -> bool {
+fn was_asked(choice: &ArbiterChoice) -> bool {
     choice.reasons.iter().any(|reason| reason.contains("was asked as arbiter"))
 }
 
 /// Keeps what an agent chose as a remark on the plan: it moves nothing.
-fn record(project: &Project, path: &std::path::Path, case: &Case, choice: &Choice) -> Result<(), Failure> {
+fn record(
+    project: &Project,
+    path: &std::path::Path,
+    case: &ArbiterCase,
+    choice: &ArbiterChoice,
+) -> Result<(), Failure> {
     let agent = project.config.consult.arbiter.clone().unwrap_or_default();
     let who = choice.agent.as_deref().unwrap_or("nobody");
     let reasons = choice.reasons.join("; ");
     let text = format!("arbiter ({}): {}, {who}: {reasons}", choice.by, choice.action.word());
     let step = choice.step.map(|place| case.plan.steps[place].id.as_str());
-    let (decisions, who) = (Decisions::open(project)?, Who::agent(agent));
+    let (decisions, who) = (Approvals::open(project)?, Identity::agent(agent));
     let is_said = |known: &Comment| known.answer.is_none() && known.by == who && known.text == text;
     if !decisions.case(path)?.standing.comments.iter().any(is_said) {
         decisions.comment(path, step, &who, &text)?;
@@ -143,7 +148,7 @@ fn record(project: &Project, path: &std::path::Path, case: &Case, choice: &Choic
 }
 
 /// Who could play the roles that nobody plays; with `--assign` the settings say so from now on.
-fn fill(args: &Args, project: &Project, case: &Case) -> Result<Vec<VacancyData>, Failure> {
+fn fill(args: &Args, project: &Project, case: &ArbiterCase) -> Result<Vec<VacancyData>, Failure> {
     let file = project.root.join(FILE);
     let mut vacancies = Vec::new();
     for vacancy in case.vacancies() {
@@ -162,7 +167,7 @@ fn fill(args: &Args, project: &Project, case: &Case) -> Result<Vec<VacancyData>,
     Ok(vacancies)
 }
 
-fn print(name: &str, case: &Case, choice: &Choice, out: &mut Out<'_>) {
+fn print(name: &str, case: &ArbiterCase, choice: &ArbiterChoice, out: &mut Out<'_>) {
     let step = choice.step.map(|place| &case.plan.steps[place]);
     let about = step.map(|step| format!("   step {} {}", step.number, step.id)).unwrap_or_default();
     out.line(&format!("{}{}", out.palette().paint(Tone::Strong, &clean_line(name)), clean_line(&about)));
@@ -192,17 +197,19 @@ fn tell(vacancies: &[VacancyData], out: &mut Out<'_>) {
 }
 
 /// What to type next.
-fn next(path: &str, case: &Case, choice: &Choice, vacancies: &[VacancyData]) -> Next {
+fn next(path: &str, case: &ArbiterCase, choice: &ArbiterChoice, vacancies: &[VacancyData]) -> NextCommand {
     if vacancies.iter().any(|vacancy| vacancy.agent.is_some() && !vacancy.is_assigned) {
-        return Next::new(["planwright", "arbiter", path, "--assign"]);
+        return NextCommand::new(["planwright", "arbiter", path, "--assign"]);
     }
     let is_over = case.run.as_ref().is_some_and(|run| run.state.outcome().is_some());
     let is_asked = case.run.as_ref().is_some_and(|run| !run.state.asks.is_empty());
     match choice.action {
-        _ if is_over => Next::new(["planwright", "log", path]),
-        Action::Escalate | Action::Replan if is_asked => Next::new(["planwright", "inbox"]),
-        Action::Continue | Action::Retry | Action::Escalate | Action::Replan => {
-            Next::new(["planwright", "run", path])
+        _ if is_over => NextCommand::new(["planwright", "log", path]),
+        ArbiterAction::Escalate | ArbiterAction::Replan if is_asked => {
+            NextCommand::new(["planwright", "inbox"])
+        }
+        ArbiterAction::Continue | ArbiterAction::Retry | ArbiterAction::Escalate | ArbiterAction::Replan => {
+            NextCommand::new(["planwright", "run", path])
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use planwright_engine::Project;
-use planwright_engine::approval::Decisions;
+use planwright_engine::approval::Approvals;
 use planwright_engine::run as runs;
 use planwright_engine::run::Runs;
 use planwright_engine::run::stats;
@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::{Opened, here, open, refuse_agents, shown};
 use crate::interaction::confirm::who;
 use crate::output::wording;
-use crate::output::{Answer, Failure, Next, Out, Tone, clean_line};
+use crate::output::{Failure, NextCommand, Out, Response, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -64,7 +64,7 @@ pub(crate) struct OutputsData {
     pub(crate) bytes: u64,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if !args.dry_run {
         refuse_agents("put plans away")?;
     }
@@ -78,15 +78,15 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         old(args, before_ms, &mut data)?;
     }
     print(args, &data, out);
-    let answer = Answer::done("archive", &data);
+    let answer = Response::done("archive", &data);
     Ok(match (args.dry_run, &args.older_than, &args.plan) {
         (true, Some(time), _) => {
             let outputs = args.outputs.then_some("--outputs");
             let words = ["planwright", "archive", "--older-than", time.as_str()];
-            answer.next(Next::new(words.into_iter().chain(outputs)))
+            answer.next(NextCommand::new(words.into_iter().chain(outputs)))
         }
-        (true, None, Some(plan)) => answer.next(Next::new(["planwright", "archive", plan.as_str()])),
-        (false, ..) | (true, None, None) => answer.next(Next::new(["planwright", "list"])),
+        (true, None, Some(plan)) => answer.next(NextCommand::new(["planwright", "archive", plan.as_str()])),
+        (false, ..) | (true, None, None) => answer.next(NextCommand::new(["planwright", "list"])),
     })
 }
 
@@ -113,7 +113,7 @@ fn put_away(args: &Args, project: &Project, path: &Path) -> Result<Moved, Failur
     let from = shown(path);
     let to: PathBuf = match args.dry_run {
         true => path.with_file_name(ARCHIVE).join(path.file_name().unwrap_or_default()),
-        false => Decisions::open(project)?.archive(path, &who())?,
+        false => Approvals::open(project)?.archive(path, &who())?,
     };
     Ok(Moved { from, to: shown(&to) })
 }

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use planwright_engine::Project;
-use planwright_engine::audit::{self, Audit, Basis, Error, Keep, PlanReport, Report};
-use planwright_engine::core::audit::{Finding, Happened};
+use planwright_engine::audit;
+use planwright_engine::audit::{AnchorRefs, AuditBasis, AuditReport, Auditor, Error, PlanReport};
+use planwright_engine::core::audit::{AuditFinding, HistoryLine};
 use planwright_engine::git::base;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,7 +19,7 @@ use rerun::Again;
 
 use super::{here, project_of, refuse_agents, shown};
 use crate::output::wording;
-use crate::output::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
+use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -86,7 +87,7 @@ pub(crate) struct PlanData {
     /// What was found.
     pub(crate) findings: Vec<FindingData>,
     /// Who did what, the oldest first.
-    pub(crate) history: Vec<Happened>,
+    pub(crate) history: Vec<HistoryLine>,
     /// What its contracts say now, if they were run again.
     pub(crate) rerun: Option<rerun::RerunData>,
 }
@@ -96,7 +97,7 @@ pub(crate) struct PlanData {
 pub(crate) struct FindingData {
     /// What was found, and where.
     #[serde(flatten)]
-    pub(crate) finding: Finding,
+    pub(crate) finding: AuditFinding,
     /// What it means.
     pub(crate) meaning: String,
 }
@@ -111,7 +112,7 @@ pub(crate) struct AnchorData {
 }
 
 impl FindingData {
-    fn of(finding: &Finding) -> Self {
+    fn of(finding: &AuditFinding) -> Self {
         Self { finding: finding.clone(), meaning: finding.kind.meaning().to_owned() }
     }
 }
@@ -122,9 +123,9 @@ impl PlanData {
         Self {
             plan: report.plan.clone(),
             basis: match &report.basis {
-                Basis::Nothing => String::new(),
-                Basis::Store => "store".to_owned(),
-                Basis::File(path) => shown(path),
+                AuditBasis::Nothing => String::new(),
+                AuditBasis::Store => "store".to_owned(),
+                AuditBasis::File(path) => shown(path),
             },
             records: report.records,
             head: report.head.clone(),
@@ -135,12 +136,12 @@ impl PlanData {
     }
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if args.anchor.is_some() {
         refuse_agents("anchor the record")?;
     }
     let (project, path) = subject(args.plan.as_deref())?;
-    let mut report = Audit::of(&project, path.as_deref())?;
+    let mut report = Auditor::of(&project, path.as_deref())?;
     let again = rerun::rerun(&args.again, &project, path.as_deref(), &mut report)?;
     let count = report.findings().count();
     match args.format {
@@ -168,7 +169,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         anchor,
     };
     let exit = if count == 0 { Exit::Done } else { Exit::No };
-    Ok(Answer::new(exit, "audit", &audited).next(next(path.as_deref(), &report)))
+    Ok(Response::new(exit, "audit", &audited).next(next(path.as_deref(), &report)))
 }
 
 /// The project, and the plan that is asked for. One whose file is gone is known by its record.
@@ -186,36 +187,35 @@ fn subject(plan: Option<&str>) -> Result<(Project, Option<PathBuf>), Failure> {
 
 fn anchor(project: &Project, place: Place, findings: usize) -> Result<AnchorData, Failure> {
     let place = match place {
-        Place::Ref => Keep::Ref,
-        Place::Note => Keep::Note,
+        Place::Ref => AnchorRefs::Ref,
+        Place::Note => AnchorRefs::Note,
     };
     let (head, place) = audit::keep(project, place, findings)?;
     Ok(AnchorData { place, head })
 }
 
-fn next(path: Option<&Path>, report: &Report) -> Next {
+fn next(path: Option<&Path>, report: &AuditReport) -> NextCommand {
     let plan = path.map(shown);
     let is_intact = report.findings().next().is_none();
-    let is_recorded = report.plans.iter().any(|plan| plan.basis == Basis::Store);
+    let is_recorded = report.plans.iter().any(|plan| plan.basis == AuditBasis::Store);
     match (plan, is_recorded) {
-        _ if !is_intact => Next::new(["planwright", "doctor"]),
-        (_, false) => Next::new(["planwright", "list"]),
-        (Some(plan), true) => Next::new(["planwright", "export", plan.as_str(), "--receipts"])
+        _ if !is_intact => NextCommand::new(["planwright", "doctor"]),
+        (_, false) => NextCommand::new(["planwright", "list"]),
+        (Some(plan), true) => NextCommand::new(["planwright", "export", plan.as_str(), "--receipts"])
             .remark("puts the record beside the code"),
-        (None, true) => {
-            Next::new(["planwright", "export", "--receipts"]).remark("puts the records beside the code")
-        }
+        (None, true) => NextCommand::new(["planwright", "export", "--receipts"])
+            .remark("puts the records beside the code"),
     }
 }
 
-fn text(report: &Report, again: &[Again], asked: Option<&Path>, out: &mut Out<'_>) {
+fn text(report: &AuditReport, again: &[Again], asked: Option<&Path>, out: &mut Out<'_>) {
     for plan in &report.plans {
         if asked.is_none() {
             out.line(&out.palette().paint(Tone::Strong, &clean_line(&plan.plan)));
         }
         let again = again.iter().find(|again| again.plan == plan.plan);
         match again {
-            Some(_) if plan.basis == Basis::Nothing => out.line("nothing is recorded"),
+            Some(_) if plan.basis == AuditBasis::Nothing => out.line("nothing is recorded"),
             Some(_) | None => out.line(&summary(plan, out)),
         }
         findings(&plan.findings, out);
@@ -241,15 +241,15 @@ fn text(report: &Report, again: &[Again], asked: Option<&Path>, out: &mut Out<'_
 fn summary(plan: &PlanReport, out: &Out<'_>) -> String {
     let palette = out.palette();
     let what = match (plan.findings.len(), &plan.basis) {
-        (0, Basis::Nothing) => return "nothing is recorded, and nothing is claimed".to_owned(),
-        (0, Basis::Store | Basis::File(_)) => palette.paint(Tone::Good, "chain intact"),
+        (0, AuditBasis::Nothing) => return "nothing is recorded, and nothing is claimed".to_owned(),
+        (0, AuditBasis::Store | AuditBasis::File(_)) => palette.paint(Tone::Good, "chain intact"),
         (1, _) => palette.paint(Tone::Bad, "1 finding"),
         (count, _) => palette.paint(Tone::Bad, &format!("{count} findings")),
     };
     let from = match &plan.basis {
-        Basis::Nothing => return format!("{what}: nothing is recorded"),
-        Basis::Store => String::new(),
-        Basis::File(path) => format!(", from {}", clean_line(&shown(path))),
+        AuditBasis::Nothing => return format!("{what}: nothing is recorded"),
+        AuditBasis::Store => String::new(),
+        AuditBasis::File(path) => format!(", from {}", clean_line(&shown(path))),
     };
     format!("{what}: {}, head {}{from}", events(plan.records), &plan.head[..8])
 }
@@ -258,7 +258,7 @@ fn events(count: usize) -> String {
     if count == 1 { "1 event".to_owned() } else { format!("{count} events") }
 }
 
-fn findings(findings: &[Finding], out: &mut Out<'_>) {
+fn findings(findings: &[AuditFinding], out: &mut Out<'_>) {
     for finding in findings {
         let kind = out.palette().paint(Tone::Bad, finding.kind.word());
         out.line(&format!("{kind}  {}: {}", clean_line(&finding.where_), clean_line(&finding.text)));
@@ -266,7 +266,7 @@ fn findings(findings: &[Finding], out: &mut Out<'_>) {
     }
 }
 
-fn history(lines: &[Happened]) -> Table {
+fn history(lines: &[HistoryLine]) -> Table {
     let now = wording::now();
     let mut table = Table::new();
     for line in lines {
@@ -281,7 +281,7 @@ fn history(lines: &[Happened]) -> Table {
     table
 }
 
-fn markdown(report: &Report) -> String {
+fn markdown(report: &AuditReport) -> String {
     let mut page = String::new();
     for plan in &report.plans {
         let what = match plan.findings.len() {
@@ -312,7 +312,7 @@ fn markdown(report: &Report) -> String {
     page
 }
 
-fn finding_list(findings: &[Finding]) -> String {
+fn finding_list(findings: &[AuditFinding]) -> String {
     let mut list = String::new();
     for finding in findings {
         let (where_, text) = (cell(&finding.where_), cell(&finding.text));
@@ -337,13 +337,13 @@ impl From<Error> for Failure {
             Error::Store(error) => error.into(),
             Error::Git(base::Error::NoRepository { .. }) => failure(Exit::No)
                 .hint("heads can be kept in git only where there is a repository")
-                .next(Next::new(["planwright", "audit"])),
+                .next(NextCommand::new(["planwright", "audit"])),
             Error::Found(_) | Error::Unwritable { .. } => {
-                failure(Exit::No).next(Next::new(["planwright", "audit"]))
+                failure(Exit::No).next(NextCommand::new(["planwright", "audit"]))
             }
             Error::Nothing { .. } | Error::NoRecord => failure(Exit::No)
                 .hint("a record begins with a proposal or a run")
-                .next(Next::new(["planwright", "list"])),
+                .next(NextCommand::new(["planwright", "list"])),
             Error::Journal(_) | Error::Git(_) | Error::File { .. } => failure(Exit::Machine),
         }
     }

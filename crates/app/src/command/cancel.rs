@@ -1,8 +1,8 @@
 //! `cancel`: a plan or its run is over for good, because a person says so. What is under way is ended.
 
-use planwright_engine::approval::Decisions;
-use planwright_engine::core::plan::lifecycle::State;
-use planwright_engine::core::run::event::Outcome;
+use planwright_engine::approval::Approvals;
+use planwright_engine::core::plan::lifecycle::PlanState;
+use planwright_engine::core::run::event::RunOutcome;
 use planwright_engine::run::{Run, Runs};
 use planwright_engine::workspace::project;
 use schemars::JsonSchema;
@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::{Opened, open, refuse_agents, shown, under_way, wait_for_driver};
 use crate::interaction::confirm::who;
-use crate::interaction::target::Named;
-use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::interaction::target::NamedPlan;
+use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -19,7 +19,7 @@ pub(crate) struct Args {
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) plan: String,
     #[command(flatten)]
-    pub(crate) named: Named,
+    pub(crate) named: NamedPlan,
     /// Why
     #[arg(short, long)]
     message: String,
@@ -41,32 +41,32 @@ pub(crate) struct Cancelled {
     pub(crate) driven_by: Option<String>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     refuse_agents("cancel a run")?;
     if args.message.trim().is_empty() {
         let failure = Failure::new(Exit::Usage, "a run is cancelled for a reason, and this one is empty");
-        return Err(failure.next(Next::new(["planwright", "help", "cancel"])));
+        return Err(failure.next(NextCommand::new(["planwright", "help", "cancel"])));
     }
     let Opened { path, project, .. } = open(&args.plan)?;
     let name = project::name(&path);
-    let next = Next::new(["planwright", "log", shown(&path).as_str()]);
+    let next = NextCommand::new(["planwright", "log", shown(&path).as_str()]);
     let runs = Runs::open(&project)?;
     if let Some(run) = runs.latest(&path)?.filter(|run| run.state.outcome().is_none()) {
         let cancelled = end(args, (&runs, &run), &path, out)?;
-        return Ok(Answer::done("cancel", &cancelled).next(next));
+        return Ok(Response::done("cancel", &cancelled).next(next));
     }
     if args.failed {
         let message = format!("{name} is not being run, so no run of it can have failed");
         return Err(Failure::new(Exit::No, message).next(next));
     }
-    let decisions = Decisions::open(&project)?;
+    let decisions = Approvals::open(&project)?;
     let state = decisions.case(&path)?.state();
-    if state == State::Draft {
+    if state == PlanState::Draft {
         let message = format!("{name} was neither proposed nor run: there is nothing to cancel");
-        let next = Next::new(["planwright", "propose", shown(&path).as_str()]);
+        let next = NextCommand::new(["planwright", "propose", shown(&path).as_str()]);
         return Err(Failure::new(Exit::No, message).next(next));
     }
-    if matches!(state, State::Done | State::Failed | State::Cancelled) {
+    if matches!(state, PlanState::Done | PlanState::Failed | PlanState::Cancelled) {
         let message = format!("{name} is over ({state}): there is nothing to cancel");
         return Err(Failure::new(Exit::No, message).next(next));
     }
@@ -75,7 +75,11 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let word = out.palette().paint(Tone::Good, "cancelled");
     out.line(&format!("{word}  {}   {}", clean_line(&name), clean_line(&args.message)));
     let cancelled = Cancelled { plan: name, run: None, under_way: Vec::new(), driven_by: None };
-    Ok(Answer::done("cancel", &cancelled).next(Next::new(["planwright", "undo", shown(&path).as_str()])))
+    Ok(Response::done("cancel", &cancelled).next(NextCommand::new([
+        "planwright",
+        "undo",
+        shown(&path).as_str(),
+    ])))
 }
 
 /// Ends a run.
@@ -88,7 +92,7 @@ fn end(
     let name = run.row.name.clone();
     let busy = under_way(run);
     let (outcome, word) =
-        if args.failed { (Outcome::Failed, "failed") } else { (Outcome::Cancelled, "cancelled") };
+        if args.failed { (RunOutcome::Failed, "failed") } else { (RunOutcome::Cancelled, "cancelled") };
     runs.end(run, outcome, &args.message)?;
     let holder = wait_for_driver(runs, run)?;
     if holder.is_none() {

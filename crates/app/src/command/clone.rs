@@ -1,7 +1,7 @@
 //! `clone`: a new plan that says the same as another one. It is a draft: nothing that was proven or decided comes along.
 
-use planwright_engine::core::dialect::Birth;
-use planwright_engine::core::plan::edit::Change;
+use planwright_engine::core::dialect::NewPlan;
+use planwright_engine::core::plan::edit::PlanEdit;
 use planwright_engine::core::plan::verified;
 use planwright_engine::store::plan_file;
 use planwright_engine::system::clock;
@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, open, shown};
-use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -31,7 +31,7 @@ pub(crate) struct Cloned {
     pub(crate) path: String,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if args.name.is_empty() || verified::slug(&args.name) != args.name {
         let failure = Failure::new(Exit::Usage, format!("`{}` is no name for a plan", args.name));
         return Err(failure.hint("use small letters, digits and dashes"));
@@ -44,19 +44,21 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         // What is only spelling stays as it is; marks and states are claims about another plan.
         true => {
             let draft = source.draft();
-            let marks = (0..draft.steps.len()).map(|step| Change::Mark { step, mark: None });
-            let changes: Vec<Change> = marks
-                .chain([Change::Become { state: planwright_engine::core::plan::lifecycle::State::Draft }])
+            let marks = (0..draft.steps.len()).map(|step| PlanEdit::Mark { step, mark: None });
+            let changes: Vec<PlanEdit> = marks
+                .chain([PlanEdit::Become {
+                    state: planwright_engine::core::plan::lifecycle::PlanState::Draft,
+                }])
                 .collect();
             let edits =
                 dialect.patch_all(&source, &changes).map_err(|refusal| super::refused(&path, &refusal))?;
             source.edited(&edits).text().to_owned()
         }
-        false => dialect.compose(&source.draft(), &Birth { id: &home.id, now: &clock::utc_now() }),
+        false => dialect.compose(&source.draft(), &NewPlan { id: &home.id, now: &clock::utc_now() }),
     };
     plan_file::create_plan(&to, &text, dialect)?;
     let data = Cloned { from: shown(&path), plan: project::name(&to), path: shown(&to) };
     let word = out.palette().paint(Tone::Good, "wrote");
     out.line(&format!("{word}  {}   from {}", clean_line(&data.path), clean_line(&data.from)));
-    Ok(Answer::done("clone", &data).next(Next::new(["planwright", "verify", data.path.as_str()])))
+    Ok(Response::done("clone", &data).next(NextCommand::new(["planwright", "verify", data.path.as_str()])))
 }

@@ -1,6 +1,6 @@
 //! `comment`: a remark about a plan or a step. It moves nothing; whoever sees to it answers. Without a text it lists them.
 
-use planwright_engine::approval::Decisions;
+use planwright_engine::approval::Approvals;
 use planwright_engine::core::approval::status::Comment;
 use planwright_engine::core::plan::verified;
 use planwright_engine::workspace::project;
@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::{Opened, find_step, open, shown};
 use crate::interaction::confirm::who;
-use crate::interaction::target::Named;
-use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::interaction::target::NamedPlan;
+use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -18,7 +18,7 @@ pub(crate) struct Args {
     #[arg(value_name = "PLAN[/STEP]", default_value = "", hide_default_value = true)]
     pub(crate) plan: String,
     #[command(flatten)]
-    pub(crate) named: Named,
+    pub(crate) named: NamedPlan,
     /// What you say
     #[arg(short, long)]
     message: Option<String>,
@@ -53,9 +53,9 @@ pub(crate) struct CommentData {
     pub(crate) answer: Option<String>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let Opened { path, project, source, step } = open(&args.plan)?;
-    let decisions = Decisions::open(&project)?;
+    let decisions = Approvals::open(&project)?;
     if args.message.as_ref().is_some_and(|message| message.trim().is_empty()) {
         return Err(Failure::new(Exit::Usage, "a comment says something, and this one is empty"));
     }
@@ -85,7 +85,11 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         answer: comment.answer.as_ref().map(|(_, text)| text.clone()),
     });
     let data = Comments { plan: project::name(&path), comments: data.collect() };
-    Ok(Answer::done("comment", &data).next(Next::new(["planwright", "review", shown(&path).as_str()])))
+    Ok(Response::done("comment", &data).next(NextCommand::new([
+        "planwright",
+        "review",
+        shown(&path).as_str(),
+    ])))
 }
 
 fn tell(comment: &Comment, out: &mut Out<'_>) {

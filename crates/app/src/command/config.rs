@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use planwright_engine::config;
-use planwright_engine::config::{Entry, Kind, Refused, Settings, Sources, schema};
+use planwright_engine::config::{ConfigEditError, SettingEntry, SettingKind, Settings, Sources, schema};
 use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{refuse_agents, shown, typed_settings};
-use crate::output::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
+use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone};
 
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -89,7 +89,7 @@ pub(crate) struct SettingData {
     pub(crate) meaning: String,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let root = project::root_of(".".as_ref())?;
     let sources = Sources::of_process(&root, typed_settings());
     match (&args.act, &args.key) {
@@ -99,13 +99,13 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
             refuse_agents("change settings")?;
             let edited =
                 config::set(&whose.file(&sources)?, key, value).map_err(|refused| match refused {
-                    Refused::Personal { .. } => Failure::from_error(Exit::Usage, &refused)
+                    ConfigEditError::Personal { .. } => Failure::from_error(Exit::Usage, &refused)
                         .hint("set it for yourself: --user")
-                        .next(Next::new(["planwright", "config", "set", key, value, "--user"])),
-                    Refused::Setting { .. }
-                    | Refused::NotThere { .. }
-                    | Refused::Config(_)
-                    | Refused::Store(_) => refusal(refused),
+                        .next(NextCommand::new(["planwright", "config", "set", key, value, "--user"])),
+                    ConfigEditError::Setting { .. }
+                    | ConfigEditError::NotThere { .. }
+                    | ConfigEditError::Config(_)
+                    | ConfigEditError::Store(_) => refusal(refused),
                 })?;
             Ok(changed("set", &sources, &edited, out))
         }
@@ -118,7 +118,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
 }
 
-fn show_all(sources: &Sources, out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn show_all(sources: &Sources, out: &mut Out<'_>) -> Result<Response, Failure> {
     let entries = Settings::read(sources)?.entries();
     let mut table = Table::new();
     for entry in &entries {
@@ -126,14 +126,14 @@ fn show_all(sources: &Sources, out: &mut Out<'_>) -> Result<Answer, Failure> {
         table.row([key, value, origin, Cell::new(entry.setting.meaning).tone(Tone::Muted)]);
     }
     out.table(&table);
-    Ok(Answer::done("config", &data(sources, &entries, Change::No)).next(Next::new([
+    Ok(Response::done("config", &data(sources, &entries, Change::No)).next(NextCommand::new([
         "planwright",
         "help",
         "config",
     ])))
 }
 
-fn show_one(sources: &Sources, key: &str, out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn show_one(sources: &Sources, key: &str, out: &mut Out<'_>) -> Result<Response, Failure> {
     let path = schema::path(key).unwrap_or_else(|| vec![key.to_owned()]);
     let Some(entry) = Settings::read(sources)?.entry(&path) else {
         return Err(unknown(schema::unknown(&path), schema::meant(&path)));
@@ -143,20 +143,20 @@ fn show_one(sources: &Sources, key: &str, out: &mut Out<'_>) -> Result<Answer, F
     out.table(&table);
     out.line(&format!("  {}", entry.setting.meaning));
     out.line(&format!("  {}", taken(&entry)));
-    Ok(Answer::done("config", &data(sources, &[entry], Change::No)))
+    Ok(Response::done("config", &data(sources, &[entry], Change::No)))
 }
 
 /// What a setting takes, and where else it can be set.
-fn taken(entry: &Entry) -> String {
+fn taken(entry: &SettingEntry) -> String {
     let kind = match entry.setting.kind {
-        Kind::Number { default, min, max } => {
+        SettingKind::Number { default, min, max } => {
             format!("a whole number from {min} to {max}, {default} by default")
         }
-        Kind::Text => "a text".to_owned(),
-        Kind::Agent => "a known agent".to_owned(),
-        Kind::Words => "a command line: a list of words".to_owned(),
-        Kind::Choice { of, .. } => format!("one of {}", of.join(", ")),
-        Kind::List => "a list of texts".to_owned(),
+        SettingKind::Text => "a text".to_owned(),
+        SettingKind::Agent => "a known agent".to_owned(),
+        SettingKind::Words => "a command line: a list of words".to_owned(),
+        SettingKind::Choice { of, .. } => format!("one of {}", of.join(", ")),
+        SettingKind::List => "a list of texts".to_owned(),
     };
     match entry.setting.variable() {
         Some(variable) => format!("{kind}; {variable} in the environment"),
@@ -164,34 +164,35 @@ fn taken(entry: &Entry) -> String {
     }
 }
 
-fn show_paths(sources: &Sources, out: &mut Out<'_>) -> Answer {
+fn show_paths(sources: &Sources, out: &mut Out<'_>) -> Response {
     let data = data(sources, &[], Change::No);
     let mut table = Table::new();
     table.row(["project", data.project_file.as_str()]);
     table.row(["user", data.user_file.as_deref().unwrap_or("none: there is no home")]);
     out.table(&table);
-    Answer::done("config", &data)
+    Response::done("config", &data)
 }
 
 /// Says what was changed, and whether it counts.
-fn changed(word: &str, sources: &Sources, edited: &config::Edited, out: &mut Out<'_>) -> Answer {
+fn changed(word: &str, sources: &Sources, edited: &config::ConfigEditResult, out: &mut Out<'_>) -> Response {
     let said = if edited.is_changed { word } else { "kept" };
     let word = out.palette().paint(Tone::Good, said);
     out.line(&format!("{word}  {}  {}", edited.key, shown(&edited.path)));
     let change = if edited.is_changed { Change::Yes } else { Change::No };
     // What else is wrong with the files does not undo this; `doctor` names it.
     let Ok(settings) = Settings::read(sources) else {
-        let answer = Answer::done("config", &data(sources, &[], change));
-        return answer.next(Next::new(["planwright", "doctor"]));
+        let answer = Response::done("config", &data(sources, &[], change));
+        return answer.next(NextCommand::new(["planwright", "doctor"]));
     };
     let entry = schema::path(&edited.key).and_then(|path| settings.entry(&path));
     let Some(entry) = entry else {
-        return Answer::done("config", &data(sources, &[], change)).next(Next::new(["planwright", "config"]));
+        return Response::done("config", &data(sources, &[], change))
+            .next(NextCommand::new(["planwright", "config"]));
     };
     let [key, value, origin] = [entry.key.clone(), text(&entry), entry.origin.word().to_owned()];
     out.talk(&crate::output::clean_line(&format!("{key} is now {value} ({origin})")));
-    let next = Next::new(["planwright", "config", key.as_str()]);
-    Answer::done("config", &data(sources, &[entry], change)).next(next)
+    let next = NextCommand::new(["planwright", "config", key.as_str()]);
+    Response::done("config", &data(sources, &[entry], change)).next(next)
 }
 
 /// Whether a file was changed.
@@ -201,7 +202,7 @@ enum Change {
     No,
 }
 
-fn data(sources: &Sources, entries: &[Entry], change: Change) -> Configured {
+fn data(sources: &Sources, entries: &[SettingEntry], change: Change) -> Configured {
     let settings = entries.iter().map(|entry| SettingData {
         key: entry.key.clone(),
         value: entry.value.as_ref().and_then(|value| serde_json::to_value(value).ok()),
@@ -216,29 +217,29 @@ fn data(sources: &Sources, entries: &[Entry], change: Change) -> Configured {
     }
 }
 
-fn cells(entry: &Entry) -> [Cell; 3] {
+fn cells(entry: &SettingEntry) -> [Cell; 3] {
     let origin = Cell::new(entry.origin.word());
     let origin = if entry.origin == config::Origin::Default { origin.tone(Tone::Muted) } else { origin };
     [Cell::new(&entry.key).tone(Tone::Strong), Cell::new(text(entry)), origin]
 }
 
-fn text(entry: &Entry) -> String {
+fn text(entry: &SettingEntry) -> String {
     entry.value.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string)
 }
 
-fn refusal(refused: Refused) -> Failure {
+fn refusal(refused: ConfigEditError) -> Failure {
     match refused {
-        Refused::Setting { message, meant } => unknown(message, meant),
-        Refused::NotThere { path, key } => {
-            Failure::new(Exit::No, format!("{} does not set `{key}`", shown(&path))).next(Next::new([
+        ConfigEditError::Setting { message, meant } => unknown(message, meant),
+        ConfigEditError::NotThere { path, key } => {
+            Failure::new(Exit::No, format!("{} does not set `{key}`", shown(&path))).next(NextCommand::new([
                 "planwright",
                 "config",
                 key.as_str(),
             ]))
         }
-        Refused::Personal { .. } => Failure::from_error(Exit::Usage, &refused),
-        Refused::Config(error) => error.into(),
-        Refused::Store(error) => error.into(),
+        ConfigEditError::Personal { .. } => Failure::from_error(Exit::Usage, &refused),
+        ConfigEditError::Config(error) => error.into(),
+        ConfigEditError::Store(error) => error.into(),
     }
 }
 
@@ -246,8 +247,8 @@ fn unknown(message: String, meant: Option<String>) -> Failure {
     let meant =
         meant.and_then(|meant| schema::path(&meant)).filter(|path| config::Setting::find(path).is_some());
     let next = match meant {
-        Some(path) => Next::new(["planwright", "config", schema::key(&path).as_str()]),
-        None => Next::new(["planwright", "config"]),
+        Some(path) => NextCommand::new(["planwright", "config", schema::key(&path).as_str()]),
+        None => NextCommand::new(["planwright", "config"]),
     };
     Failure::new(Exit::Usage, message).next(next)
 }

@@ -4,8 +4,8 @@ use planwright_engine::workspace::project;
 
 use super::{Opened, open};
 use crate::interaction::conversion;
-use crate::interaction::conversion::{Load, Terms};
-use crate::output::{Answer, Failure, Out};
+use crate::interaction::conversion::{ConvertInput, ConvertOptions};
+use crate::output::{Failure, Out, Response};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -15,14 +15,14 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIALECT")]
     to: String,
     #[command(flatten)]
-    terms: Terms,
+    terms: ConvertOptions,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let to = conversion::dialect(&args.to)?;
     let Opened { path, project, source, .. } = open(&args.plan)?;
     let draft = source.draft();
-    let load = Load {
+    let load = ConvertInput {
         kind: "convert",
         project: &project,
         source: &source,
@@ -31,5 +31,5 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         name: project::name(&path),
         to,
     };
-    conversion::carry(&load, &args.terms, out)
+    conversion::write(&load, &args.terms, out)
 }

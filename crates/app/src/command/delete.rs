@@ -2,15 +2,15 @@
 
 use std::io::{self, IsTerminal as _};
 
-use planwright_engine::approval::Decisions;
-use planwright_engine::store::plan_file::Text;
+use planwright_engine::approval::Approvals;
+use planwright_engine::store::plan_file::FileText;
 use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, open, refuse_agents, shown};
 use crate::interaction::confirm::{answer, who};
-use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -30,11 +30,11 @@ pub(crate) struct Deleted {
     pub(crate) path: String,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     refuse_agents("delete a plan")?;
     let Opened { path, project, source, .. } = open(&args.plan)?;
     let name = project::name(&path);
-    let repeat = Next::new(["planwright", "delete", args.plan.as_str(), "--confirm", name.as_str()]);
+    let repeat = NextCommand::new(["planwright", "delete", args.plan.as_str(), "--confirm", name.as_str()]);
     let typed = match &args.confirm {
         Some(typed) => typed.clone(),
         None if io::stdin().is_terminal() && !out.settings().is_json => {
@@ -50,10 +50,10 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         let message = format!("`{typed}` is not `{name}`; nothing was deleted");
         return Err(Failure::new(Exit::Usage, message).next(repeat));
     }
-    let verified = project.check(Text::Plan(source))?;
-    Decisions::open(&project)?.delete(&path, &verified, &who())?;
+    let verified = project.check(FileText::Plan(source))?;
+    Approvals::open(&project)?.delete(&path, &verified, &who())?;
     let data = Deleted { plan: name, path: shown(&path) };
     let word = out.palette().paint(Tone::Good, "deleted");
     out.line(&format!("{word}  {}   its text is kept", clean_line(&data.path)));
-    Ok(Answer::done("delete", &data).next(Next::new(["planwright", "undo", data.path.as_str()])))
+    Ok(Response::done("delete", &data).next(NextCommand::new(["planwright", "undo", data.path.as_str()])))
 }

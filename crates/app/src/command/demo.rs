@@ -7,7 +7,7 @@ use planwright_engine::system::process;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
 /// The plan that the demo is about.
 const HELLO: &str = include_str!("../../demo/hello.md");
@@ -26,12 +26,12 @@ pub(crate) struct Made {
     pub(crate) folder: String,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let folder = Path::new(&args.folder);
     let another = || {
         Failure::new(Exit::Usage, format!("{} already exists", args.folder))
             .hint("name another folder")
-            .next(Next::new(["planwright", "demo", format!("{}-2", args.folder).as_str()]))
+            .next(NextCommand::new(["planwright", "demo", format!("{}-2", args.folder).as_str()]))
     };
     match plan_file::create_folder(folder) {
         Ok(()) => {}
@@ -48,5 +48,6 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         clean_line(&args.folder)
     ));
     let next = format!("cd {} && planwright run hello", crate::output::shell_word(&args.folder));
-    Ok(Answer::done("demo", &Made { folder: args.folder.clone() }).next(Next { command: next, remark: None }))
+    Ok(Response::done("demo", &Made { folder: args.folder.clone() })
+        .next(NextCommand { command: next, remark: None }))
 }

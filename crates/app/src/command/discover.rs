@@ -1,17 +1,17 @@
 //! `discover`: work that somebody came upon while they were at a step. It goes on a list; only a person makes a step of it, and the
 //! plan has to be approved again then.
 
-use planwright_engine::approval::{Decisions, Find};
+use planwright_engine::approval::{Approvals, Find};
 use planwright_engine::core::approval::status::Discovery;
 use planwright_engine::core::plan::draft::{Draft, StepDraft};
-use planwright_engine::core::plan::edit::Change;
+use planwright_engine::core::plan::edit::PlanEdit;
 use planwright_engine::core::plan::verified;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, find_step, here, open, refuse_agents, refused, shown};
 use crate::interaction::confirm::who;
-use crate::output::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
+use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone, clean_line};
 
 /// The longest title.
 const TITLE_CHARS_MAX: usize = 200;
@@ -80,7 +80,7 @@ impl From<&Discovery> for WorkData {
     }
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     match args.add {
         Some(number) => add(args, number, out),
         None if args.list => list(args, out),
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
 }
 
 /// Puts something on the list. Agents may: nothing comes of it until a person wants it.
-fn note(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn note(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let title = args.what.trim();
     let is_line =
         !title.is_empty() && !title.contains(['\n', '\r']) && title.chars().count() <= TITLE_CHARS_MAX;
@@ -106,7 +106,7 @@ fn note(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         .map(|step| find_step(&draft, step, &shown(&path)))
         .transpose()?;
     let step = step.map(|place| verified::ids(&draft).swap_remove(place));
-    let decisions = Decisions::open(&project)?;
+    let decisions = Approvals::open(&project)?;
     let by = who();
     let found = Find { step: step.as_deref(), by: &by, title, text: args.message.trim(), source: None };
     let number = decisions.discover(&path, &found)?;
@@ -117,8 +117,8 @@ fn note(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let work =
         case.standing.discoveries.iter().filter(|known| known.number == number).map(WorkData::from).collect();
     let data = Discovered { plan: shown(&path), work };
-    let next = Next::new(["planwright", "discover", data.plan.as_str(), "--list"]);
-    Ok(Answer::done("discover", &data).next(next))
+    let next = NextCommand::new(["planwright", "discover", data.plan.as_str(), "--list"]);
+    Ok(Response::done("discover", &data).next(next))
 }
 
 /// The plan that is meant: the one that was said, or the only one.
@@ -133,14 +133,14 @@ fn plan_of(args: &Args) -> Result<String, Failure> {
             let message = format!("there are {} plans here", several.len());
             Err(Failure::new(Exit::Usage, message)
                 .hint("say which one with --plan")
-                .next(Next::new(["planwright", "list"])))
+                .next(NextCommand::new(["planwright", "list"])))
         }
     }
 }
 
-fn list(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn list(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let Opened { path, project, .. } = open(&args.what)?;
-    let work: Vec<WorkData> = match Decisions::open_existing(&project)? {
+    let work: Vec<WorkData> = match Approvals::open_existing(&project)? {
         Some(decisions) => decisions.discoveries(&path)?.iter().map(WorkData::from).collect(),
         None => Vec::new(),
     };
@@ -162,25 +162,27 @@ fn list(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
     let data = Discovered { plan: shown(&path), work };
     let next = match open_one {
-        Some(number) => Next::new(["planwright", "discover", data.plan.as_str(), "--add", number.as_str()]),
-        None => Next::new(["planwright", "show", data.plan.as_str()]),
+        Some(number) => {
+            NextCommand::new(["planwright", "discover", data.plan.as_str(), "--add", number.as_str()])
+        }
+        None => NextCommand::new(["planwright", "show", data.plan.as_str()]),
     };
-    Ok(Answer::done("discover", &data).next(next))
+    Ok(Response::done("discover", &data).next(next))
 }
 
 /// Makes a step of something on the list.
-fn add(args: &Args, number: u32, out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn add(args: &Args, number: u32, out: &mut Out<'_>) -> Result<Response, Failure> {
     refuse_agents("make a step of discovered work")?;
     let Opened { path, project, source: old, .. } = open(&args.what)?;
-    let decisions = Decisions::open(&project)?;
+    let decisions = Approvals::open(&project)?;
     let known = decisions.discoveries(&path)?;
     let Some(found) = known.iter().find(|known| known.number == number) else {
         return Err(Failure::new(Exit::Usage, format!("{} has no discovered work {number}", shown(&path)))
-            .next(Next::new(["planwright", "discover", shown(&path).as_str(), "--list"])));
+            .next(NextCommand::new(["planwright", "discover", shown(&path).as_str(), "--list"])));
     };
     if let Some(step) = &found.added {
         return Err(Failure::new(Exit::No, format!("work {number} is step `{step}` already"))
-            .next(Next::new(["planwright", "show", shown(&path).as_str()])));
+            .next(NextCommand::new(["planwright", "show", shown(&path).as_str()])));
     }
     let draft = old.draft();
     let ids = verified::ids(&draft);
@@ -188,7 +190,7 @@ fn add(args: &Args, number: u32, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let parent = parent.ok_or_else(|| Failure::new(Exit::No, format!("{} has no steps", shown(&path))))?;
     let task = if found.text.is_empty() { found.title.clone() } else { found.text.clone() };
     let change =
-        Change::Append { title: found.title.clone(), task, target: args.target.clone(), after: parent };
+        PlanEdit::Append { title: found.title.clone(), task, target: args.target.clone(), after: parent };
     let edits = old.dialect().patch(&old, &change).map_err(|refusal| refused(&path, &refusal))?;
     let new = old.edited(&edits);
     let step = match standing(&draft, &new.draft(), found, &known) {
@@ -205,8 +207,8 @@ fn add(args: &Args, number: u32, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let work =
         case.standing.discoveries.iter().filter(|known| known.number == number).map(WorkData::from).collect();
     let data = Discovered { plan: shown(&path), work };
-    let next = Next::new(["planwright", "verify", data.plan.as_str()]);
-    Ok(Answer::done("discover", &data).next(next))
+    let next = NextCommand::new(["planwright", "verify", data.plan.as_str()]);
+    Ok(Response::done("discover", &data).next(next))
 }
 
 /// The place of the step that this work became without a record of it: whoever added it was ended between the two.

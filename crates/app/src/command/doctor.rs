@@ -1,13 +1,13 @@
 //! `doctor`: looks at everything that planwright stands on, says what is wrong and what helps, and mends what is safe.
 
 use planwright_engine::audit::doctor;
-use planwright_engine::audit::doctor::{Finding, Level};
+use planwright_engine::audit::doctor::{DoctorFinding, DoctorLevel};
 use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{refuse_agents, typed_settings};
-use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean};
+use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -40,7 +40,7 @@ pub(crate) struct FindingData {
     pub(crate) fix: Option<String>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if args.fix {
         refuse_agents("mend with `doctor --fix`")?;
     }
@@ -63,8 +63,8 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     for finding in &findings {
         print(finding, out);
     }
-    let count = |level: Level| findings.iter().filter(|finding| finding.level == level).count();
-    let (errors, warnings) = (count(Level::Error), count(Level::Warn));
+    let count = |level: DoctorLevel| findings.iter().filter(|finding| finding.level == level).count();
+    let (errors, warnings) = (count(DoctorLevel::Error), count(DoctorLevel::Warn));
     let mendable = findings.iter().filter(|finding| finding.repair.is_some()).count();
     let number = |count: usize, word: &str| match count {
         1 => format!("1 {word}"),
@@ -81,11 +81,11 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         _ => format!("{summary}; planwright doctor --fix repairs {mendable} of them"),
     });
     // The worst first; at the same level in the order of the list.
-    let with_fix = |level: Level| {
+    let with_fix = |level: DoctorLevel| {
         let mut findings = findings.iter().filter(|finding| finding.level == level);
         findings.find_map(|finding| finding.fix.clone())
     };
-    let next = with_fix(Level::Error).or_else(|| with_fix(Level::Warn));
+    let next = with_fix(DoctorLevel::Error).or_else(|| with_fix(DoctorLevel::Warn));
     let data = findings.iter().map(|finding| FindingData {
         level: finding.level.word().to_owned(),
         what: finding.what.clone(),
@@ -93,16 +93,16 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     });
     let data = Examined { findings: data.collect(), errors, warnings, fixed };
     let exit = if errors > 0 { Exit::No } else { Exit::Done };
-    let mut answer = Answer::new(exit, "doctor", &data);
-    answer.next.extend(next.map(|command| Next { command, remark: None }));
+    let mut answer = Response::new(exit, "doctor", &data);
+    answer.next.extend(next.map(|command| NextCommand { command, remark: None }));
     Ok(answer)
 }
 
-fn print(finding: &Finding, out: &mut Out<'_>) {
+fn print(finding: &DoctorFinding, out: &mut Out<'_>) {
     let tone = match finding.level {
-        Level::Ok => Tone::Good,
-        Level::Warn => Tone::Attention,
-        Level::Error => Tone::Bad,
+        DoctorLevel::Ok => Tone::Good,
+        DoctorLevel::Warn => Tone::Attention,
+        DoctorLevel::Error => Tone::Bad,
     };
     let fix = finding.fix.as_ref().map(|fix| format!("     fix: {fix}")).unwrap_or_default();
     line(finding.level.word(), tone, &format!("{}{fix}", finding.what), out);

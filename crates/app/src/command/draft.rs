@@ -4,21 +4,21 @@
 use std::path::{Path, PathBuf};
 
 use planwright_engine::agent::planner as agent;
-use planwright_engine::approval::Decisions;
+use planwright_engine::approval::Approvals;
 use planwright_engine::core::agent::planner as planning;
-use planwright_engine::core::agent::planner::Wish;
+use planwright_engine::core::agent::planner::PlanRequest;
 use planwright_engine::core::agent::planner::plan_json;
-use planwright_engine::core::agent::planner::plan_json::Action;
-use planwright_engine::core::approval::ledger::{Drafting, Who};
-use planwright_engine::core::dialect::{Birth, NATIVE};
+use planwright_engine::core::agent::planner::plan_json::PlanJsonAction;
+use planwright_engine::core::approval::ledger::{Drafting, Identity};
+use planwright_engine::core::dialect::{NATIVE, NewPlan};
 use planwright_engine::core::plan::digest::Digest;
 use planwright_engine::core::plan::draft::Draft;
-use planwright_engine::core::plan::edit::Change;
-use planwright_engine::core::plan::lifecycle::State;
+use planwright_engine::core::plan::edit::PlanEdit;
+use planwright_engine::core::plan::lifecycle::PlanState;
 use planwright_engine::core::plan::verified;
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::store::plan_file;
-use planwright_engine::store::plan_file::Text;
+use planwright_engine::store::plan_file::FileText;
 use planwright_engine::system::clock;
 use planwright_engine::workspace::{active_plan, project};
 use planwright_engine::{Project, Verified};
@@ -32,7 +32,7 @@ use crate::interaction::planner;
 use crate::interaction::planner::{Judged, Talk};
 use crate::interaction::proposal;
 use crate::interaction::proposal::OneProposed;
-use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
 /// How many names are tried for a plan that has none of its own.
 const NAMES_MAX: u32 = 1000;
@@ -109,7 +109,7 @@ enum Read {
     Done(String),
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let project = here()?;
     refuse_name(args, &project)?;
     let task = task(args)?;
@@ -125,7 +125,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
             let asked = planner::find(&project, args.agent.as_deref())?;
             let around = agent::surroundings(&project, &Draft::default());
             let code: Vec<_> = args.code.iter().map(|path| agent::code(&project, path)).collect();
-            let wish = Wish {
+            let wish = PlanRequest {
                 task: &task,
                 code: &code,
                 memories: &args.memories,
@@ -148,7 +148,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
                 }),
             };
             let reached = planner::converse(&talk, judge, out)?;
-            (reached.value, Who::agent(asked.name), reached.tries, reached.changed)
+            (reached.value, Identity::agent(asked.name), reached.tries, reached.changed)
         }
     };
     let drafting = Drafting { task, reasoning: found.reasoning, tries, changed, ..Drafting::default() };
@@ -156,7 +156,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
 }
 
 /// Says that an agent says that it is done, which moves nothing.
-fn done(summary: String, out: &mut Out<'_>) -> Answer {
+fn done(summary: String, out: &mut Out<'_>) -> Response {
     out.line(&format!("the agent says that it is done: {}", clean_line(&summary)));
     out.talk("nobody takes its word for it: contracts decide, and nothing was written");
     let data = Drafted {
@@ -171,7 +171,7 @@ fn done(summary: String, out: &mut Out<'_>) -> Answer {
         changed: Vec::new(),
         proposed: None,
     };
-    Answer::done("draft", &data).next(Next::new(["planwright", "status"]))
+    Response::done("draft", &data).next(NextCommand::new(["planwright", "status"]))
 }
 
 /// What is wanted: the wish, and the issue that it is about.
@@ -182,7 +182,7 @@ fn task(args: &Args) -> Result<String, Failure> {
     if task.trim().is_empty() && args.from.is_none() {
         return Err(Failure::new(Exit::Usage, "nothing is wished for")
             .hint("say what you want done, in a sentence or more")
-            .next(Next::new(["planwright", "help", "draft"])));
+            .next(NextCommand::new(["planwright", "help", "draft"])));
     }
     Ok(task)
 }
@@ -214,18 +214,18 @@ fn read(project: &Project, said: &str) -> Result<Read, Failure> {
     };
     let (text, reasoning) = match plan_json::find(said) {
         Some(Err(fault)) => return returned(fault.to_string()),
-        Some(Ok(Action::Done { summary })) => return Ok(Read::Done(summary)),
-        Some(Ok(Action::Escalate { reason, .. })) => {
+        Some(Ok(PlanJsonAction::Done { summary })) => return Ok(Read::Done(summary)),
+        Some(Ok(PlanJsonAction::Escalate { reason, .. })) => {
             let failure = Failure::new(Exit::Person, format!("the planner asks for a person: {reason}"));
             return Err(failure.hint("nothing was written; say more in the wish, or with --constraint"));
         }
-        Some(Ok(Action::Plan(planned))) if planned.replace_from.is_some() => {
+        Some(Ok(PlanJsonAction::Plan(planned))) if planned.replace_from.is_some() => {
             return returned(
                 "`replace_from_step` replaces steps of a plan that is there: hand it in with `planwright replan PLAN --from`"
                     .to_owned(),
             );
         }
-        Some(Ok(Action::Plan(planned))) => (plan_json::compose(&planned), plan_json::around(said)),
+        Some(Ok(PlanJsonAction::Plan(planned))) => (plan_json::compose(&planned), plan_json::around(said)),
         None => match planning::read(said, NATIVE) {
             Ok(answer) => (answer.plan, answer.reasoning),
             Err(fault) => return returned(fault.to_string()),
@@ -236,7 +236,7 @@ fn read(project: &Project, said: &str) -> Result<Read, Failure> {
         Ok(source) => source,
         Err(complaint) => return returned(complaint),
     };
-    let verified = project.check(Text::Plan(source))?;
+    let verified = project.check(FileText::Plan(source))?;
     if verified.plan.is_some() {
         return Ok(Read::Plan(Box::new(Judged::Fit(Found { verified, reasoning }))));
     }
@@ -248,9 +248,9 @@ fn read(project: &Project, said: &str) -> Result<Read, Failure> {
 fn without_claims(source: &Source) -> Result<Source, String> {
     let draft = source.draft();
     let marked = draft.steps.iter().enumerate().filter(|(_, step)| !step.marks.is_empty());
-    let mut changes: Vec<Change> = marked.map(|(step, _)| Change::Mark { step, mark: None }).collect();
-    let is_draft = draft.state.as_ref().is_some_and(|state| state.value == State::Draft);
-    changes.extend((!is_draft).then_some(Change::Become { state: State::Draft }));
+    let mut changes: Vec<PlanEdit> = marked.map(|(step, _)| PlanEdit::Mark { step, mark: None }).collect();
+    let is_draft = draft.state.as_ref().is_some_and(|state| state.value == PlanState::Draft);
+    changes.extend((!is_draft).then_some(PlanEdit::Become { state: PlanState::Draft }));
     let edits = NATIVE.patch_all(source, &changes);
     edits
         .map(|edits| source.edited(&edits))
@@ -268,9 +268,9 @@ fn refused(file: &str, complaints: Vec<String>) -> Failure {
 fn write(
     args: &Args,
     project: &Project,
-    (verified, drafting, by): (Verified, Drafting, Who),
+    (verified, drafting, by): (Verified, Drafting, Identity),
     out: &mut Out<'_>,
-) -> Result<Answer, Failure> {
+) -> Result<Response, Failure> {
     let title =
         verified.draft.as_ref().and_then(|draft| draft.title.as_ref()).map(|title| title.value.clone());
     let path = create(args, project, &verified, &title.unwrap_or_else(|| drafting.task.clone()))?;
@@ -281,7 +281,7 @@ fn write(
     }
     let digest = verified.plan.as_ref().map(|plan| Digest::of(plan).to_string()).unwrap_or_default();
     let steps = verified.plan.as_ref().map_or(0, |plan| plan.steps.len());
-    let decisions = Decisions::open(project)?;
+    let decisions = Approvals::open(project)?;
     decisions.drafted(&path, &by, &digest, &drafting)?;
     let count = if steps == 1 { "1 step".to_owned() } else { format!("{steps} steps") };
     let word = out.palette().paint(Tone::Good, "wrote");
@@ -292,11 +292,11 @@ fn write(
         false => Some(propose(&decisions, (&path, &verified), &by, out)?),
     };
     let next = match &proposed {
-        None => Next::new(["planwright", "propose", shown(&path).as_str()]),
+        None => NextCommand::new(["planwright", "propose", shown(&path).as_str()]),
         Some(proposed) if proposed.approved_by_rule.is_some() => {
-            Next::new(["planwright", "run", shown(&path).as_str()])
+            NextCommand::new(["planwright", "run", shown(&path).as_str()])
         }
-        Some(_) => Next::new(["planwright", "review", shown(&path).as_str()]),
+        Some(_) => NextCommand::new(["planwright", "review", shown(&path).as_str()]),
     };
     let data = Drafted {
         action: "plan".to_owned(),
@@ -310,18 +310,18 @@ fn write(
         changed: drafting.changed,
         proposed,
     };
-    Ok(Answer::done("draft", &data).next(next))
+    Ok(Response::done("draft", &data).next(next))
 }
 
 fn propose(
-    decisions: &Decisions,
+    decisions: &Approvals,
     (path, verified): (&Path, &Verified),
-    by: &Who,
+    by: &Identity,
     out: &mut Out<'_>,
 ) -> Result<OneProposed, Failure> {
     let proposed = proposal::propose(decisions, (path, verified), by)?;
     out.warn_all(&proposed.complaints);
-    proposal::tell(&project::name(path), &proposed, out);
+    proposal::print(&project::name(path), &proposed, out);
     Ok(proposal::data(path, proposed))
 }
 
@@ -337,7 +337,7 @@ fn create(args: &Args, project: &Project, verified: &Verified, title: &str) -> R
         let text = match dialect.is_native() {
             true => verified.source.text().to_owned(),
             false => {
-                dialect.compose(&verified.source.draft(), &Birth { id: &home.id, now: &clock::utc_now() })
+                dialect.compose(&verified.source.draft(), &NewPlan { id: &home.id, now: &clock::utc_now() })
             }
         };
         match plan_file::create_plan(&path, &text, dialect) {

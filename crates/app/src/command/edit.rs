@@ -4,18 +4,18 @@
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use planwright_engine::core::dialect::{Dialect, Happening, detect};
+use planwright_engine::core::dialect::{Dialect, PlanEvent, detect};
 use planwright_engine::core::plan::draft::Draft;
-use planwright_engine::core::plan::edit::Change;
+use planwright_engine::core::plan::edit::PlanEdit;
 use planwright_engine::core::plan::verified;
-use planwright_engine::core::syntax::source::{Source, Told};
+use planwright_engine::core::syntax::source::{Detection, Source};
 use planwright_engine::store::plan_file;
 use planwright_engine::system::clock;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, find_step, open, refused, shown};
-use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean, clean_line};
+use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean, clean_line};
 
 /// How many bytes of a list are read.
 const LIST_BYTES_MAX: u64 = 1 << 20;
@@ -78,7 +78,7 @@ enum Wish<'a> {
     Note(&'a str),
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let Opened { path, source: old, .. } = open(&args.plan)?;
     refuse_other_dialect(&old)?;
     let dialect = old.dialect();
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         out.data(&clean(new.text()));
         edited.text = Some(new.text().to_owned());
     } else if new.text() != old.text() {
-        planwright_engine::store::plan_file::save(&path, &old, &plan_file::unload(&path, &new)?)?;
+        planwright_engine::store::plan_file::save(&path, &old, &plan_file::move_overflow(&path, &new)?)?;
         edited.written = true;
     }
     if !args.dry_run {
@@ -116,14 +116,14 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         let word = out.talk_palette().paint(Tone::Good, word);
         out.talk(&format!("{word}  {}  {}", clean_line(&edited.path), clean_line(change)));
     }
-    let next = Next::new(["planwright", "verify", edited.path.as_str()]);
-    Ok(Answer::done("edit", &edited).next(next))
+    let next = NextCommand::new(["planwright", "verify", edited.path.as_str()]);
+    Ok(Response::done("edit", &edited).next(next))
 }
 
 /// Refuses to write in one dialect what is plainly written in another: the keys of both would stand in the file.
 fn refuse_other_dialect(plan: &Source) -> Result<(), Failure> {
     let told = detect(plan.place(), plan.text()).ok().filter(|told| told.dialect != plan.dialect());
-    let Some(told) = told.filter(|_| *plan.told() == Told::Forced) else { return Ok(()) };
+    let Some(told) = told.filter(|_| *plan.told() == Detection::Forced) else { return Ok(()) };
     let message =
         format!("{} is a plan of the dialect {} ({})", plan.name(), told.dialect.name, told.because);
     Err(Failure::new(Exit::Usage, message).hint("leave --dialect out; nothing was written"))
@@ -134,7 +134,7 @@ fn tell_beside(args: &Args, path: &Path, plan: &Source) -> Result<(), Failure> {
     let draft = plan.draft();
     let at = clock::utc_now();
     for text in &args.note {
-        for beside in plan.dialect().beside(plan, &draft, &Happening::Noted { text, at: &at }) {
+        for beside in plan.dialect().beside(plan, &draft, &PlanEvent::Noted { text, at: &at }) {
             plan_file::keep(path, &beside)?;
         }
     }
@@ -144,9 +144,9 @@ fn tell_beside(args: &Args, path: &Path, plan: &Source) -> Result<(), Failure> {
 fn apply(
     dialect: &Dialect,
     old: &Source,
-    change: &Change,
+    change: &PlanEdit,
     edited: &mut Edited,
-) -> Result<Source, planwright_engine::core::plan::edit::Refusal> {
+) -> Result<Source, planwright_engine::core::plan::edit::EditError> {
     let edits = dialect.patch(old, change)?;
     edited.bytes_removed += edits.iter().map(|edit| edit.span.len()).sum::<usize>();
     edited.bytes_added += edits.iter().map(|edit| edit.text.len()).sum::<usize>();
@@ -183,12 +183,16 @@ fn pair(text: &str) -> Result<(&str, &str), Failure> {
 }
 
 fn misuse(message: &str) -> Failure {
-    Failure::new(Exit::Usage, message).next(Next::new(["planwright", "help", "edit"]))
+    Failure::new(Exit::Usage, message).next(NextCommand::new(["planwright", "help", "edit"]))
 }
 
 impl Wish<'_> {
     /// The change that is wished for in this plan, and what it is in words.
-    fn change(&self, draft: &Draft, (path, dialect): (&str, &Dialect)) -> Result<(Change, String), Failure> {
+    fn change(
+        &self,
+        draft: &Draft,
+        (path, dialect): (&str, &Dialect),
+    ) -> Result<(PlanEdit, String), Failure> {
         let ids = verified::ids(draft);
         let step = |name: &str| find_step(draft, name, path);
         Ok(match *self {
@@ -200,26 +204,26 @@ impl Wish<'_> {
                     );
                     return Err(Failure::new(Exit::Usage, format!("`{id}` is no id")).hint(hint));
                 }
-                let change = Change::Rename { step: step(name)?, id: id.to_owned() };
+                let change = PlanEdit::Rename { step: step(name)?, id: id.to_owned() };
                 (change, format!("step {name} is now called `{id}`"))
             }
             Wish::Need(name, on) => {
                 let on = ids[step(on)?].clone();
                 let words = format!("step {name} waits for `{on}`");
-                (Change::Need { step: step(name)?, on }, words)
+                (PlanEdit::Need { step: step(name)?, on }, words)
             }
             Wish::Move(name, place) => {
                 let to = place.parse::<usize>().ok().and_then(|place| place.checked_sub(1));
                 let to = to.ok_or_else(|| {
                     Failure::new(Exit::Usage, format!("`{place}` is no place, counted from 1"))
                 })?;
-                (Change::Move { step: step(name)?, to }, format!("step {name} stands at place {place}"))
+                (PlanEdit::Move { step: step(name)?, to }, format!("step {name} stands at place {place}"))
             }
-            Wish::Renumber => (Change::Renumber, "the steps are numbered 1, 2, 3".to_owned()),
+            Wish::Renumber => (PlanEdit::Renumber, "the steps are numbered 1, 2, 3".to_owned()),
             Wish::Expand(name, file) => {
                 let items = items(file)?;
                 let words = format!("step {name} is written out for {} items", items.len());
-                (Change::Expand { step: step(name)?, items }, words)
+                (PlanEdit::Expand { step: step(name)?, items }, words)
             }
             Wish::Set("status", _) => {
                 return Err(Failure::new(Exit::Person, "the status of a plan can't be set by hand")
@@ -231,9 +235,12 @@ impl Wish<'_> {
             }
             Wish::Set(key, value) => {
                 let key = dialect.title_key.filter(|_| key == "title").unwrap_or(key);
-                (Change::Set { key: key.to_owned(), value: value.to_owned() }, format!("{key} is `{value}`"))
+                (
+                    PlanEdit::Set { key: key.to_owned(), value: value.to_owned() },
+                    format!("{key} is `{value}`"),
+                )
             }
-            Wish::Note(text) => (Change::Note { text: text.to_owned() }, format!("noted: {text}")),
+            Wish::Note(text) => (PlanEdit::Note { text: text.to_owned() }, format!("noted: {text}")),
         })
     }
 }

@@ -12,16 +12,16 @@ use planwright_engine::run as runs;
 use planwright_engine::run::Runs;
 use planwright_engine::system::clock;
 use planwright_engine::system::process;
-use planwright_engine::workspace::feed::{Fact, Feed, Filter, What};
+use planwright_engine::workspace::feed::{EventFeed, FeedItem, FeedSubject, Filter};
 use planwright_engine::workspace::notify;
-use planwright_engine::workspace::notify::Rest;
+use planwright_engine::workspace::notify::PendingDeliveries;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{here, project_of};
 use crate::interaction::notifier;
 use crate::output::wording;
-use crate::output::{Answer, Exit, Failure, Next, Out, Table, Tone, clean_line};
+use crate::output::{Exit, Failure, NextCommand, Out, Response, Table, Tone, clean_line};
 
 /// How often the store is looked at for news.
 const LOOK: Duration = Duration::from_millis(100);
@@ -85,7 +85,7 @@ enum Since {
     Time(u64),
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if args.deliver {
         return deliver(out);
     }
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Some(text) => since(text, wording::now()).ok_or_else(|| {
             Failure::new(Exit::Usage, format!("`{text}` is neither a number, a time nor an age"))
                 .hint("say 12, 14:30, 2026-01-31T14:30:00Z or 14m")
-                .next(Next::new(["planwright", "help", "events"]))
+                .next(NextCommand::new(["planwright", "help", "events"]))
         })?,
     };
     let path = args.plan.as_ref().map(|plan| here()?.address(plan).map_err(Failure::from)).transpose()?;
@@ -107,7 +107,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Since::Seq(seq) => (seq, 0),
         Since::Time(at) => (0, at),
     };
-    let mut feed = Feed::after(runs.store(), &project.root, Filter { plan, after_seq, since_ms }, 0);
+    let mut feed = EventFeed::after(runs.store(), &project.root, Filter { plan, after_seq, since_ms }, 0);
     let mut told = 0;
     loop {
         while let Some(batch) = feed.next_batch().map_err(runs::Error::from)? {
@@ -131,15 +131,15 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     if told == 0 {
         out.talk("nothing has happened yet");
     }
-    let next = Next::new(["planwright", "status"]);
-    Ok(Answer::done("events", &Told { events: told, hooks: Vec::new() }).next(next))
+    let next = NextCommand::new(["planwright", "status"]);
+    Ok(Response::done("events", &Told { events: told, hooks: Vec::new() }).next(next))
 }
 
 /// Tells the hooks what they have missed.
-fn deliver(out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn deliver(out: &mut Out<'_>) -> Result<Response, Failure> {
     if process::job_above().is_some() {
         let message = "an agent at work in a run can't deliver: what its hooks take, the user's would miss";
-        return Err(Failure::new(Exit::No, message).next(Next::new(["planwright", "events"])));
+        return Err(Failure::new(Exit::No, message).next(NextCommand::new(["planwright", "events"])));
     }
     let project = here()?;
     let runs = Runs::open(&project)?;
@@ -163,14 +163,14 @@ fn deliver(out: &mut Out<'_>) -> Result<Answer, Failure> {
         (false, _) => ["planwright", "events", "--deliver"],
     };
     let events = hooks.iter().map(|hook| hook.delivered).sum();
-    Ok(Answer::new(exit, "events", &Told { events, hooks }).next(Next::new(next)))
+    Ok(Response::new(exit, "events", &Told { events, hooks }).next(NextCommand::new(next)))
 }
 
-fn data(told: &notify::Told) -> HookData {
+fn data(told: &notify::Delivered) -> HookData {
     let left = match &told.rest {
-        Rest::Nothing => None,
-        Rest::Later(why) => Some(why.clone()),
-        Rest::Busy => Some("another process is at it".to_owned()),
+        PendingDeliveries::Nothing => None,
+        PendingDeliveries::Later(why) => Some(why.clone()),
+        PendingDeliveries::Busy => Some("another process is at it".to_owned()),
     };
     HookData { hook: told.hook.to_owned(), delivered: told.delivered, skipped: told.skipped, left }
 }
@@ -188,13 +188,15 @@ fn since(text: &str, now_ms: u64) -> Option<Since> {
     Some(Since::Time(now_ms.saturating_sub(age.saturating_mul(1000))))
 }
 
-fn tell(fact: &Fact, out: &mut Out<'_>) {
-    let Fact { notice, what, .. } = fact;
+fn tell(fact: &FeedItem, out: &mut Out<'_>) {
+    let FeedItem { notice, what, .. } = fact;
     let palette = out.palette();
     let time = wording::clock_time(notice.at_ms, wording::now());
     let (place, fields) = match what {
-        What::Event(_, event) => (wording::place(&notice.plan, event), wording::fields(event)),
-        What::Entry(_, entry) => (wording::entry::place(&notice.plan, entry), wording::entry::fields(entry)),
+        FeedSubject::Event(_, event) => (wording::place(&notice.plan, event), wording::fields(event)),
+        FeedSubject::Entry(_, entry) => {
+            (wording::entry::place(&notice.plan, entry), wording::entry::fields(entry))
+        }
     };
     out.line(
         format!(
@@ -206,7 +208,7 @@ fn tell(fact: &Fact, out: &mut Out<'_>) {
         )
         .trim_end(),
     );
-    out.event(&Answer::done("event", notice));
+    out.event(&Response::done("event", notice));
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use planwright_engine::core::verify::{RULES, Rule};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::output::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
+use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone};
 
 /// What the picture of the states is asked for by.
 const STATES: &str = "states";
@@ -42,26 +42,26 @@ pub(crate) struct RuleData {
     pub(crate) page: String,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let Some(wanted) = &args.rule else { return Ok(list(out)) };
     if wanted == STATES {
         let diagram = arbiter::diagram();
         out.data(&diagram);
-        return Ok(Answer::done("explain", &Rules { rules: Vec::new(), diagram: Some(diagram) }));
+        return Ok(Response::done("explain", &Rules { rules: Vec::new(), diagram: Some(diagram) }));
     }
     let Some(rule) = Rule::find(wanted) else {
         let names = RULES.iter().flat_map(|rule| [rule.name, rule.code]).chain([STATES]);
         let failure = Failure::new(Exit::Usage, format!("there is no rule `{wanted}`"));
         return Err(match nearest::nearest(wanted, names) {
-            Some(meant) => failure.next(Next::new(["planwright", "explain", meant])),
-            None => failure.next(Next::new(["planwright", "explain"])),
+            Some(meant) => failure.next(NextCommand::new(["planwright", "explain", meant])),
+            None => failure.next(NextCommand::new(["planwright", "explain"])),
         });
     };
     out.data(rule.page);
-    Ok(Answer::done("explain", &Rules { rules: vec![data(rule, rule.page)], diagram: None }))
+    Ok(Response::done("explain", &Rules { rules: vec![data(rule, rule.page)], diagram: None }))
 }
 
-fn list(out: &mut Out<'_>) -> Answer {
+fn list(out: &mut Out<'_>) -> Response {
     let mut table = Table::new();
     for rule in RULES {
         table.row(vec![
@@ -73,7 +73,7 @@ fn list(out: &mut Out<'_>) -> Answer {
     }
     out.table(&table);
     let rules = RULES.iter().map(|rule| data(rule, "")).collect();
-    Answer::done("explain", &Rules { rules, diagram: None }).next(Next::new([
+    Response::done("explain", &Rules { rules, diagram: None }).next(NextCommand::new([
         "planwright",
         "explain",
         RULES[0].code,

@@ -8,9 +8,9 @@ use planwright_engine::audit;
 use planwright_engine::core::plan::view;
 use planwright_engine::core::plan::view::{PlanView, StepView};
 use planwright_engine::run::{Run, Runs};
-use planwright_engine::store::journal::Outputs;
+use planwright_engine::store::journal::RunOutputs;
 use planwright_engine::store::plan_file;
-use planwright_engine::store::plan_file::Text;
+use planwright_engine::store::plan_file::FileText;
 use planwright_engine::system::clock;
 use planwright_engine::workspace::project;
 use schemars::JsonSchema;
@@ -19,7 +19,7 @@ use serde::Serialize;
 use super::{Opened, here, open, project_of, shown};
 use crate::output::picture;
 use crate::output::picture::Picture;
-use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean, clean_line};
+use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean, clean_line};
 
 mod page;
 
@@ -87,7 +87,7 @@ pub(crate) struct ReceiptsData {
     pub(crate) head: String,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     match (&args.receipts, &args.plan, args.to) {
         (Some(folder), plan, _) => {
             let folder = Some(folder.as_path()).filter(|folder| *folder != Path::new(BESIDE));
@@ -100,17 +100,17 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
 }
 
 impl Args {
-    fn outputs_wanted(&self) -> Outputs {
-        if self.outputs { Outputs::Taken } else { Outputs::Left }
+    fn outputs_wanted(&self) -> RunOutputs {
+        if self.outputs { RunOutputs::Taken } else { RunOutputs::Left }
     }
 }
 
 /// Writes records beside the code.
 fn records(
     (plan, folder): (Option<&str>, Option<&Path>),
-    outputs: Outputs,
+    outputs: RunOutputs,
     out: &mut Out<'_>,
-) -> Result<Answer, Failure> {
+) -> Result<Response, Failure> {
     let here = here()?;
     let (project, path) = match plan {
         None => (here, None),
@@ -135,17 +135,17 @@ fn records(
         out.line(&format!("{word}  {path}   {} events, head {}", data.records, &data.head[..8]));
     }
     let next = match &path {
-        Some(path) => Next::new(["planwright", "audit", shown(path).as_str()]),
-        None => Next::new(["planwright", "audit"]),
+        Some(path) => NextCommand::new(["planwright", "audit", shown(path).as_str()]),
+        None => NextCommand::new(["planwright", "audit"]),
     };
     let exported =
         Exported { plan: None, form: "receipts".to_owned(), path: None, text: String::new(), receipts };
-    Ok(Answer::done("export", &exported).next(next))
+    Ok(Response::done("export", &exported).next(next))
 }
 
-fn told(plan: &str, form: Form, output: Option<&Path>, out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn told(plan: &str, form: Form, output: Option<&Path>, out: &mut Out<'_>) -> Result<Response, Failure> {
     let Opened { path, project, source, .. } = open(plan)?;
-    let verified = project.check(Text::Plan(source))?;
+    let verified = project.check(FileText::Plan(source))?;
     let draft = verified.draft.clone().unwrap_or_default();
     let name = project::name(&path);
     let plan = PlanView::of(name, &verified.source, &draft, verified.plan.as_ref());
@@ -171,7 +171,7 @@ fn told(plan: &str, form: Form, output: Option<&Path>, out: &mut Out<'_>) -> Res
     }
     let form = form.to_possible_value().map(|form| form.get_name().to_owned()).unwrap_or_default();
     let path = output.map(shown);
-    Ok(Answer::done("export", &Exported { plan: Some(plan), form, path, text, receipts: Vec::new() }))
+    Ok(Response::done("export", &Exported { plan: Some(plan), form, path, text, receipts: Vec::new() }))
 }
 
 /// What the plan says, as a page of markdown. What contracts have proven is told apart from what the file claims.

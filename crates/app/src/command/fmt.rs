@@ -5,12 +5,12 @@ use std::path::Path;
 
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::store::plan_file;
-use planwright_engine::store::plan_file::Text;
+use planwright_engine::store::plan_file::FileText;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, here, open, open_file, refused, shown};
-use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean, clean_line};
+use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -33,7 +33,7 @@ pub(crate) struct Formatted {
     pub(crate) text: Option<String>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if args.plans.iter().any(|plan| plan == "-") {
         return from_stdin(args, out);
     }
@@ -65,7 +65,7 @@ fn canonical(path: &Path, source: &Source) -> Result<String, Failure> {
     source.dialect().format(source).map_err(|refusal| refused(path, &refusal))
 }
 
-fn report(args: &Args, plans: usize, changed: Vec<String>, out: &mut Out<'_>) -> Answer {
+fn report(args: &Args, plans: usize, changed: Vec<String>, out: &mut Out<'_>) -> Response {
     let word = if args.check { "would change" } else { "formatted" };
     for path in &changed {
         out.line(&format!("{}  {}", out.palette().paint(Tone::Attention, word), clean_line(path)));
@@ -79,20 +79,22 @@ fn report(args: &Args, plans: usize, changed: Vec<String>, out: &mut Out<'_>) ->
     }
     let exit = if args.check && !changed.is_empty() { Exit::No } else { Exit::Done };
     let first = changed.first().cloned();
-    let answer = Answer::new(exit, "fmt", &Formatted { plans, changed, text: None });
+    let answer = Response::new(exit, "fmt", &Formatted { plans, changed, text: None });
     match first {
-        Some(path) if args.check => answer.next(Next::new(["planwright", "fmt", path.as_str()])),
+        Some(path) if args.check => answer.next(NextCommand::new(["planwright", "fmt", path.as_str()])),
         Some(_) | None => answer,
     }
 }
 
 /// Formats one plan from standard input to standard output.
-fn from_stdin(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn from_stdin(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let text = plan_file::read_stream(&mut io::stdin(), "<stdin>", here()?.reading())
         .map_err(|error| Failure::new(Exit::Machine, "cannot read standard input").because(&error))?;
     let source = match text {
-        Text::Plan(source) => source,
-        Text::Unreadable(unreadable) => return Err(Failure::new(Exit::No, unreadable.diagnostic.message)),
+        FileText::Plan(source) => source,
+        FileText::Unreadable(unreadable) => {
+            return Err(Failure::new(Exit::No, unreadable.diagnostic.message));
+        }
     };
     let text = canonical(Path::new("<stdin>"), &source)?;
     let is_same = text == source.text();
@@ -107,5 +109,5 @@ fn from_stdin(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
     let changed = if is_same { Vec::new() } else { vec!["<stdin>".to_owned()] };
     let exit = if args.check && !is_same { Exit::No } else { Exit::Done };
-    Ok(Answer::new(exit, "fmt", &Formatted { plans: 1, changed, text: Some(text) }))
+    Ok(Response::new(exit, "fmt", &Formatted { plans: 1, changed, text: Some(text) }))
 }

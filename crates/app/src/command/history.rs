@@ -3,19 +3,19 @@
 use std::path::Path;
 
 use planwright_engine::Project;
-use planwright_engine::approval::Decisions;
-use planwright_engine::core::approval::ledger::{Drafting, Entry};
+use planwright_engine::approval::Approvals;
+use planwright_engine::core::approval::ledger::{Drafting, LedgerEntry};
 use planwright_engine::run::Runs;
 use planwright_engine::store::plan_file;
-use planwright_engine::store::plan_file::Text;
+use planwright_engine::store::plan_file::FileText;
 use planwright_engine::system::clock;
 use planwright_engine::workspace::{project, version as versions};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, open, run_word, shown};
-use crate::interaction::target::Named;
-use crate::output::{Answer, Cell, Failure, Next, Out, Table, Tone, clean, clean_line};
+use crate::interaction::target::NamedPlan;
+use crate::output::{Cell, Failure, NextCommand, Out, Response, Table, Tone, clean, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -23,7 +23,7 @@ pub(crate) struct Args {
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) plan: String,
     #[command(flatten)]
-    pub(crate) named: Named,
+    pub(crate) named: NamedPlan,
 }
 
 /// The data of the envelope.
@@ -96,7 +96,7 @@ pub(crate) struct RunData {
     pub(crate) state: String,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let Opened { path, project, .. } = open(&args.plan)?;
     let mut all = Vec::new();
     for file in versions::of(&project, &path) {
@@ -165,8 +165,8 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     if all.iter().all(|version| version.runs.is_empty()) {
         out.talk(&format!("{} was not run yet", clean_line(&project::name(&path))));
     }
-    let next = Next::new(["planwright", "show", shown(&path).as_str()]);
-    Ok(Answer::done("history", &History { versions: all }).next(next))
+    let next = NextCommand::new(["planwright", "show", shown(&path).as_str()]);
+    Ok(Response::done("history", &History { versions: all }).next(next))
 }
 
 /// All that a planner said about a version.
@@ -182,7 +182,7 @@ fn print_reasons(name: &str, drafting: &Drafting, out: &mut Out<'_>) {
 
 /// What was said about a version.
 fn said(project: &Project, path: &Path) -> Result<(Vec<DraftData>, Vec<Merge>), Failure> {
-    let Some(decisions) = Decisions::open_existing(project)? else { return Ok((Vec::new(), Vec::new())) };
+    let Some(decisions) = Approvals::open_existing(project)? else { return Ok((Vec::new(), Vec::new())) };
     let case = decisions.case(path)?;
     let merges = case.ledger.iter().filter_map(|said| merge(said.at_ms, &said.entry)).collect();
     let drafts = case.standing.drafts.into_iter();
@@ -195,13 +195,13 @@ fn said(project: &Project, path: &Path) -> Result<(Vec<DraftData>, Vec<Merge>), 
     Ok((data.collect(), merges))
 }
 
-fn merge(at_ms: u64, entry: &Entry) -> Option<Merge> {
+fn merge(at_ms: u64, entry: &LedgerEntry) -> Option<Merge> {
     match entry {
-        Entry::Merged { into, commit, .. } => {
+        LedgerEntry::Merged { into, commit, .. } => {
             let (into, commit) = (into.clone(), commit.clone());
             Some(Merge { is_landed: true, at_ms, into, commit, why: String::new() })
         }
-        Entry::Evicted { into, onto, with, evidence, paths, .. } => {
+        LedgerEntry::Evicted { into, onto, with, evidence, paths, .. } => {
             let why = match evidence {
                 Some(evidence) if evidence.step.is_empty() => {
                     format!("{}: {}", evidence.plan, evidence.failure)
@@ -213,27 +213,29 @@ fn merge(at_ms: u64, entry: &Entry) -> Option<Merge> {
             let (into, commit) = (into.clone(), onto.clone());
             Some(Merge { is_landed: false, at_ms, into, commit, why: format!("{why}{with}") })
         }
-        Entry::Proposed { .. }
-        | Entry::Approved { .. }
-        | Entry::Rejected { .. }
-        | Entry::Commented { .. }
-        | Entry::Answered { .. }
-        | Entry::Drafted { .. }
-        | Entry::Discovered { .. }
-        | Entry::Added { .. }
-        | Entry::Reopened { .. }
-        | Entry::Cancelled { .. }
-        | Entry::Lapsed { .. }
-        | Entry::Started { .. }
-        | Entry::Ended { .. }
-        | Entry::Undone { .. }
-        | Entry::Archived { .. }
-        | Entry::Deleted { .. } => None,
+        LedgerEntry::Proposed { .. }
+        | LedgerEntry::Approved { .. }
+        | LedgerEntry::Rejected { .. }
+        | LedgerEntry::Commented { .. }
+        | LedgerEntry::Answered { .. }
+        | LedgerEntry::Drafted { .. }
+        | LedgerEntry::Discovered { .. }
+        | LedgerEntry::Added { .. }
+        | LedgerEntry::Reopened { .. }
+        | LedgerEntry::Cancelled { .. }
+        | LedgerEntry::Lapsed { .. }
+        | LedgerEntry::Started { .. }
+        | LedgerEntry::Ended { .. }
+        | LedgerEntry::Undone { .. }
+        | LedgerEntry::Archived { .. }
+        | LedgerEntry::Deleted { .. } => None,
     }
 }
 
 fn version(project: &Project, path: &Path) -> Result<Option<Version>, Failure> {
-    let Text::Plan(source) = plan_file::read(path, &shown(path), project.reading())? else { return Ok(None) };
+    let FileText::Plan(source) = plan_file::read(path, &shown(path), project.reading())? else {
+        return Ok(None);
+    };
     let draft = (source.dialect().skim)(&source);
     let key = |name: &str| draft.frontmatter.value(name).map(|value| value.value.clone()).unwrap_or_default();
     let mut all = Vec::new();

@@ -4,11 +4,11 @@
 use std::path::PathBuf;
 
 use planwright_engine::agent::hook;
-use planwright_engine::agent::hook::{Event, Reply};
+use planwright_engine::agent::hook::{HookEvent, HookReply};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::output::{Answer, Exit, Failure, Next, Out, clean};
+use crate::output::{Exit, Failure, NextCommand, Out, Response, clean};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -30,14 +30,14 @@ pub(crate) struct Hooked {
     pub(crate) text: String,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let event = args.event.as_deref().map(event).transpose()?;
     let patience = match event {
-        Some(Event::SessionStart) => hook::SESSION_PATIENCE,
-        Some(Event::PreTool | Event::PreCompact | Event::Stop) | None => hook::PATIENCE,
+        Some(HookEvent::SessionStart) => hook::SESSION_PATIENCE,
+        Some(HookEvent::PreTool | HookEvent::PreCompact | HookEvent::Stop) | None => hook::PATIENCE,
     };
     // What can't be read is as good as rubbish, and is answered so.
-    let input = hook::heard(patience);
+    let input = hook::read_request(patience);
     // Agents start hooks in folders of their choice, and say where the session stands.
     let folder = hook::folder_in(&input).unwrap_or_else(|| PathBuf::from("."));
     let answered = hook::answer(event, &input, &folder);
@@ -48,32 +48,32 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         text: text.to_owned(),
     };
     Ok(match &answered.reply {
-        Reply::Pass => {
-            if args.grant && answered.event == Event::PreTool {
+        HookReply::Pass => {
+            if args.grant && answered.event == HookEvent::PreTool {
                 out.line(hook::GRANT);
             }
-            Answer::done("hook", &data(true, ""))
+            Response::done("hook", &data(true, ""))
         }
-        Reply::Say(text) => {
+        HookReply::Say(text) => {
             out.data(&clean(text));
-            Answer::done("hook", &data(true, text))
+            Response::done("hook", &data(true, text))
         }
-        Reply::Refuse(reason) => {
+        HookReply::Refuse(reason) => {
             out.complain(&format!("{}\n", clean(reason)));
-            Answer::new(Exit::Usage, "hook", &data(false, reason))
+            Response::new(Exit::Usage, "hook", &data(false, reason))
         }
     })
 }
 
-fn event(word: &str) -> Result<Event, Failure> {
-    Event::of_word(word).ok_or_else(|| {
+fn event(word: &str) -> Result<HookEvent, Failure> {
+    HookEvent::of_word(word).ok_or_else(|| {
         let words: Vec<&str> = hook::EVENTS.iter().map(|(_, word, _)| *word).collect();
         Failure::new(Exit::Usage, format!("there is no event `{word}`"))
             .hint(format!("the events are {}", words.join(", ")))
-            .next(Next::new(["planwright", "help", "hook"]))
+            .next(NextCommand::new(["planwright", "help", "hook"]))
     })
 }
 
-fn word(event: Event) -> &'static str {
+fn word(event: HookEvent) -> &'static str {
     hook::EVENTS.iter().find(|(known, _, _)| *known == event).map_or("pre-tool", |(_, word, _)| word)
 }

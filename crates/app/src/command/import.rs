@@ -6,19 +6,19 @@ use planwright_engine::Project;
 use planwright_engine::core::dialect;
 use planwright_engine::core::dialect::NATIVE;
 use planwright_engine::core::dialect::import;
-use planwright_engine::core::dialect::import::{FOREIGN, Foreign};
-use planwright_engine::core::plan::draft::{Draft, Oddity};
-use planwright_engine::core::plan::lifecycle::State;
+use planwright_engine::core::dialect::import::{IMPORTERS, Importer};
+use planwright_engine::core::plan::draft::{Draft, ParseIssue};
+use planwright_engine::core::plan::lifecycle::PlanState;
 use planwright_engine::core::syntax::nearest;
-use planwright_engine::core::syntax::source::{Source, Spanned, Told};
+use planwright_engine::core::syntax::source::{Detection, Source, Spanned};
 use planwright_engine::store::plan_file;
-use planwright_engine::store::plan_file::Text;
+use planwright_engine::store::plan_file::FileText;
 use planwright_engine::workspace::project;
 
 use super::{here, shown};
 use crate::interaction::conversion;
-use crate::interaction::conversion::{Load, Terms};
-use crate::output::{Answer, Exit, Failure, Next, Out};
+use crate::interaction::conversion::{ConvertInput, ConvertOptions};
+use crate::output::{Exit, Failure, NextCommand, Out, Response};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -31,10 +31,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIALECT", default_value = "native")]
     to: String,
     #[command(flatten)]
-    terms: Terms,
+    terms: ConvertOptions,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let to = conversion::dialect(&args.to)?;
     let project = here()?;
     let source = read(&project, &args.path)?;
@@ -44,14 +44,15 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         return Err(failure.hint(format!("it was read as {read_as}; say what it is with --from")));
     }
     for oddity in &draft.oddities.0 {
-        if let Oddity::Unreadable(why) = &oddity.value {
+        if let ParseIssue::Unreadable(why) = &oddity.value {
             let (file, at) = (source.name_at(oddity.span.start), source.position(oddity.span.start));
             out.warn(&format!("{file}:{at}: {why}"));
         }
     }
     // Whatever it says: nobody has approved or run it here.
-    draft.state = Some(Spanned::new(State::Draft, draft.state.map(|state| state.span).unwrap_or_default()));
-    let load = Load {
+    draft.state =
+        Some(Spanned::new(PlanState::Draft, draft.state.map(|state| state.span).unwrap_or_default()));
+    let load = ConvertInput {
         kind: "import",
         project: &project,
         source: &source,
@@ -60,13 +61,13 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         name: project::name_of_foreign(&args.path),
         to,
     };
-    conversion::carry(&load, &args.terms, out)
+    conversion::write(&load, &args.terms, out)
 }
 
 fn read(project: &Project, path: &Path) -> Result<Source, Failure> {
     match plan_file::read_foreign(path, &shown(path), project.reading())? {
-        Text::Plan(source) => Ok(source),
-        Text::Unreadable(unreadable) => {
+        FileText::Plan(source) => Ok(source),
+        FileText::Unreadable(unreadable) => {
             Err(Failure::new(Exit::No, format!("{}: {}", shown(path), unreadable.diagnostic.message)))
         }
     }
@@ -82,14 +83,14 @@ fn understood(args: &Args, source: &Source) -> Result<(Draft, String), Failure> 
         };
     }
     // Our own dialects are liberal; a tool that is told by a sign of its own comes first.
-    let is_ours = matches!(source.told(), Told::By(_)) && source.dialect() == NATIVE;
+    let is_ours = matches!(source.told(), Detection::By(_)) && source.dialect() == NATIVE;
     match import::detect(source.place(), source.text()).filter(|_| !is_ours) {
         Some((foreign, because)) => Ok(((foreign.parse)(source), told(foreign, &because))),
-        None if matches!(source.told(), Told::By(_) | Told::Forced) => {
+        None if matches!(source.told(), Detection::By(_) | Detection::Forced) => {
             Ok((source.draft(), super::dialect_line(source)))
         }
         None => {
-            let names: Vec<&str> = FOREIGN.iter().map(|foreign| foreign.name).collect();
+            let names: Vec<&str> = IMPORTERS.iter().map(|foreign| foreign.name).collect();
             let failure =
                 Failure::new(Exit::No, format!("{} looks like no plan that planwright knows", source.name()));
             Err(failure.hint(format!("say what it is with --from: {}", names.join(", "))))
@@ -97,16 +98,16 @@ fn understood(args: &Args, source: &Source) -> Result<(Draft, String), Failure> 
     }
 }
 
-fn told(foreign: &Foreign, because: &str) -> String {
+fn told(foreign: &Importer, because: &str) -> String {
     format!("{} ({because})", foreign.tool)
 }
 
 fn unknown_format(name: &str) -> Failure {
-    let names: Vec<&str> = FOREIGN.iter().map(|foreign| foreign.name).collect();
+    let names: Vec<&str> = IMPORTERS.iter().map(|foreign| foreign.name).collect();
     let failure = Failure::new(Exit::Usage, format!("there is no format `{name}`"));
     let failure = match nearest::nearest(name, names.iter().copied()) {
         Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
         None => failure.hint(format!("the formats are {}", names.join(", "))),
     };
-    failure.next(Next::new(["planwright", "help", "import"]))
+    failure.next(NextCommand::new(["planwright", "help", "import"]))
 }

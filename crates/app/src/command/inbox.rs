@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use planwright_engine::core::plan::verified::Contract;
 use planwright_engine::core::run::schedule;
 use planwright_engine::run as runs;
-use planwright_engine::run::{Glance, Runs};
+use planwright_engine::run::{RunSummaryRow, Runs};
 use planwright_engine::store::journal::RunId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{OutcastData, ReviewData, here, outcasts, reviews};
 use crate::output::wording;
-use crate::output::{Answer, Failure, Glyph, Next, Out, Table, Tone, clean_line};
+use crate::output::{Failure, Glyph, NextCommand, Out, Response, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
@@ -56,12 +56,13 @@ struct Shown {
     choices: Vec<(String, &'static str)>,
 }
 
-pub(crate) fn run(_: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(_: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let here = here()?;
     let reviews = reviews(&here, out)?;
     let evicted = outcasts(&here)?;
     let runs = Runs::open(&here)?;
-    let newest: BTreeMap<RunId, Glance> = runs.everywhere()?.into_iter().map(|run| (run.run, run)).collect();
+    let newest: BTreeMap<RunId, RunSummaryRow> =
+        runs.everywhere()?.into_iter().map(|run| (run.run, run)).collect();
     let mut asks = Vec::new();
     for ask in runs.store().asks().map_err(runs::Error::from)? {
         // Older runs of a plan ask nothing any more.
@@ -100,15 +101,15 @@ pub(crate) fn run(_: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
     let next = match (asks.first(), reviews.first(), evicted.first()) {
         (Some(ask), ..) if ask.data.reason == "stalled" => {
-            Next::new(["planwright", "run", ask.subject.as_str()])
+            NextCommand::new(["planwright", "run", ask.subject.as_str()])
         }
-        (Some(ask), ..) => Next::new(["planwright", "answer", ask.subject.as_str()]),
+        (Some(ask), ..) => NextCommand::new(["planwright", "answer", ask.subject.as_str()]),
         (None, Some(review), _) => review.command(),
         (None, None, Some(outcast)) => outcast.command(),
-        (None, None, None) => Next::new(["planwright", "status"]),
+        (None, None, None) => NextCommand::new(["planwright", "status"]),
     };
     let asks = asks.into_iter().map(|ask| ask.data).collect();
-    Ok(Answer::done("inbox", &Inbox { asks, reviews, evicted }).next(next))
+    Ok(Response::done("inbox", &Inbox { asks, reviews, evicted }).next(next))
 }
 
 fn print_review(review: &ReviewData, now: u64, out: &mut Out<'_>) {
@@ -133,7 +134,7 @@ fn print_evicted(outcast: &OutcastData, now: u64, out: &mut Out<'_>) {
     let mut table = Table::new();
     let into = clean_line(&outcast.into).into_owned();
     table.row([format!("  {}", outcast.command().command), format!("joins it by hand, on {into}")]);
-    let again = Next::new(["planwright", "merge", outcast.plan.as_str()]).command;
+    let again = NextCommand::new(["planwright", "merge", outcast.plan.as_str()]).command;
     table.row([format!("  {again}"), "tries again, once what stood against it is gone".to_owned()]);
     out.table(&table);
     out.line("");

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{here, refuse_agents};
-use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 use connect::{Connected, ConnectionData, Consent, connect, meant};
 
 #[derive(Debug, clap::Args)]
@@ -45,7 +45,7 @@ pub(crate) struct Initialised {
     pub(crate) connections: Vec<ConnectionData>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let agents = meant(&args.agents)?;
     if !agents.is_empty() {
         refuse_agents("say what runs in an agent's session")?;
@@ -74,9 +74,9 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let has_plans = !here()?.plans()?.is_empty();
     let again = args.agents.join(",");
     let next = match (is_waiting, has_plans) {
-        (true, _) => Next::new(["planwright", "init", "--agents", again.as_str(), "--write"]),
-        (false, true) => Next::new(["planwright", "list"]),
-        (false, false) => Next::new(["planwright", "new", "first-plan"]),
+        (true, _) => NextCommand::new(["planwright", "init", "--agents", again.as_str(), "--write"]),
+        (false, true) => NextCommand::new(["planwright", "list"]),
+        (false, false) => NextCommand::new(["planwright", "new", "first-plan"]),
     };
     let initialised = Initialised {
         root: root.display().to_string(),
@@ -92,11 +92,11 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         out.talk("nothing was written for an agent: a person has to say yes");
     }
     let exit = if is_waiting { Exit::Person } else { Exit::Done };
-    Ok(Answer::new(exit, "init", &initialised).next(next))
+    Ok(Response::new(exit, "init", &initialised).next(next))
 }
 
 /// What was found and made of the project itself.
-fn say(found: &init::Found, prepared: &init::Prepared, names: &[String], out: &mut Out<'_>) {
+fn say(found: &init::DetectedProject, prepared: &init::Prepared, names: &[String], out: &mut Out<'_>) {
     let mut line = |word: &str, tone: Tone, text: &str| {
         let pad = " ".repeat(6_usize.saturating_sub(word.len()));
         let word = out.palette().paint(tone, word);

@@ -7,13 +7,13 @@ use planwright_engine::core::dialect::NATIVE;
 use planwright_engine::core::plan::verified;
 use planwright_engine::core::plan::view::Summary;
 use planwright_engine::run::Runs;
-use planwright_engine::workspace::project::Survey;
+use planwright_engine::workspace::project::PlanListing;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{here, shown};
 use crate::output::wording::found::with_findings;
-use crate::output::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
+use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -37,16 +37,16 @@ pub(crate) struct Listing {
     pub(crate) findings: BTreeMap<String, usize>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let here = here()?;
-    let Survey { plans: all, faults } = here.survey()?;
+    let PlanListing { plans: all, faults } = here.survey()?;
     for fault in &faults {
         out.warn(fault);
     }
     if all.is_empty() {
-        let nothing = Answer::done("list", &Listing { plans: all, faults, findings: BTreeMap::new() });
+        let nothing = Response::done("list", &Listing { plans: all, faults, findings: BTreeMap::new() });
         out.talk(&format!("there are no plans below {}", clean_line(&here.root.to_string_lossy())));
-        return Ok(nothing.next(Next::new(["planwright", "new", "first-plan"])));
+        return Ok(nothing.next(NextCommand::new(["planwright", "new", "first-plan"])));
     }
     let count = all.len();
     let is_alone = |one: &Summary| all.iter().filter(|plan| plan.name == one.name).count() == 1;
@@ -67,10 +67,10 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
     out.table(&table);
     let exit = if plans.is_empty() { Exit::No } else { Exit::Done };
-    let mut answer = Answer::new(exit, "list", &Listing { plans, faults, findings });
+    let mut answer = Response::new(exit, "list", &Listing { plans, faults, findings });
     answer.next.push(match first {
-        Some(address) => Next::new(["planwright", "show", address.as_str()]),
-        None => Next::new(["planwright", "list"]),
+        Some(address) => NextCommand::new(["planwright", "show", address.as_str()]),
+        None => NextCommand::new(["planwright", "list"]),
     });
     Ok(answer)
 }

@@ -7,13 +7,13 @@ use planwright_engine::Project;
 use planwright_engine::agent::{hook, session};
 use planwright_engine::core::dialect::named::Slug;
 use planwright_engine::workspace::active_plan;
-use planwright_engine::workspace::active_plan::Listing;
+use planwright_engine::workspace::active_plan::PlanNamesListing;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{project_at, shown};
 use crate::cli;
-use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean, clean_line};
+use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean, clean_line};
 
 /// What stands for a plan that a marker does not name.
 const NOBODY: &str = "?";
@@ -73,7 +73,7 @@ pub(crate) struct BreachData {
     pub(crate) fix: String,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if args.session {
         return Ok(tell(args, out));
     }
@@ -98,15 +98,15 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
     let first = listing.files().next().map(|(_, plan, _)| shown(&plan));
     let next = match (&listing.bound, first) {
-        (Some(Err(_)), _) => Next::new(["planwright", "use", "--clear"]),
-        (Some(Ok(_)), _) => Next::new(["planwright", "active"]),
-        (None, Some(plan)) => Next::new(["planwright", "show", plan.as_str()]),
-        (None, None) => Next::new(["planwright", "list"]),
+        (Some(Err(_)), _) => NextCommand::new(["planwright", "use", "--clear"]),
+        (Some(Ok(_)), _) => NextCommand::new(["planwright", "active"]),
+        (None, Some(plan)) => NextCommand::new(["planwright", "show", plan.as_str()]),
+        (None, None) => NextCommand::new(["planwright", "list"]),
     };
-    Ok(Answer::done("list-plans", &data(&listing)).next(next))
+    Ok(Response::done("list-plans", &data(&listing)).next(next))
 }
 
-fn data(listing: &Listing) -> Plans {
+fn data(listing: &PlanNamesListing) -> Plans {
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
     Plans {
         folder: Some(text(listing.folder.clone())),
@@ -127,11 +127,11 @@ fn data(listing: &Listing) -> Plans {
 }
 
 /// Tells a session of the plans. A session begins whatever is wrong here, and an agent of ours knows its task and no plan.
-fn tell(args: &Args, out: &mut Out<'_>) -> Answer {
-    let said = hook::folder_in(&hook::heard(hook::SESSION_PATIENCE));
+fn tell(args: &Args, out: &mut Out<'_>) -> Response {
+    let said = hook::folder_in(&hook::read_request(hook::SESSION_PATIENCE));
     let root = args.project_root.clone().or(said);
     if session::is_attempt() {
-        return Answer::done("list-plans", &Plans::default());
+        return Response::done("list-plans", &Plans::default());
     }
     let listing =
         project_at(root.as_deref()).and_then(|project| active_plan::list(&project).map_err(Failure::from));
@@ -139,19 +139,19 @@ fn tell(args: &Args, out: &mut Out<'_>) -> Answer {
         Ok(listing) => {
             let data = data(&listing);
             out.data(&clean(data.text.as_deref().unwrap_or_default()));
-            Answer::done("list-plans", &data)
+            Response::done("list-plans", &data)
         }
         Err(failure) => {
             if failure.exit != Exit::No {
                 out.warn(&format!("cannot report the plan: {}", failure.message));
             }
-            Answer::done("list-plans", &Plans::default())
+            Response::done("list-plans", &Plans::default())
         }
     }
 }
 
 /// Looks for what would lead a worker to the wrong plan again.
-fn gate(project: &Project, out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn gate(project: &Project, out: &mut Out<'_>) -> Result<Response, Failure> {
     let breaches = active_plan::breaches(project, &cli::words())?;
     for breach in &breaches {
         let word = out.palette().paint(Tone::Bad, breach.word());
@@ -171,5 +171,5 @@ fn gate(project: &Project, out: &mut Out<'_>) -> Result<Answer, Failure> {
         fix: breach.way_out(),
     });
     let data = Plans { breaches: data.collect(), ..Plans::default() };
-    Ok(Answer::new(exit, "list-plans", &data).next(Next::new(["planwright", "help", "list-plans"])))
+    Ok(Response::new(exit, "list-plans", &data).next(NextCommand::new(["planwright", "help", "list-plans"])))
 }

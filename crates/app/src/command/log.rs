@@ -8,15 +8,15 @@ use planwright_engine::core::run::event::Event;
 use planwright_engine::core::run::state::Phase;
 use planwright_engine::run as runs;
 use planwright_engine::run::Run;
-use planwright_engine::store::journal::{Recorded, RunId};
+use planwright_engine::store::journal::{RecordedEvent, RunId};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{RunOf, notice_of, run_of, shown, step_of};
-use crate::interaction::target::Named;
+use crate::interaction::target::NamedPlan;
 use crate::output::wording;
-use crate::output::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
+use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone};
 
 /// How long to wait for news before looking whether the run is still driven.
 const LOOK: Duration = Duration::from_millis(250);
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     #[arg(value_name = "task N", num_args = 0..=2)]
     pub(crate) task: Vec<String>,
     #[command(flatten)]
-    pub(crate) named: Named,
+    pub(crate) named: NamedPlan,
     /// What the agent was told
     #[arg(long, group = "part")]
     prompt: bool,
@@ -117,7 +117,7 @@ impl Wanted {
     }
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let (address, attempt) = address(&args.plan)?;
     let mut found = run_of(address)?;
     if let Some(number) = args.run {
@@ -131,7 +131,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     if attempt.is_some() && step.is_none() {
         return Err(Failure::new(Exit::Usage, format!("`{}` names an attempt, but no step", args.plan))
             .hint("say PLAN/STEP@N")
-            .next(Next::new(["planwright", "log", address])));
+            .next(NextCommand::new(["planwright", "log", address])));
     }
     let wanted = Wanted { step, attempt };
     attempt::check(&found.run, &wanted)?;
@@ -142,7 +142,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         return attempt::part(args, &found, &wanted, out);
     }
     let name = found.run.row.name.clone();
-    let events: Vec<&Recorded> =
+    let events: Vec<&RecordedEvent> =
         found.run.events.iter().filter(|recorded| wanted.has(&name, &recorded.event)).collect();
     let whole = match (&wanted.step, attempt) {
         (Some(step), Some(attempt)) => Some(attempt::whole(&found, (step, attempt), out)?),
@@ -158,7 +158,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         text: None,
         attempt: whole,
     };
-    Ok(Answer::done("log", &log))
+    Ok(Response::done("log", &log))
 }
 
 /// The plan or step, and the attempt.
@@ -168,7 +168,7 @@ fn address(text: &str) -> Result<(&str, Option<u32>), Failure> {
         Ok(number) => Ok((address, Some(number))),
         Err(_) => Err(Failure::new(Exit::Usage, format!("`{attempt}` is no attempt"))
             .hint("attempts are counted from 1")
-            .next(Next::new(["planwright", "help", "log"]))),
+            .next(NextCommand::new(["planwright", "help", "log"]))),
     }
 }
 
@@ -182,12 +182,12 @@ fn older(found: &RunOf, number: i64) -> Result<Run, Failure> {
         let message = format!("{} has no run {number}", found.run.row.name);
         return Err(Failure::new(Exit::Usage, message)
             .hint(format!("its runs are {}", numbers.join(", ")))
-            .next(Next::new(["planwright", "log", shown(&found.path).as_str()])));
+            .next(NextCommand::new(["planwright", "log", shown(&found.path).as_str()])));
     }
     Ok(found.runs.run(RunId::new(number))?)
 }
 
-fn entry(recorded: &Recorded) -> Entry {
+fn entry(recorded: &RecordedEvent) -> Entry {
     Entry {
         seq: recorded.seq,
         at_ms: recorded.at_ms,
@@ -195,7 +195,7 @@ fn entry(recorded: &Recorded) -> Entry {
     }
 }
 
-fn print(events: &[&Recorded], out: &mut Out<'_>) {
+fn print(events: &[&RecordedEvent], out: &mut Out<'_>) {
     let now = wording::now();
     let mut table = Table::new();
     for recorded in events {
@@ -215,7 +215,7 @@ fn print(events: &[&Recorded], out: &mut Out<'_>) {
 }
 
 /// Shows what happened and what happens next, until the run is over or nobody drives it.
-fn follow(found: &RunOf, wanted: &Wanted, out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn follow(found: &RunOf, wanted: &Wanted, out: &mut Out<'_>) -> Result<Response, Failure> {
     let RunOf { runs, run, .. } = found;
     let (id, name) = (run.row.id, run.row.name.as_str());
     let mut seen = 0;
@@ -229,7 +229,7 @@ fn follow(found: &RunOf, wanted: &Wanted, out: &mut Out<'_>) -> Result<Answer, F
             is_over |= matches!(recorded.event, Event::RunFinished { .. });
             if wanted.has(name, &recorded.event) {
                 print(&[recorded], out);
-                out.event(&Answer::done("event", &notice_of(runs, run, recorded)));
+                out.event(&Response::done("event", &notice_of(runs, run, recorded)));
             }
         }
         out.flush();
@@ -239,5 +239,5 @@ fn follow(found: &RunOf, wanted: &Wanted, out: &mut Out<'_>) -> Result<Answer, F
         runs.store().wait(id, seen, LOOK).map_err(runs::Error::from)?;
     }
     let log = Log { plan: name.to_owned(), run: id.number(), events: Vec::new(), text: None, attempt: None };
-    Ok(Answer::done("log", &log).next(Next::new(["planwright", "status", name])))
+    Ok(Response::done("log", &log).next(NextCommand::new(["planwright", "status", name])))
 }

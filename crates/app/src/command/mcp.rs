@@ -6,14 +6,15 @@ use planwright_engine::system::process;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::mcp::{self, Role};
-use crate::output::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
+use crate::mcp;
+use crate::mcp::McpRole;
+use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Whom it serves
     #[arg(long)]
-    role: Role,
+    role: McpRole,
     /// Show the tools of the role, and serve nobody
     #[arg(long)]
     list: bool,
@@ -39,10 +40,10 @@ pub(crate) struct ToolData {
     pub(crate) about: String,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let role = args.role.word();
     let served = served(args.role);
-    let next = Next::new(["planwright", "help", "mcp"]);
+    let next = NextCommand::new(["planwright", "help", "mcp"]);
     if args.list {
         let mut table = Table::new();
         for tool in &served.tools {
@@ -50,12 +51,12 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         }
         out.table(&table);
         out.line(&format!("{} tools, {} bytes of definitions", served.tools.len(), served.bytes));
-        return Ok(Answer::done("mcp", &served).next(next));
+        return Ok(Response::done("mcp", &served).next(next));
     }
     if out.settings().is_json {
         let failure =
             Failure::new(Exit::Usage, "standard output belongs to the protocol, so --json has no place");
-        return Err(failure.hint("with --list it shows the tools").next(Next::new([
+        return Err(failure.hint("with --list it shows the tools").next(NextCommand::new([
             "planwright",
             "mcp",
             "--role",
@@ -64,9 +65,9 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         ])));
     }
     // Whatever an attempt has started speaks for an agent that may decide nothing.
-    if let Some(sign) = process::job_above().filter(|_| args.role == Role::Human) {
+    if let Some(sign) = process::job_above().filter(|_| args.role == McpRole::Human) {
         let message = format!("an agent is at work here ({sign}), and the role human is for people");
-        return Err(Failure::new(Exit::Person, message).next(Next::new([
+        return Err(Failure::new(Exit::Person, message).next(NextCommand::new([
             "planwright",
             "mcp",
             "--role",
@@ -79,11 +80,11 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
     let gone = |error: io::Error| Failure::new(Exit::Machine, "the MCP server failed").because(&error);
     mcp::serve(args.role).map_err(gone)?;
-    Ok(Answer::done("mcp", &served))
+    Ok(Response::done("mcp", &served))
 }
 
 /// What a client sees of a role.
-fn served(role: Role) -> Served {
+fn served(role: McpRole) -> Served {
     let definitions = mcp::definitions(role);
     let bytes = serde_json::to_string(&definitions).map_or(0, |text| text.len());
     let tools = definitions.tools.iter().map(|tool| ToolData {

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use planwright_engine::core::workspace::merge_queue::Evidence;
 use planwright_engine::git::repository;
 use planwright_engine::portfolio::merge_queue;
-use planwright_engine::portfolio::merge_queue::{Act, Error, Evicted, Options, Planned, Report, Told};
+use planwright_engine::portfolio::merge_queue::{
+    Error, Evicted, MergeAction, MergeNotice, MergeOptions, MergeReport, PlannedMerge,
+};
 use planwright_engine::system::process::Stop;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,7 +15,7 @@ use serde::Serialize;
 use super::{here, refuse_agents, shown};
 use crate::interaction::confirm::who;
 use crate::output::wording;
-use crate::output::{Answer, Cell, Exit, Failure, Glyph, Next, Out, Table, Tone, clean, clean_line};
+use crate::output::{Cell, Exit, Failure, Glyph, NextCommand, Out, Response, Table, Tone, clean, clean_line};
 
 /// How many lines of what a contract printed are shown; `--json` has more.
 const OUTPUT_LINES_MAX: usize = 8;
@@ -113,7 +115,7 @@ pub(crate) struct MovedData {
     pub(crate) to: String,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     refuse_agents("merge plans")?;
     let project = here()?;
     let mut plans: Vec<PathBuf> = Vec::new();
@@ -123,8 +125,8 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
             plans.push(plan);
         }
     }
-    let act = if args.dry_run { Act::Rehearse } else { Act::Land };
-    let options = Options { plans, into: args.into.clone(), act };
+    let act = if args.dry_run { MergeAction::Rehearse } else { MergeAction::Land };
+    let options = MergeOptions { plans, into: args.into.clone(), act };
     let merged =
         merge_queue::merge(&project, &options, &who(), &Stop::new(), &mut |told| progress(told, act, out));
     let report = merged.map_err(|error| failed(error, args))?;
@@ -135,37 +137,37 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         (true, true) => Exit::Done,
     };
     let data = data(&report, act);
-    Ok(Answer::new(exit, "merge", &data).next(next(&report, act, args)))
+    Ok(Response::new(exit, "merge", &data).next(next(&report, act, args)))
 }
 
 /// Says what happens, on stderr.
-fn progress(told: Told<'_>, act: Act, out: &mut Out<'_>) {
+fn progress(told: MergeNotice<'_>, act: MergeAction, out: &mut Out<'_>) {
     let names = |names: &[&str]| clean_line(&names.join(", ")).into_owned();
     let palette = out.talk_palette();
     match told {
-        Told::Finished(plans) => {
+        MergeNotice::Finished(plans) => {
             let plans: Vec<&str> = plans.iter().map(String::as_str).collect();
             out.talk(&format!("finished a merge that was cut off: {}", names(&plans)));
         }
         // A rehearsal is about the order: there it is data.
-        Told::Order(order) if act == Act::Rehearse || order.is_empty() => {}
-        Told::Order(order) => out.talk(table(order).text(palette, None).trim_end()),
-        Told::Trying(plans) => out.talk(&format!("together: {}", names(plans))),
-        Told::Contract { plan, step, failure, milliseconds } => {
+        MergeNotice::Order(order) if act == MergeAction::Rehearse || order.is_empty() => {}
+        MergeNotice::Order(order) => out.talk(table(order).text(palette, None).trim_end()),
+        MergeNotice::Trying(plans) => out.talk(&format!("together: {}", names(plans))),
+        MergeNotice::Contract { plan, step, failure, milliseconds } => {
             let glyph = palette.glyph(if failure.is_none() { Glyph::Done } else { Glyph::Failed });
             let place = format!("{plan}/{step}");
             let why = failure.map(|failure| format!("   {failure}")).unwrap_or_default();
             let took = wording::duration(milliseconds);
             out.talk(&format!("  {glyph} {}   {took}{}", clean_line(&place), clean_line(&why)));
         }
-        Told::Again(branch) => {
+        MergeNotice::Again(branch) => {
             out.talk(&format!("{} moved meanwhile: everything is tried again on it", clean_line(branch)));
         }
     }
 }
 
 /// The order, and why it is so.
-fn table(order: &[Planned]) -> Table {
+fn table(order: &[PlannedMerge]) -> Table {
     let mut table = Table::new();
     for (place, planned) in order.iter().enumerate() {
         let mut why = vec![wording::number(usize::try_from(planned.lines).unwrap_or(usize::MAX), "line")];
@@ -185,14 +187,14 @@ fn table(order: &[Planned]) -> Table {
     table
 }
 
-fn print(report: &Report, act: Act, out: &mut Out<'_>) {
+fn print(report: &MergeReport, act: MergeAction, out: &mut Out<'_>) {
     let palette = out.palette();
     let word = match act {
-        Act::Land => "landed",
-        Act::Rehearse => "would land",
+        MergeAction::Land => "landed",
+        MergeAction::Rehearse => "would land",
     };
     let into = clean_line(&report.into).into_owned();
-    if act == Act::Rehearse {
+    if act == MergeAction::Rehearse {
         out.table(&table(&report.order));
     }
     for plan in &report.landed {
@@ -213,18 +215,18 @@ fn print(report: &Report, act: Act, out: &mut Out<'_>) {
         let repository = moved.repository.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
         let (from, to) = (short(&moved.from), short(&moved.to));
         let place = format!("{repository}{}", moved.branch);
-        let note = if act == Act::Land { "" } else { "   nothing was moved" };
+        let note = if act == MergeAction::Land { "" } else { "   nothing was moved" };
         out.line(&format!("{}  {from}..{to}{note}", clean_line(&place)));
     }
     let count = report.order.len();
     match (count, act) {
         (0, _) => out.line(&format!("nothing to merge into {into}")),
-        (_, Act::Land) => {
+        (_, MergeAction::Land) => {
             let tried = wording::number(report.trials, "combination");
             let landed = report.landed.len();
             out.line(&format!("{landed} of {} landed; {tried} tried", wording::number(count, "plan")));
         }
-        (_, Act::Rehearse) => out.line("no contract was run"),
+        (_, MergeAction::Rehearse) => out.line("no contract was run"),
     }
 }
 
@@ -272,7 +274,7 @@ fn print_evicted(evicted: &Evicted, into: &str, out: &mut Out<'_>) {
     ));
 }
 
-fn data(report: &Report, act: Act) -> MergeData {
+fn data(report: &MergeReport, act: MergeAction) -> MergeData {
     let planned = report.order.iter().map(|planned| PlannedData {
         plan: planned.plan.clone(),
         path: planned.path.to_string_lossy().into_owned(),
@@ -299,7 +301,7 @@ fn data(report: &Report, act: Act) -> MergeData {
     });
     MergeData {
         into: report.into.clone(),
-        is_rehearsal: act == Act::Rehearse,
+        is_rehearsal: act == MergeAction::Rehearse,
         order: planned.collect(),
         landed: report.landed.clone(),
         evicted: evicted.collect(),
@@ -312,19 +314,21 @@ fn data(report: &Report, act: Act) -> MergeData {
 }
 
 /// What one types next: what an eviction is about, or what there is to look at.
-fn next(report: &Report, act: Act, args: &Args) -> Next {
+fn next(report: &MergeReport, act: MergeAction, args: &Args) -> NextCommand {
     let landed = report.order.iter().find(|planned| report.landed.contains(&planned.plan));
     let path = |path: &Path| shown(path);
     match (report.evicted.first(), landed, act) {
-        (_, Some(_), Act::Rehearse) => {
+        (_, Some(_), MergeAction::Rehearse) => {
             let into = args.into.iter().flat_map(|into| ["--into", into.as_str()]);
-            Next::new(
+            NextCommand::new(
                 ["planwright", "merge"].into_iter().chain(args.plans.iter().map(String::as_str)).chain(into),
             )
         }
-        (Some(evicted), _, _) => Next::new(["planwright", "history", &path(&evicted.path)]),
-        (None, Some(planned), Act::Land) => Next::new(["planwright", "history", &path(&planned.path)]),
-        (None, None, _) => Next::new(["planwright", "status"]),
+        (Some(evicted), _, _) => NextCommand::new(["planwright", "history", &path(&evicted.path)]),
+        (None, Some(planned), MergeAction::Land) => {
+            NextCommand::new(["planwright", "history", &path(&planned.path)])
+        }
+        (None, None, _) => NextCommand::new(["planwright", "status"]),
     }
 }
 
@@ -341,7 +345,7 @@ fn failed(error: Error, args: &Args) -> Failure {
     let failure = |exit: Exit| Failure::from_error(exit, &error);
     let again = || {
         let into = args.into.iter().flat_map(|into| ["--into", into.as_str()]);
-        Next::new(
+        NextCommand::new(
             ["planwright", "merge"].into_iter().chain(args.plans.iter().map(String::as_str)).chain(into),
         )
     };
@@ -353,38 +357,38 @@ fn failed(error: Error, args: &Args) -> Failure {
         Error::Store(error) => error.into(),
         Error::Cycle(_) => failure(Exit::No)
             .hint("`depends_on` in front of one of them has to go")
-            .next(Next::new(["planwright", "queue"])),
+            .next(NextCommand::new(["planwright", "queue"])),
         Error::InTree { ref origin, .. } => {
             let origin = origin.to_string_lossy().into_owned();
-            failure(Exit::No).next(Next::new(["cd", &origin]))
+            failure(Exit::No).next(NextCommand::new(["cd", &origin]))
         }
         Error::NoBranch { .. } => failure(Exit::Usage)
             .hint("say which branch: --into BRANCH")
-            .next(Next::new(["planwright", "help", "merge"])),
+            .next(NextCommand::new(["planwright", "help", "merge"])),
         Error::UnknownBranch { .. } => {
-            failure(Exit::Usage).hint("nothing was merged").next(Next::new(["git", "branch", "--list"]))
+            failure(Exit::Usage).hint("nothing was merged").next(NextCommand::new(["git", "branch", "--list"]))
         }
         Error::Elsewhere { ref path, .. } => {
             let path = path.to_string_lossy().into_owned();
             failure(Exit::No)
                 .hint("merge where its files are, so that they go along; nothing was merged")
-                .next(Next::new(["cd", &path]))
+                .next(NextCommand::new(["cd", &path]))
         }
         Error::Busy { .. } => failure(Exit::No)
             .hint("finish or abort that first; nothing was merged")
-            .next(Next::new(["git", "status"])),
+            .next(NextCommand::new(["git", "status"])),
         Error::Held { .. } => failure(Exit::Moved).hint("wait for it, and merge again").next(again()),
         Error::NotDone { ref plan, .. } => failure(Exit::No)
             .hint("only the journal says that a plan is done")
-            .next(Next::new(["planwright", "status", plan])),
+            .next(NextCommand::new(["planwright", "status", plan])),
         Error::NoWork { ref plan, .. } => {
-            failure(Exit::No).next(Next::new(["planwright", "history", plan]))
+            failure(Exit::No).next(NextCommand::new(["planwright", "history", plan]))
         }
         Error::Edited { ref paths } => {
             let other = paths.iter().find_map(|path| path.strip_prefix("../")?.split('/').next());
             let look = match other {
-                Some(folder) => Next::new(["git", "-C", &format!("../{folder}"), "status"]),
-                None => Next::new(["git", "status"]),
+                Some(folder) => NextCommand::new(["git", "-C", &format!("../{folder}"), "status"]),
+                None => NextCommand::new(["git", "status"]),
             };
             failure(Exit::Person)
                 .hint("commit them, or put them away with `git stash push`, and merge again; nothing was moved")
@@ -395,10 +399,10 @@ fn failed(error: Error, args: &Args) -> Failure {
         }
         Error::Repositories(_) => failure(Exit::Usage)
             .hint("`repositories.NAME` says where a repository lies, and `repositories:` in front of a plan which it needs")
-            .next(Next::new(["planwright", "config"])),
+            .next(NextCommand::new(["planwright", "config"])),
         Error::Stopped => failure(Exit::Interrupted).next(again()),
         Error::Keep(repository::Error::NoRepository { .. }) => {
-            failure(Exit::No).hint("plans have branches where there is a repository").next(Next::new(["git", "init"]))
+            failure(Exit::No).hint("plans have branches where there is a repository").next(NextCommand::new(["git", "init"]))
         }
         Error::Keep(_) | Error::Base(_) | Error::State(_) | Error::Journal(_) => failure(Exit::Machine),
     }

@@ -7,7 +7,7 @@ use planwright_engine::git::merge_driver::Files;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -33,17 +33,17 @@ pub(crate) struct Merged {
     pub(crate) conflicts: usize,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let path = args.path.clone().unwrap_or_else(|| args.ours.display().to_string());
     let files = Files { base: &args.base, ours: &args.ours, theirs: &args.theirs, place: &path };
     let conflicts = merge_driver::drive(&files, args.marker_size)?;
     if conflicts == 0 {
         // Git says what it merged.
-        return Ok(Answer::done("merge-driver", &Merged { path, conflicts }));
+        return Ok(Response::done("merge-driver", &Merged { path, conflicts }));
     }
     let word = out.palette().paint(Tone::Bad, "conflict");
     let count = if conflicts == 1 { "1 place".to_owned() } else { format!("{conflicts} places") };
     out.line(&format!("{word}  {}: both sides say something else in {count}", clean_line(&path)));
-    let next = Next::new(["planwright", "verify", path.as_str()]);
-    Ok(Answer::new(Exit::No, "merge-driver", &Merged { path, conflicts }).next(next))
+    let next = NextCommand::new(["planwright", "verify", path.as_str()]);
+    Ok(Response::new(Exit::No, "merge-driver", &Merged { path, conflicts }).next(next))
 }

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use planwright_engine::Project;
 use planwright_engine::core::dialect::template;
-use planwright_engine::core::dialect::{Birth, NATIVE};
+use planwright_engine::core::dialect::{NATIVE, NewPlan};
 use planwright_engine::core::plan::draft::StepNumber;
-use planwright_engine::core::plan::edit::Change;
+use planwright_engine::core::plan::edit::PlanEdit;
 use planwright_engine::core::plan::verified;
 use planwright_engine::core::syntax::nearest;
 use planwright_engine::core::syntax::source::Source;
@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use super::{here, shown};
 use crate::interaction::duplicate::warn_of_twins;
-use crate::output::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
+use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -80,7 +80,7 @@ pub(crate) struct TemplateData {
     pub(crate) is_for_each: bool,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if args.templates {
         return list(out);
     }
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         let failure = failure.hint("use small letters, digits and dashes");
         return Err(match slug.is_empty() {
             true => failure,
-            false => failure.next(Next::new(["planwright", "new", slug.as_str()])),
+            false => failure.next(NextCommand::new(["planwright", "new", slug.as_str()])),
         });
     }
     let steps = args.steps.iter().map(|step| ("--step", step));
@@ -111,7 +111,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let text = match dialect.is_native() {
         true => native,
         false => {
-            let birth = Birth { id: &home.id, now: &clock::utc_now() };
+            let birth = NewPlan { id: &home.id, now: &clock::utc_now() };
             dialect.compose(&Source::new("plan", native).draft(), &birth)
         }
     };
@@ -119,11 +119,15 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     warn_of_twins(&here, (&path, &Source::new("plan", text.as_str()).written_in(dialect).draft()), out)?;
     let created = Created { name: project::name(&path), path: shown(&path), templates: Vec::new() };
     out.line(&format!("{}  {}", out.palette().paint(Tone::Good, "wrote"), created.path));
-    Ok(Answer::done("new", &created).next(Next::new(["planwright", "verify", created.name.as_str()])))
+    Ok(Response::done("new", &created).next(NextCommand::new([
+        "planwright",
+        "verify",
+        created.name.as_str(),
+    ])))
 }
 
 /// The templates that there are.
-fn list(out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn list(out: &mut Out<'_>) -> Result<Response, Failure> {
     let all = templates::all(&here()?);
     let mut table = Table::new();
     let data: Vec<TemplateData> = all
@@ -153,7 +157,7 @@ fn list(out: &mut Out<'_>) -> Result<Answer, Failure> {
     out.table(&table);
     out.talk(&format!("templates of your own: {}/NAME.md", templates::FOLDER));
     let created = Created { name: String::new(), path: String::new(), templates: data };
-    Ok(Answer::done("new", &created).next(Next::new(["planwright", "help", "new"])))
+    Ok(Response::done("new", &created).next(NextCommand::new(["planwright", "help", "new"])))
 }
 
 /// The text of a template with everything filled in.
@@ -163,11 +167,8 @@ fn filled(args: &Args, project: &Project, name: &str) -> Result<String, Failure>
     for text in &args.variables {
         let pair = text.split_once('=').filter(|(name, _)| !name.is_empty());
         let (name, value) = pair.ok_or_else(|| {
-            Failure::new(Exit::Usage, format!("`{text}` is not of the form KEY=VALUE")).next(Next::new([
-                "planwright",
-                "new",
-                "--templates",
-            ]))
+            Failure::new(Exit::Usage, format!("`{text}` is not of the form KEY=VALUE"))
+                .next(NextCommand::new(["planwright", "new", "--templates"]))
         })?;
         said.insert(name.to_owned(), value.to_owned());
     }
@@ -182,7 +183,7 @@ fn filled(args: &Args, project: &Project, name: &str) -> Result<String, Failure>
     let text = template::fill(&found.text, &said, &given).map_err(|unfilled| {
         Failure::new(Exit::Usage, format!("the template {} can't be filled in: {unfilled}", found.name))
             .hint("say each variable with --var KEY=VALUE; nothing was written")
-            .next(Next::new(["planwright", "new", "--templates"]))
+            .next(NextCommand::new(["planwright", "new", "--templates"]))
     })?;
     let Some(each) = &args.each else { return Ok(text) };
     let text_of_list = crate::interaction::planner::input(each)?;
@@ -197,7 +198,7 @@ fn filled(args: &Args, project: &Project, name: &str) -> Result<String, Failure>
         .hint("such a step is headed `### 1–N. Title`; nothing was written"));
     }
     while let Some(step) = list_of(&source) {
-        let change = Change::Expand { step, items: items.clone() };
+        let change = PlanEdit::Expand { step, items: items.clone() };
         let edits = NATIVE.patch(&source, &change).map_err(|refusal| {
             Failure::new(Exit::No, format!("{each} can't be written out")).because(&refusal)
         })?;
@@ -222,7 +223,7 @@ fn unknown(project: &Project, name: &str, error: Option<plan_file::Error>) -> Fa
             Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
             None => failure.hint(format!("the templates are {}", names.join(", "))),
         };
-        return failure.next(Next::new(["planwright", "new", "--templates"]));
+        return failure.next(NextCommand::new(["planwright", "new", "--templates"]));
     };
     error.into()
 }

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use planwright_engine::config::policy;
-use planwright_engine::config::policy::{Installed, Loaded, Places};
-use planwright_engine::core::approval::policy::{Automatic, BY_DEFAULT, Demand, Policy, Tools, When};
+use planwright_engine::config::policy::{InstalledPolicy, Loaded, PolicyPaths};
+use planwright_engine::core::approval::policy::{
+    Automatic, BY_DEFAULT, Policy, Requirement, ToolLists, When,
+};
 use planwright_engine::core::syntax::glob::Glob;
 use planwright_engine::workspace::project;
 use schemars::JsonSchema;
@@ -13,7 +15,7 @@ use serde::Serialize;
 use similar::{Algorithm, TextDiff};
 
 use super::{refuse_agents, shown};
-use crate::output::{Answer, Cell, Failure, Next, Out, Table, Tone, clean};
+use crate::output::{Cell, Failure, NextCommand, Out, Response, Table, Tone, clean};
 
 /// How many lines of a difference are shown; the files have the rest.
 const LINES_MAX: usize = 60;
@@ -109,33 +111,33 @@ pub(crate) struct WhenData {
     pub(crate) approval: DemandData,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
-    let places = Places::of(&project::root_of(".".as_ref())?)?;
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
+    let places = PolicyPaths::of(&project::root_of(".".as_ref())?)?;
     match &args.act {
         None | Some(Act::Show) => {
             let loaded = places.load()?;
             show(&places, loaded.as_ref(), out);
-            let next = Next::new(["planwright", "help", "policy"]);
-            Ok(Answer::done("policy", &data(&places, loaded.as_ref())).next(next))
+            let next = NextCommand::new(["planwright", "help", "policy"]);
+            Ok(Response::done("policy", &data(&places, loaded.as_ref())).next(next))
         }
         Some(Act::Check { file }) => {
             let loaded = policy::check(file)?;
             show(&places, Some(&loaded), out);
             out.talk("it holds once it is installed");
-            let next = Next::new(["planwright", "policy", "install", shown(file).as_str()]);
-            Ok(Answer::done("policy", &data(&places, Some(&loaded))).next(next))
+            let next = NextCommand::new(["planwright", "policy", "install", shown(file).as_str()]);
+            Ok(Response::done("policy", &data(&places, Some(&loaded))).next(next))
         }
         Some(Act::Install { file }) => {
             refuse_agents("change the policy")?;
-            Ok(install(&places, file, out)?.next(Next::new(["planwright", "policy"])))
+            Ok(install(&places, file, out)?.next(NextCommand::new(["planwright", "policy"])))
         }
     }
 }
 
-fn install(places: &Places, file: &Path, out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn install(places: &PolicyPaths, file: &Path, out: &mut Out<'_>) -> Result<Response, Failure> {
     // What held until now, wherever that lay: approvals that were given under it lapse. One that can't be read held nothing.
     let before = places.load().ok().flatten();
-    let Installed { path, old, backup, loaded } = places.install(file)?;
+    let InstalledPolicy { path, old, backup, loaded } = places.install(file)?;
     let is_changed = before.as_ref().is_none_or(|before| before.digest != loaded.digest);
     let word = out.palette().paint(Tone::Good, if is_changed { "installed" } else { "kept" });
     out.line(&format!("{word}  {}  {}", shown(&path), &loaded.digest[..DIGITS]));
@@ -149,7 +151,7 @@ fn install(places: &Places, file: &Path, out: &mut Out<'_>) -> Result<Answer, Fa
         out.talk("what was approved under another policy has lapsed");
     }
     let data = PolicyData { is_changed, backup: backup.as_deref().map(shown), ..data(places, Some(&loaded)) };
-    Ok(Answer::done("policy", &data))
+    Ok(Response::done("policy", &data))
 }
 
 /// The lines that differ.
@@ -165,7 +167,7 @@ fn difference(old: &str, new: &str) -> Vec<String> {
     lines
 }
 
-fn show(places: &Places, loaded: Option<&Loaded>, out: &mut Out<'_>) {
+fn show(places: &PolicyPaths, loaded: Option<&Loaded>, out: &mut Out<'_>) {
     let mut table = Table::new();
     let head = |word: &str| Cell::new(word).tone(Tone::Strong);
     let Some(loaded) = loaded else {
@@ -195,7 +197,7 @@ fn show(places: &Places, loaded: Option<&Loaded>, out: &mut Out<'_>) {
     out.table(&table);
 }
 
-fn data(places: &Places, loaded: Option<&Loaded>) -> PolicyData {
+fn data(places: &PolicyPaths, loaded: Option<&Loaded>) -> PolicyData {
     let none = Policy::default();
     let policy = loaded.map_or(&none, |loaded| &loaded.policy);
     let signers = loaded.and_then(|loaded| loaded.signers.as_ref());
@@ -220,7 +222,7 @@ fn data(places: &Places, loaded: Option<&Loaded>) -> PolicyData {
     }
 }
 
-fn demand(policy: &Policy, demand: &Demand) -> DemandData {
+fn demand(policy: &Policy, demand: &Requirement) -> DemandData {
     DemandData {
         from: demand.from.as_ref().map(|from| policy.people_of(from).into_iter().collect()),
         needed: demand.needed,
@@ -237,8 +239,8 @@ fn conditions(rule: &Automatic) -> Vec<String> {
     };
     let most = |amount: Option<u64>, unit: &str| amount.map(|amount| format!("at most {amount} {unit}"));
     let tools = match &rule.tools {
-        Some(Tools::Any) => Some("uses any tool".to_owned()),
-        Some(Tools::These(tools)) => Some(format!("uses only {}", tools.join(", "))),
+        Some(ToolLists::Any) => Some("uses any tool".to_owned()),
+        Some(ToolLists::These(tools)) => Some(format!("uses only {}", tools.join(", "))),
         None => None,
     };
     let commands = rule.commands.as_ref().map(|commands| {
@@ -273,7 +275,7 @@ fn possible(when: &When) -> Vec<String> {
 }
 
 /// What an approval needs, in words.
-fn demanded(policy: &Policy, demand: &Demand) -> Vec<String> {
+fn demanded(policy: &Policy, demand: &Requirement) -> Vec<String> {
     let from =
         demand.from.as_ref().map(|from| policy.people_of(from).into_iter().collect::<Vec<_>>().join(", "));
     let who = match (demand.needed, from) {

@@ -9,17 +9,17 @@ use planwright_engine::agent::planning_session;
 use planwright_engine::config::schema::BUILT_IN;
 use planwright_engine::core::agent::integration::SKILL;
 use planwright_engine::core::agent::planner as planning;
-use planwright_engine::core::agent::planner::Wish;
+use planwright_engine::core::agent::planner::PlanRequest;
 use planwright_engine::core::plan::draft::Draft;
 use planwright_engine::core::workspace::active_plan::session_text;
 use planwright_engine::core::workspace::session::prompt;
-use planwright_engine::core::workspace::session::prompt::Terms;
+use planwright_engine::core::workspace::session::prompt::PromptTerms;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::here;
 use crate::interaction::session::{Tongue, failure};
-use crate::output::{Answer, Failure, Next, Out, clean};
+use crate::output::{Failure, NextCommand, Out, Response, clean};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -65,7 +65,7 @@ pub(crate) struct Prompted {
     pub(crate) text: String,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let (name, text, next) = match &args.act {
         Act::Overseer => ("overseer", prompt::prompt(&terms()?), ["planwright", "prompt", "context"]),
         Act::Context => {
@@ -77,27 +77,27 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Act::Skill => ("skill", SKILL.to_owned(), ["planwright", "help", "init"]),
         Act::SessionStart { shell } => {
             let shell = match shell {
-                Shell::Bash => session_text::Shell::Bash,
-                Shell::PowerShell => session_text::Shell::PowerShell,
+                Shell::Bash => session_text::ShellKind::Bash,
+                Shell::PowerShell => session_text::ShellKind::PowerShell,
             };
             ("session-start", session_text::script(shell), ["planwright", "list-plans", "--gate"])
         }
     };
     out.data(&clean(&text));
-    Ok(Answer::done("prompt", &Prompted { name: name.to_owned(), text }).next(Next::new(next)))
+    Ok(Response::done("prompt", &Prompted { name: name.to_owned(), text }).next(NextCommand::new(next)))
 }
 
 /// What is configured here.
-fn terms() -> Result<Terms, Failure> {
+fn terms() -> Result<PromptTerms, Failure> {
     let config = here()?.config;
     let names: BTreeSet<String> = config.roles.keys().chain(config.agents.keys()).cloned().collect();
     let agents = names.into_iter().filter(|name| !BUILT_IN.contains(&name.as_str())).collect();
-    Ok(Terms { agents, ..Terms::default() })
+    Ok(PromptTerms { agents, ..PromptTerms::default() })
 }
 
 /// What a planner would be told of this project and this task.
 fn planner(task: &str) -> Result<String, Failure> {
     let around = surroundings(&here()?, &Draft::default());
-    let wish = Wish { task, code: &[], memories: &[], constraints: &[], around: &around };
+    let wish = PlanRequest { task, code: &[], memories: &[], constraints: &[], around: &around };
     Ok(planning::wish(&wish))
 }

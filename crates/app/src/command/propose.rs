@@ -4,13 +4,13 @@
 use std::io::{self, Read as _};
 use std::path::PathBuf;
 
-use planwright_engine::approval::Decisions;
-use planwright_engine::core::dialect::{Birth, NATIVE, proposal};
+use planwright_engine::approval::Approvals;
+use planwright_engine::core::dialect::{NATIVE, NewPlan, proposal};
 use planwright_engine::core::plan::verified;
 use planwright_engine::core::syntax::diagnostic::Severity;
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::store::plan_file;
-use planwright_engine::store::plan_file::Text;
+use planwright_engine::store::plan_file::FileText;
 use planwright_engine::system::clock;
 use planwright_engine::workspace::project;
 use planwright_engine::{Project, Verified};
@@ -19,8 +19,8 @@ use serde::Serialize;
 
 use super::{Opened, here, open, shown};
 use crate::interaction::confirm::who;
-use crate::interaction::proposal::{OneProposed, data, tell};
-use crate::output::{Answer, Exit, Failure, Next, Out};
+use crate::interaction::proposal::{OneProposed, data, print};
+use crate::output::{Exit, Failure, NextCommand, Out, Response};
 
 /// What stands for standard input.
 pub(crate) const STDIN: &str = "-";
@@ -56,7 +56,7 @@ struct Candidate {
     is_new: bool,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let candidates = match &args.steps {
         Some(file) => vec![inline(file)?],
         None => args.plans.iter().map(|plan| candidate(plan, args)).collect::<Result<_, Failure>>()?,
@@ -71,20 +71,20 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         if is_new {
             plan_file::create_plan(&path, verified.source.text(), verified.dialect())?;
         }
-        let decisions = Decisions::open(&project)?;
+        let decisions = Approvals::open(&project)?;
         for notice in decisions.sweep()? {
             out.warn(&format!("{}: {}", notice.plan.display(), notice.text));
         }
         let proposed = decisions.propose(&path, &verified, &who())?;
         out.warn_all(&proposed.complaints);
-        tell(&project::name(&path), &proposed, out);
+        print(&project::name(&path), &proposed, out);
         plans.push(data(&path, proposed));
     }
     let first = plans.first().map(|plan| (plan.path.clone(), plan.approved_by_rule.is_some()));
-    let answer = Answer::done("propose", &ProposedData { plans });
+    let answer = Response::done("propose", &ProposedData { plans });
     Ok(match first {
-        Some((path, true)) => answer.next(Next::new(["planwright", "run", path.as_str()])),
-        Some((path, false)) => answer.next(Next::new(["planwright", "review", path.as_str()])),
+        Some((path, true)) => answer.next(NextCommand::new(["planwright", "run", path.as_str()])),
+        Some((path, false)) => answer.next(NextCommand::new(["planwright", "review", path.as_str()])),
         None => answer,
     })
 }
@@ -94,7 +94,7 @@ fn candidate(plan: &str, args: &Args) -> Result<Candidate, Failure> {
         return from_stdin(args);
     }
     let Opened { path, project, source, .. } = open(plan)?;
-    let verified = project.check(Text::Plan(source))?;
+    let verified = project.check(FileText::Plan(source))?;
     Ok(Candidate { path, project, verified, is_new: false })
 }
 
@@ -125,7 +125,7 @@ fn inline(file: &str) -> Result<Candidate, Failure> {
     })?;
     let dialect = crate::interaction::conversion::dialect("proposal")?;
     let home = (dialect.home)("proposal", &planwright_engine::store::plan_file::chance()?);
-    let birth = Birth { id: &home.id, now: &clock::utc_now() };
+    let birth = NewPlan { id: &home.id, now: &clock::utc_now() };
     let text = dialect.compose(&draft, &birth);
     let root = here()?.root;
     fresh(
@@ -136,7 +136,7 @@ fn inline(file: &str) -> Result<Candidate, Failure> {
 
 fn fresh(path: PathBuf, source: Source) -> Result<Candidate, Failure> {
     let project = here()?;
-    let verified = project.check(Text::Plan(source))?;
+    let verified = project.check(FileText::Plan(source))?;
     Ok(Candidate { path, project, verified, is_new: true })
 }
 
@@ -170,6 +170,6 @@ fn refuse_unclean(candidate: &Candidate) -> Result<(), Failure> {
             .hint(format!("the first one: {first}; nothing was proposed"));
     Err(match candidate.is_new {
         true => failure,
-        false => failure.next(Next::new(["planwright", "verify", name.as_str()])),
+        false => failure.next(NextCommand::new(["planwright", "verify", name.as_str()])),
     })
 }

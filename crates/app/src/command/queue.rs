@@ -7,7 +7,7 @@ mod plans;
 pub(crate) use dashboard::Dashboard;
 
 use planwright_engine::core::agent::work_item::WorkItem;
-use planwright_engine::run::{Pending, Runs};
+use planwright_engine::run::{QueuedAttempt, Runs};
 use planwright_engine::store::journal::Health;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,7 +17,7 @@ use plans::PlansData;
 
 use super::{here, run_of};
 use crate::output::wording;
-use crate::output::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
+use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -75,7 +75,7 @@ pub(crate) struct ItemData {
     pub(crate) queued_at_ms: u64,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     match &args.verb {
         None if args.status => Ok(dashboard::run(out)),
         None => list(out),
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
 }
 
-fn list(out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn list(out: &mut Out<'_>) -> Result<Response, Failure> {
     let here = here()?;
     let (plans, ready) = plans::plans(&here)?;
     plans::print(&plans, out);
@@ -112,15 +112,15 @@ fn list(out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
     let next = match (items.first(), ready) {
         (Some(item), _) => {
-            Next::new(["planwright", "queue", "show", &format!("{}/{}", item.plan, item.step)])
+            NextCommand::new(["planwright", "queue", "show", &format!("{}/{}", item.plan, item.step)])
         }
         (None, Some(ready)) => ready,
-        (None, None) => Next::new(["planwright", "status"]),
+        (None, None) => NextCommand::new(["planwright", "status"]),
     };
-    Ok(Answer::done("queue", &Listed { plans, items, item: None }).next(next))
+    Ok(Response::done("queue", &Listed { plans, items, item: None }).next(next))
 }
 
-fn item_data(pending: &Pending) -> ItemData {
+fn item_data(pending: &QueuedAttempt) -> ItemData {
     let queued = &pending.queued;
     let (state, health) = match queued.lease.as_ref().zip(pending.health) {
         None => ("queued", None),
@@ -147,25 +147,25 @@ fn item_data(pending: &Pending) -> ItemData {
     }
 }
 
-fn show(address: &str, out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn show(address: &str, out: &mut Out<'_>) -> Result<Response, Failure> {
     let found = run_of(address)?;
     let Some(place) = found.step else {
         return Err(Failure::new(Exit::Usage, format!("`{address}` is a plan: name one of its steps"))
             .hint("PLAN/STEP")
-            .next(Next::new(["planwright", "queue"])));
+            .next(NextCommand::new(["planwright", "queue"])));
     };
     let step = &found.run.plan.steps[place].id;
-    let is_it = |one: &&Pending| one.queued.run == found.run.row.id && one.queued.step == *step;
+    let is_it = |one: &&QueuedAttempt| one.queued.run == found.run.row.id && one.queued.step == *step;
     let queue = found.runs.pending()?;
     let Some(pending) = queue.iter().find(is_it) else {
         let name = format!("{}/{step}", found.run.row.name);
         return Err(Failure::new(Exit::No, format!("no attempt of {name} waits or is under way"))
-            .next(Next::new(["planwright", "log", name.as_str()])));
+            .next(NextCommand::new(["planwright", "log", name.as_str()])));
     };
     let item = found.runs.work_item(&found.run, &pending.queued)?;
     print(&item, out);
     let value = serde_json::to_value(&item).unwrap_or_default();
-    Ok(Answer::done(
+    Ok(Response::done(
         "queue",
         &Listed { plans: PlansData::default(), items: vec![item_data(pending)], item: Some(value) },
     ))

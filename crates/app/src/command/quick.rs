@@ -6,10 +6,10 @@ use planwright_engine::core::agent::planner as planning;
 use planwright_engine::core::syntax::diagnostic::Severity;
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::run;
-use planwright_engine::store::plan_file::Text;
+use planwright_engine::store::plan_file::FileText;
 
 use super::{Opened, here};
-use crate::output::{Exit, Failure, Next};
+use crate::output::{Exit, Failure, NextCommand};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -36,7 +36,7 @@ pub(crate) struct Args {
 /// Makes the plan, outside of the workspace, and opens it.
 pub(crate) fn open(args: &Args) -> Result<Opened, Failure> {
     let usage = |message: &str| {
-        Err(Failure::new(Exit::Usage, message).next(Next::new(["planwright", "help", "quick"])))
+        Err(Failure::new(Exit::Usage, message).next(NextCommand::new(["planwright", "help", "quick"])))
     };
     if args.task.trim().is_empty() {
         return usage("there is no task");
@@ -46,7 +46,7 @@ pub(crate) fn open(args: &Args) -> Result<Opened, Failure> {
     }
     let project = here()?;
     let text = planning::quick(&args.task, &args.contract, &args.agent, args.retries);
-    let verified = project.check(Text::Plan(Source::new("the plan", text.as_str())))?;
+    let verified = project.check(FileText::Plan(Source::new("the plan", text.as_str())))?;
     let Some(plan) = &verified.plan else {
         let mut failure = Failure::new(Exit::No, "this can't be carried out");
         let errors = verified.diagnostics.iter().filter(|found| found.severity == Severity::Error);
@@ -58,7 +58,7 @@ pub(crate) fn open(args: &Args) -> Result<Opened, Failure> {
         let message = format!("no command line is known for `{name}`, so nobody could do it");
         return Err(Failure::new(Exit::No, message)
             .hint(format!("planwright.toml could say: [roles] {} = \"claude\"", args.agent))
-            .next(Next::new(["planwright", "doctor"])));
+            .next(NextCommand::new(["planwright", "doctor"])));
     }
     let runs = run::Runs::open(&project)?;
     let path = planner::quick_plan(&runs, &args.task, &text)?;

@@ -1,15 +1,15 @@
 //! `reject`: a person says no, and what should change. The plan goes back to its author; nothing starts.
 
-use planwright_engine::approval::Decisions;
-use planwright_engine::core::plan::lifecycle::{Reason, State};
+use planwright_engine::approval::Approvals;
+use planwright_engine::core::plan::lifecycle::{PlanState, WaitReason};
 use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, open, refuse_agents, shown};
 use crate::interaction::confirm::who;
-use crate::interaction::target::Named;
-use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::interaction::target::NamedPlan;
+use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -17,7 +17,7 @@ pub(crate) struct Args {
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) plan: String,
     #[command(flatten)]
-    pub(crate) named: Named,
+    pub(crate) named: NamedPlan,
     /// What should change; it goes to the planner
     #[arg(short, long)]
     message: String,
@@ -39,22 +39,22 @@ pub(crate) struct RejectedData {
     pub(crate) state: String,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     refuse_agents("reject a plan")?;
     if args.message.trim().is_empty() {
         let failure = Failure::new(Exit::Usage, "a plan is rejected for a reason, and this one is empty");
-        return Err(failure.next(Next::new(["planwright", "help", "reject"])));
+        return Err(failure.next(NextCommand::new(["planwright", "help", "reject"])));
     }
     let Opened { path, project, .. } = open(&args.plan)?;
     let name = project::name(&path);
-    let decisions = Decisions::open(&project)?;
+    let decisions = Approvals::open(&project)?;
     let (case, complaints) = decisions.reject(&path, args.rev.as_deref(), &who(), &args.message)?;
     out.warn_all(&complaints);
     let revision = case.standing.newest().map_or(0, |newest| newest.number);
     let word = out.palette().paint(Tone::Attention, "rejected");
     out.line(&format!("{word}  {}  r{revision}   {}", clean_line(&name), clean_line(&args.message)));
     let state = case.state();
-    let is_spent = state == State::Waiting(Reason::RevisionsSpent);
+    let is_spent = state == PlanState::Waiting(WaitReason::RevisionsSpent);
     if is_spent {
         out.line(&format!(
             "          rejected {} times: a person has to look before it is proposed again",
@@ -64,5 +64,5 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let data =
         RejectedData { plan: name, revision, rejections: case.standing.rejected, state: state.to_string() };
     let verb = if is_spent { "reopen" } else { "show" };
-    Ok(Answer::done("reject", &data).next(Next::new(["planwright", verb, shown(&path).as_str()])))
+    Ok(Response::done("reject", &data).next(NextCommand::new(["planwright", verb, shown(&path).as_str()])))
 }

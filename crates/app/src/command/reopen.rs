@@ -1,14 +1,14 @@
 //! `reopen`: gives a plan back to its author: a proposal that is taken back, or a plan that ended and is taken up again.
 
-use planwright_engine::approval::Decisions;
+use planwright_engine::approval::Approvals;
 use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, open, refuse_agents, shown};
 use crate::interaction::confirm::who;
-use crate::interaction::target::Named;
-use crate::output::{Answer, Failure, Next, Out, Tone, clean_line};
+use crate::interaction::target::NamedPlan;
+use crate::output::{Failure, NextCommand, Out, Response, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -16,7 +16,7 @@ pub(crate) struct Args {
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) plan: String,
     #[command(flatten)]
-    pub(crate) named: Named,
+    pub(crate) named: NamedPlan,
     /// Why
     #[arg(short, long, default_value = "")]
     message: String,
@@ -33,10 +33,10 @@ pub(crate) struct Reopened {
     pub(crate) state: String,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     refuse_agents("take a plan back")?;
     let Opened { path, project, .. } = open(&args.plan)?;
-    let decisions = Decisions::open(&project)?;
+    let decisions = Approvals::open(&project)?;
     let from = decisions.case(&path)?.state();
     let (case, complaints) = decisions.reopen(&path, &who(), &args.message)?;
     out.warn_all(&complaints);
@@ -44,5 +44,9 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Reopened { plan: project::name(&path), from: from.to_string(), state: case.state().to_string() };
     let word = out.palette().paint(Tone::Good, "reopened");
     out.line(&format!("{word}  {}   was {}, is {}", clean_line(&data.plan), data.from, data.state));
-    Ok(Answer::done("reopen", &data).next(Next::new(["planwright", "propose", shown(&path).as_str()])))
+    Ok(Response::done("reopen", &data).next(NextCommand::new([
+        "planwright",
+        "propose",
+        shown(&path).as_str(),
+    ])))
 }

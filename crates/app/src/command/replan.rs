@@ -6,14 +6,14 @@ mod version;
 
 use planwright_engine::Verified;
 use planwright_engine::agent::planner as agent;
-use planwright_engine::approval::Decisions;
+use planwright_engine::approval::Approvals;
 use planwright_engine::core::agent::planner as planning;
-use planwright_engine::core::agent::planner::Failure as Failed;
+use planwright_engine::core::agent::planner::FailureContext as Failed;
 use planwright_engine::core::agent::planner::plan_json;
-use planwright_engine::core::agent::planner::plan_json::Action;
-use planwright_engine::core::approval::ledger::{Drafting, Setback, Who};
+use planwright_engine::core::agent::planner::plan_json::PlanJsonAction;
+use planwright_engine::core::approval::ledger::{Drafting, Identity, Setback};
 use planwright_engine::core::syntax::source::Source;
-use planwright_engine::store::plan_file::Text;
+use planwright_engine::store::plan_file::FileText;
 use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,7 +24,7 @@ use crate::interaction::planner;
 use crate::interaction::planner::{Judged, Talk};
 use crate::interaction::proposal;
 use crate::interaction::proposal::OneProposed;
-use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 use case::Case;
 
 #[derive(Debug, clap::Args)]
@@ -108,13 +108,13 @@ enum Read {
     Escalate(Option<String>, String),
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let case = Case::of(args)?;
     case.refuse_endless(args, out)?;
     if args.copy {
         let text = version::copied(args, &case)?;
         let found = Found {
-            verified: case.project.check(Text::Plan(text))?,
+            verified: case.project.check(FileText::Plan(text))?,
             changes: args.changes.clone(),
             reasoning: args.reasoning.clone(),
         };
@@ -160,13 +160,13 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         Ok(reached) => reached,
         Err(failure) => match called {
             Some((step, reason)) => {
-                let by = Who::agent(asked.name);
+                let by = Identity::agent(asked.name);
                 return escalate(&case, step.as_deref(), (&by, &reason), out);
             }
             None => return Err(failure),
         },
     };
-    write(args, &case, reached.value, (Who::agent(asked.name), reached.tries, reached.changed), out)
+    write(args, &case, reached.value, (Identity::agent(asked.name), reached.tries, reached.changed), out)
 }
 
 fn prompt(args: &Args, case: &Case) -> String {
@@ -201,9 +201,9 @@ fn read(args: &Args, case: &Case, said: &str) -> Result<Read, Failure> {
     };
     let (text, changes, reasoning) = match plan_json::find(said) {
         Some(Err(fault)) => return returned(None, vec![fault.to_string()]),
-        Some(Ok(Action::Done { summary })) => return Ok(Read::Done(summary)),
-        Some(Ok(Action::Escalate { step, reason })) => return Ok(Read::Escalate(step, reason)),
-        Some(Ok(Action::Plan(planned))) => {
+        Some(Ok(PlanJsonAction::Done { summary })) => return Ok(Read::Done(summary)),
+        Some(Ok(PlanJsonAction::Escalate { step, reason })) => return Ok(Read::Escalate(step, reason)),
+        Some(Ok(PlanJsonAction::Plan(planned))) => {
             if let Some(fault) = case.other_revision(planned.revision)? {
                 return returned(None, vec![fault]);
             }
@@ -228,7 +228,7 @@ fn read(args: &Args, case: &Case, said: &str) -> Result<Read, Failure> {
         Ok(next) => next,
         Err(refusal) => return returned(Some(written), vec![refusal.to_string()]),
     };
-    let verified = case.project.check(Text::Plan(next))?;
+    let verified = case.project.check(FileText::Plan(next))?;
     let mut complaints = planning::complaints(&verified.source, &verified.diagnostics);
     complaints.extend(planning::unkept(&case.draft, &case.finished, &verified.source.draft()));
     complaints.extend(
@@ -246,9 +246,9 @@ fn write(
     args: &Args,
     case: &Case,
     found: Found,
-    (by, tries, changed): (Who, u32, Vec<String>),
+    (by, tries, changed): (Identity, u32, Vec<String>),
     out: &mut Out<'_>,
-) -> Result<Answer, Failure> {
+) -> Result<Response, Failure> {
     let file = case.file();
     planwright_engine::store::plan_file::create_plan(
         &file,
@@ -271,7 +271,7 @@ fn write(
             constraints: args.constraints.clone(),
         }),
     };
-    let decisions = Decisions::open(&case.project)?;
+    let decisions = Approvals::open(&case.project)?;
     let digest = verified.plan.as_ref().map(planwright_engine::core::plan::digest::Digest::of);
     let digest = digest.map(|digest| digest.to_string()).unwrap_or_default();
     decisions.drafted(&file, &by, &digest, &drafting)?;
@@ -283,12 +283,12 @@ fn write(
     if !args.no_propose && !args.copy {
         let offered = proposal::propose(&decisions, (&file, &verified), &by)?;
         out.warn_all(&offered.complaints);
-        proposal::tell(&project::name(&file), &offered, out);
+        proposal::print(&project::name(&file), &offered, out);
         proposed = Some(proposal::data(&file, offered));
     }
     case.talk_of_the_old_run(out);
     let verb = if proposed.is_some() { "review" } else { "verify" };
-    let next = Next::new(["planwright", verb, shown(&file).as_str()]);
+    let next = NextCommand::new(["planwright", verb, shown(&file).as_str()]);
     let data = Replanned {
         action: "plan".to_owned(),
         previous: shown(&case.path),
@@ -302,7 +302,7 @@ fn write(
         tries,
         proposed,
     };
-    Ok(Answer::done("replan", &data).next(next))
+    Ok(Response::done("replan", &data).next(next))
 }
 
 fn nothing(case: &Case, action: &str, reasoning: String) -> Replanned {
@@ -322,29 +322,29 @@ fn nothing(case: &Case, action: &str, reasoning: String) -> Replanned {
 }
 
 /// Says that an agent says that it is done, which moves nothing.
-fn done(case: &Case, summary: String, out: &mut Out<'_>) -> Answer {
+fn done(case: &Case, summary: String, out: &mut Out<'_>) -> Response {
     out.line(&format!("the agent says that it is done: {}", clean_line(&summary)));
     out.talk("nobody takes its word for it: contracts decide, and nothing was written");
-    let next = Next::new(["planwright", "status", case.name.as_str()]);
-    Answer::done("replan", &nothing(case, "done", summary)).next(next)
+    let next = NextCommand::new(["planwright", "status", case.name.as_str()]);
+    Response::done("replan", &nothing(case, "done", summary)).next(next)
 }
 
 /// Remarks what an agent wants a person to look at. It opens no ask and ends nothing: only the harness does that.
 fn escalate(
     case: &Case,
     step: Option<&str>,
-    (by, reason): (&Who, &str),
+    (by, reason): (&Identity, &str),
     out: &mut Out<'_>,
-) -> Result<Answer, Failure> {
+) -> Result<Response, Failure> {
     let known = step
         .and_then(|step| planwright_engine::core::plan::verified::find_step(&case.draft, &case.ids, step));
     let step = known.or(case.failed).map(|place| case.ids[place].as_str());
     let text = format!("asks for a person: {reason}");
-    let number = Decisions::open(&case.project)?.comment(&case.path, step, by, &text)?;
+    let number = Approvals::open(&case.project)?.comment(&case.path, step, by, &text)?;
     let word = out.palette().paint(Tone::Attention, "remarked");
     out.line(&format!("{word}  {}   {}", clean_line(&case.name), clean_line(&text)));
     out.talk(&format!("it is comment {number}; no new version was written"));
-    let next = Next::new(["planwright", "comment", shown(&case.path).as_str()]);
+    let next = NextCommand::new(["planwright", "comment", shown(&case.path).as_str()]);
     let data = nothing(case, "escalate", reason.to_owned());
-    Ok(Answer::new(Exit::Person, "replan", &data).next(next))
+    Ok(Response::new(Exit::Person, "replan", &data).next(next))
 }

@@ -9,18 +9,18 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use planwright_engine::Project;
-use planwright_engine::approval::{Asked, Decisions, Reviewed, Yes};
+use planwright_engine::approval::{ApprovalRequest, Approvals, ReviewAsked, Reviewed};
 use planwright_engine::core::approval::review::Review;
-use planwright_engine::core::plan::lifecycle::{Reason, State};
-use planwright_engine::core::workspace::active_plan::By;
+use planwright_engine::core::plan::lifecycle::{PlanState, WaitReason};
+use planwright_engine::core::workspace::active_plan::ResolvedBy;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{ReviewData, agent_sign, here, project_of, reviews, shown};
 use crate::interaction::confirm::{answer, say_approved, who};
-use crate::interaction::target::Named;
+use crate::interaction::target::NamedPlan;
 use crate::output::wording;
-use crate::output::{Answer, Cell, Exit, Failure, Glyph, Next, Out, Table, Tone, clean, clean_line};
+use crate::output::{Cell, Exit, Failure, Glyph, NextCommand, Out, Response, Table, Tone, clean, clean_line};
 
 /// How often a person may look again before they say yes or no.
 const QUESTIONS_MAX: usize = 50;
@@ -32,10 +32,10 @@ pub(crate) struct Args {
     /// The plan; without one, the one that this worktree is bound to, and without that everything that waits for a review
     pub(crate) plan: Option<String>,
     #[command(flatten)]
-    pub(crate) named: Named,
+    pub(crate) named: NamedPlan,
     /// By what the plan was chosen: a person is asked only about one that was named
-    #[arg(skip = By::Argument)]
-    pub(crate) by: By,
+    #[arg(skip = ResolvedBy::Argument)]
+    pub(crate) by: ResolvedBy,
     /// The revision to compare with, such as r2; otherwise the one that you read last
     #[arg(long, value_name = "REVISION", value_parser = revision)]
     since: Option<u32>,
@@ -77,13 +77,13 @@ pub(crate) struct Reviews {
 /// How a review ended.
 pub(crate) enum Ended {
     /// With this.
-    Said(Box<Answer>),
+    Said(Box<Response>),
     /// With a yes; the plan with this path is to be carried out now.
     Start(String),
 }
 
-impl From<Answer> for Ended {
-    fn from(answer: Answer) -> Self {
+impl From<Response> for Ended {
+    fn from(answer: Response) -> Self {
         Self::Said(Box::new(answer))
     }
 }
@@ -92,21 +92,26 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Ended, Failure> {
     let Some(name) = &args.plan else { return Ok(list(out)?.into()) };
     let path = here()?.plan(name)?;
     let project = project_of(&path)?;
-    let decisions = Decisions::open(&project)?;
-    let asked = Asked { reader: who(), since: args.since };
+    let decisions = Approvals::open(&project)?;
+    let asked = ReviewAsked { reader: who(), since: args.since };
     let reviewed = look(&project, &decisions, &path, &asked)?;
     match args.format {
         Format::Text => print(args, &reviewed, out),
         Format::Markdown => out.data(&markdown::page(&reviewed.review, reviewed.source.text())),
         Format::Json => {}
     }
-    if args.format == Format::Text && args.by == By::Argument && may_ask(&reviewed, out) {
+    if args.format == Format::Text && args.by == ResolvedBy::Argument && may_ask(&reviewed, out) {
         return ask(&Asking { decisions: &decisions, path: &path, reviewed: &reviewed }, out);
     }
-    Ok(Answer::done("review", &reviewed.review).next(next(&path, &reviewed)).into())
+    Ok(Response::done("review", &reviewed.review).next(next(&path, &reviewed)).into())
 }
 
-fn look(project: &Project, decisions: &Decisions, path: &Path, asked: &Asked) -> Result<Reviewed, Failure> {
+fn look(
+    project: &Project,
+    decisions: &Approvals,
+    path: &Path,
+    asked: &ReviewAsked,
+) -> Result<Reviewed, Failure> {
     let file = project.verify(path, &shown(path))?;
     Ok(decisions.review(path, &file, asked)?)
 }
@@ -127,7 +132,7 @@ fn print_full(reviewed: &Reviewed, out: &mut Out<'_>) {
 }
 
 /// What waits for a review.
-fn list(out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn list(out: &mut Out<'_>) -> Result<Response, Failure> {
     let waiting = reviews(&here()?, out)?;
     let (now, palette) = (wording::now(), out.palette());
     let mut table = Table::new();
@@ -147,37 +152,42 @@ fn list(out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
     let next = match waiting.first() {
         Some(first) => first.command(),
-        None => Next::new(["planwright", "status"]),
+        None => NextCommand::new(["planwright", "status"]),
     };
-    Ok(Answer::done("reviews", &Reviews { waiting }).next(next))
+    Ok(Response::done("reviews", &Reviews { waiting }).next(next))
 }
 
 /// The command that goes on from where the plan stands.
-fn next(path: &Path, reviewed: &Reviewed) -> Next {
+fn next(path: &Path, reviewed: &Reviewed) -> NextCommand {
     let plan = shown(path);
     // What is not as it was proposed can't be approved.
     let is_stale = reviewed.review.drift.is_some() || !reviewed.review.moved.is_empty();
     let words: Vec<&str> = match reviewed.state {
-        State::Proposed if is_stale => vec!["propose", &plan],
-        State::Draft | State::Rejected if reviewed.subject.is_some() => vec!["verify", &plan],
-        State::Draft | State::Rejected | State::Waiting(Reason::Lapsed) => vec!["propose", &plan],
-        State::Proposed => vec!["approve", &plan, "--rev", short(&reviewed.review.digest)],
-        State::Approved => vec!["run", &plan],
-        State::Running | State::Waiting(_) => vec!["status", &plan],
-        State::Done | State::Failed | State::Cancelled => vec!["log", &plan],
+        PlanState::Proposed if is_stale => vec!["propose", &plan],
+        PlanState::Draft | PlanState::Rejected if reviewed.subject.is_some() => vec!["verify", &plan],
+        PlanState::Draft | PlanState::Rejected | PlanState::Waiting(WaitReason::Lapsed) => {
+            vec!["propose", &plan]
+        }
+        PlanState::Proposed => vec!["approve", &plan, "--rev", short(&reviewed.review.digest)],
+        PlanState::Approved => vec!["run", &plan],
+        PlanState::Running | PlanState::Waiting(_) => vec!["status", &plan],
+        PlanState::Done | PlanState::Failed | PlanState::Cancelled => vec!["log", &plan],
     };
-    Next::new(std::iter::once("planwright").chain(words))
+    NextCommand::new(std::iter::once("planwright").chain(words))
 }
 
 /// Whether a person is there who can say yes or no now.
 fn may_ask(reviewed: &Reviewed, out: &Out<'_>) -> bool {
     let is_person = io::stdin().is_terminal() && out.settings().stdout.is_terminal && agent_sign().is_none();
-    is_person && !out.settings().is_json && reviewed.state == State::Proposed && reviewed.subject.is_some()
+    is_person
+        && !out.settings().is_json
+        && reviewed.state == PlanState::Proposed
+        && reviewed.subject.is_some()
 }
 
 /// What a person is asked about.
 struct Asking<'a> {
-    decisions: &'a Decisions,
+    decisions: &'a Approvals,
     path: &'a Path,
     reviewed: &'a Reviewed,
 }
@@ -205,11 +215,11 @@ fn ask(asking: &Asking<'_>, out: &mut Out<'_>) -> Result<Ended, Failure> {
         out.flush();
     }
     out.talk("nothing was decided");
-    Ok(Answer::done("review", review).next(next(asking.path, asking.reviewed)).into())
+    Ok(Response::done("review", review).next(next(asking.path, asking.reviewed)).into())
 }
 
 /// Takes a yes to exactly what was shown; says how many more are needed.
-fn approve(asking: &Asking<'_>, out: &mut Out<'_>) -> Result<Option<(Answer, u32)>, Failure> {
+fn approve(asking: &Asking<'_>, out: &mut Out<'_>) -> Result<Option<(Response, u32)>, Failure> {
     let review = &asking.reviewed.review;
     let Some(subject) = &asking.reviewed.subject else { return Ok(None) };
     let revision = review.revision.unwrap_or_default();
@@ -220,7 +230,7 @@ fn approve(asking: &Asking<'_>, out: &mut Out<'_>) -> Result<Option<(Answer, u32
         out.talk("nothing was approved");
         return Ok(None);
     }
-    let yes = Yes { by: who(), way: "terminal", note: String::new(), key: None };
+    let yes = ApprovalRequest { by: who(), way: "terminal", note: String::new(), key: None };
     let approved = asking.decisions.approve(asking.path, subject, &yes)?;
     for complaint in &approved.complaints {
         out.warn(complaint);
@@ -228,20 +238,20 @@ fn approve(asking: &Asking<'_>, out: &mut Out<'_>) -> Result<Option<(Answer, u32
     say_approved(review.short(), (&approved.approval.by.to_string(), yes.way), out);
     let plan = shown(asking.path);
     let next = match approved.missing {
-        0 => Next::new(["planwright", "run", plan.as_str()]),
+        0 => NextCommand::new(["planwright", "run", plan.as_str()]),
         missing => {
             out.talk(&format!(
                 "{missing} more have to approve, by the rule: {}",
                 clean_line(&approved.approval.rule)
             ));
-            Next::new(["planwright", "review", plan.as_str()])
+            NextCommand::new(["planwright", "review", plan.as_str()])
         }
     };
-    Ok(Some((Answer::done("review", review).next(next), approved.missing)))
+    Ok(Some((Response::done("review", review).next(next), approved.missing)))
 }
 
 /// Takes a no with what should change.
-fn reject(asking: &Asking<'_>, out: &mut Out<'_>) -> Result<Option<Answer>, Failure> {
+fn reject(asking: &Asking<'_>, out: &mut Out<'_>) -> Result<Option<Response>, Failure> {
     let review: &Review = &asking.reviewed.review;
     out.complain("Say what should change (it goes to the planner; nothing starts): ");
     let feedback = answer()?;
@@ -257,8 +267,8 @@ fn reject(asking: &Asking<'_>, out: &mut Out<'_>) -> Result<Option<Answer>, Fail
     let revision = review.revision.unwrap_or_default();
     out.talk(&format!("{word}  r{revision} {}   {}", review.short(), clean(&feedback)));
     out.talk(&format!("{} is {} now", clean_line(&review.plan), case.state()));
-    let next = Next::new(["planwright", "verify", shown(asking.path).as_str()]);
-    Ok(Some(Answer::new(Exit::Done, "review", review).next(next)))
+    let next = NextCommand::new(["planwright", "verify", shown(asking.path).as_str()]);
+    Ok(Some(Response::new(Exit::Done, "review", review).next(next)))
 }
 
 /// Reads `r2`, `R2` or `2`.

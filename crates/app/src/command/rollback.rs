@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{RunOf, refuse_agents, run_of};
-use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
 /// How many files are named.
 const NAMED_MAX: usize = 10;
@@ -36,7 +36,7 @@ pub(crate) struct Back {
     pub(crate) kept: String,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     refuse_agents("take work back")?;
     let RunOf { path, runs, run, .. } = run_of(&args.plan)?;
     let shown = super::shown(&path);
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     };
     let Some(step) = run.plan.steps.iter().find(is_it) else {
         let message = format!("{} has no step `{}`", run.row.name, args.step);
-        return Err(Failure::new(Exit::Usage, message).next(Next::new([
+        return Err(Failure::new(Exit::Usage, message).next(NextCommand::new([
             "planwright",
             "show",
             shown.as_str(),
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         let message = format!("{} is over: a record that is closed stays as it is", run.row.name);
         return Err(Failure::new(Exit::No, message)
             .hint("what each step left is kept in commits: git for-each-ref refs/planwright")
-            .next(Next::new(["planwright", "history", shown.as_str()])));
+            .next(NextCommand::new(["planwright", "history", shown.as_str()])));
     }
     let RolledBack { reopened, files, removed, kept } = runs.roll_back(&run, &path, &step.id)?;
     let name = clean_line(&run.row.name).into_owned();
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         "             what lay there is kept: git show --stat {}",
         &kept[..kept.len().min(10)]
     ));
-    let next = Next::new(["planwright", "run", shown.as_str()]);
+    let next = NextCommand::new(["planwright", "run", shown.as_str()]);
     let back = Back { plan: run.row.name.clone(), run: run.row.id.number(), reopened, files, removed, kept };
-    Ok(Answer::done("rollback", &back).next(next))
+    Ok(Response::done("rollback", &back).next(next))
 }

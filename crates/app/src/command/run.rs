@@ -15,21 +15,21 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use planwright_engine::approval::Decisions;
+use planwright_engine::approval::Approvals;
 use planwright_engine::core::plan::digest::Digest;
-use planwright_engine::core::plan::lifecycle::State;
+use planwright_engine::core::plan::lifecycle::PlanState;
 use planwright_engine::core::plan::verified::{Plan, Step};
-use planwright_engine::core::run::event::Outcome;
-use planwright_engine::core::run::schedule::Limits;
+use planwright_engine::core::run::event::RunOutcome;
+use planwright_engine::core::run::schedule::ScheduleLimits;
 use planwright_engine::core::run::state::RunState;
-use planwright_engine::core::workspace::active_plan::By;
+use planwright_engine::core::workspace::active_plan::ResolvedBy;
 use planwright_engine::git::worktree;
-use planwright_engine::git::worktree::{Ran as SetUp, Setup, Trees, Wish};
+use planwright_engine::git::worktree::{AddOptions, ScriptRun as SetUp, Setup, Worktrees};
 use planwright_engine::portfolio::board as coordination;
-use planwright_engine::portfolio::board::Hindrance;
+use planwright_engine::portfolio::board::Blocker;
 use planwright_engine::run as runs;
-use planwright_engine::run::{Drive, Run, Runs, Spread};
-use planwright_engine::store::plan_file::Text;
+use planwright_engine::run::{DriveOptions, Isolation, Run, Runs};
+use planwright_engine::store::plan_file::FileText;
 use planwright_engine::system::process;
 use planwright_engine::system::process::Stop;
 use planwright_engine::workspace::project;
@@ -38,9 +38,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, find_step, open, open_file, refuse_agents};
-use crate::interaction::target::Named;
+use crate::interaction::target::NamedPlan;
 use crate::output::wording::found::FindingData;
-use crate::output::{Answer, Exit, Failure, Next, Out, clean_line};
+use crate::output::{Exit, Failure, NextCommand, Out, Response, clean_line};
 
 /// How often somebody who waits looks again.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -56,7 +56,7 @@ pub(crate) struct Args {
     #[arg(value_name = "task N", num_args = 0..=2, conflicts_with_all = ["only", "until"])]
     pub(crate) task: Vec<String>,
     #[command(flatten)]
-    pub(crate) named: Named,
+    pub(crate) named: NamedPlan,
     /// Approve exactly this digest (its first 8 digits or more); needed where no person is at the terminal
     #[arg(long, value_name = "DIGEST")]
     rev: Option<String>,
@@ -91,8 +91,8 @@ pub(crate) struct Args {
     #[arg(skip)]
     again: bool,
     /// By what the plan was chosen: a person is asked only about one that was named
-    #[arg(skip = By::Argument)]
-    pub(crate) by: By,
+    #[arg(skip = ResolvedBy::Argument)]
+    pub(crate) by: ResolvedBy,
 }
 
 impl Args {
@@ -101,7 +101,7 @@ impl Args {
         Self {
             plan: plan.to_owned(),
             task: Vec::new(),
-            named: Named::default(),
+            named: NamedPlan::default(),
             rev: None,
             until: None,
             only: None,
@@ -113,7 +113,7 @@ impl Args {
             plain: false,
             dry_run: false,
             again: false,
-            by: By::Argument,
+            by: ResolvedBy::Argument,
         }
     }
 
@@ -214,7 +214,7 @@ struct Subject<'a> {
     tournament: Option<(String, u32)>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let opened = open(&args.plan)?;
     let opened = if args.worktree { in_its_tree(args, opened, out)? } else { opened };
     run_opened(args, opened, out)
@@ -233,15 +233,15 @@ fn in_its_tree(args: &Args, opened: Opened, out: &mut Out<'_>) -> Result<Opened,
         };
         wait(&project::name(&path), in_the_way, out)?;
     }
-    let trees = Trees::of(&project)?;
-    let added = trees.add(&Wish { plan: &path, name: None, base: None, setup: Setup::Run })?;
+    let trees = Worktrees::of(&project)?;
+    let added = trees.add(&AddOptions { plan: &path, name: None, base: None, setup: Setup::Run })?;
     out.warn_all(&added.complaints);
     let setup = added.furnished.as_ref().map(|furnished| &furnished.setup);
     if !matches!(setup, None | Some(SetUp::Nothing | SetUp::Well)) {
         let message = format!("the worktree {} is not set up", added.place.display());
         return Err(Failure::new(Exit::Person, message)
             .hint("nothing was started; `worktree add` says what is missing")
-            .next(Next::new(["planwright", "worktree", "add", super::shown(&path).as_str()])));
+            .next(NextCommand::new(["planwright", "worktree", "add", super::shown(&path).as_str()])));
     }
     out.talk(&format!("worktree  {}", clean_line(&added.place.to_string_lossy())));
     let plan = added.place.join(added.tree.plan.clone().unwrap_or_default());
@@ -254,7 +254,7 @@ fn in_its_tree(args: &Args, opened: Opened, out: &mut Out<'_>) -> Result<Opened,
 /// whoever means what lies here.
 fn tell_apart(args: &Args, here: Opened, there: &Path, out: &mut Out<'_>) -> Result<(), Failure> {
     let digest = |opened: Opened| -> Result<Option<String>, Failure> {
-        let verified = opened.project.check(Text::Plan(opened.source))?;
+        let verified = opened.project.check(FileText::Plan(opened.source))?;
         Ok(verified.plan.as_ref().map(|plan| Digest::of(plan).to_string()))
     };
     let path = here.path.clone();
@@ -269,25 +269,25 @@ fn tell_apart(args: &Args, here: Opened, there: &Path, out: &mut Out<'_>) -> Res
         let words = ["cp", "-rT", &super::shown(&path), &there.to_string_lossy()];
         return Err(Failure::new(Exit::Moved, message)
             .hint("nothing was started; what is run is the copy: take the text there that you mean")
-            .next(Next::new(words)));
+            .next(NextCommand::new(words)));
     }
     out.warn(&clean_line(&format!("{message}; what is run is the copy: {}", there.display())));
     Ok(())
 }
 
 /// Carries out a plan that was opened already.
-pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Result<Response, Failure> {
     let Opened { path, project, source, .. } = opened;
-    let verified = project.check(Text::Plan(source))?;
+    let verified = project.check(FileText::Plan(source))?;
     let name = project::name(&path);
     let Some(plan) = &verified.plan else {
         return Err(Failure::new(Exit::No, format!("{name} has errors, so it can't be run"))
-            .next(Next::new(["planwright", "verify", args.plan.as_str()])));
+            .next(NextCommand::new(["planwright", "verify", args.plan.as_str()])));
     };
     if args.jobs == Some(0) {
         return Err(Failure::new(Exit::Usage, "with --jobs 0 nothing could be done")
             .hint("say how many steps may be under way at once; --workers 0 leaves them to others")
-            .next(Next::new(["planwright", "help", "run"])));
+            .next(NextCommand::new(["planwright", "help", "run"])));
     }
     let steps = wanted(args, &verified)?;
     let tournament = tournament(args, &verified)?;
@@ -308,7 +308,7 @@ pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Resu
     let is_new = runs.latest(&path)?.is_none_or(|old| !goes_on(&old, &subject.digest));
     if is_new && worktree::plan_of(&project.root)?.is_some() && !is_pinned(&project, &path)? {
         // What it waited for is on a branch, and not in its tree.
-        out.warn_all(&Trees::of(&project)?.catch_up(&path)?);
+        out.warn_all(&Worktrees::of(&project)?.catch_up(&path)?);
     }
     carry_out(&subject, &runs, out)
 }
@@ -333,8 +333,8 @@ fn wait(
 
 /// Whether something was said about the plan that names what it begins with: to begin with more would void that.
 fn is_pinned(project: &Project, path: &Path) -> Result<bool, Failure> {
-    let Some(decisions) = Decisions::open_existing(project)? else { return Ok(false) };
-    Ok(matches!(decisions.case(path)?.state(), State::Proposed | State::Approved))
+    let Some(decisions) = Approvals::open_existing(project)? else { return Ok(false) };
+    Ok(matches!(decisions.case(path)?.state(), PlanState::Proposed | PlanState::Approved))
 }
 
 /// The plan that is in the way of this one, and why: it is at work in this folder, or is to be done first, or is at work on
@@ -347,12 +347,12 @@ fn in_the_way(subject: &Subject<'_>, runs: &Runs) -> Result<Option<(String, Stri
 }
 
 /// What the plan should wait for, by what it says of itself.
-fn hindrance(subject: &Subject<'_>, runs: &Runs) -> Result<Option<Hindrance>, Failure> {
+fn hindrance(subject: &Subject<'_>, runs: &Runs) -> Result<Option<Blocker>, Failure> {
     let Some(draft) = &subject.verified.draft else { return Ok(None) };
     Ok(coordination::hindrance(subject.project, (&runs.relative(subject.path), draft))?)
 }
 
-fn carry_out(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn carry_out(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<Response, Failure> {
     // Whoever drives a run says by its environment what `bash` and every other program is that judges the work.
     if process::job_above().is_some() {
         refuse_agents("approve or carry out a plan")?;
@@ -388,16 +388,16 @@ fn carry_out(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<An
     if workers == 0 {
         out.talk("workers  none here: attempts wait for `planwright worker`");
     }
-    let limits = Limits { jobs, steps: subject.steps.clone(), ..usual };
+    let limits = ScheduleLimits { jobs, steps: subject.steps.clone(), ..usual };
     let is_apart = subject.tournament.is_some() || jobs > 1 && subject.project.config.run.has_trees;
     if is_apart && !subject.args.worktree {
         out.warn_all(&runs.lacking()?);
     }
-    let drive = Drive {
+    let drive = DriveOptions {
         limits,
         workers,
         leave: Stop::new(),
-        spread: if is_apart { Spread::Apart } else { Spread::Together },
+        spread: if is_apart { Isolation::Apart } else { Isolation::Together },
         tournament: subject.tournament.clone(),
     };
     match watch::drive(subject, runs, (&run, seen), &drive, out) {
@@ -414,7 +414,7 @@ fn follow(
     runs: &Runs,
     (run, seen, holder): (Run, u64, String),
     out: &mut Out<'_>,
-) -> Result<Answer, Failure> {
+) -> Result<Response, Failure> {
     let args = subject.args;
     if subject.steps.is_some() || args.jobs.is_some() || args.workers.is_some() {
         out.warn("what is done, and how much at once, is for the process that drives the run to say");
@@ -431,8 +431,8 @@ fn last(run: &Run) -> u64 {
 /// Whether a run goes on with this plan: it is for exactly these bytes, and has neither failed nor been cancelled.
 fn goes_on(run: &Run, digest: &Digest) -> bool {
     match run.state.outcome() {
-        Some(Outcome::Failed | Outcome::Cancelled) => false,
-        Some(Outcome::Done) | None => run.row.digest == digest.to_string(),
+        Some(RunOutcome::Failed | RunOutcome::Cancelled) => false,
+        Some(RunOutcome::Done) | None => run.row.digest == digest.to_string(),
     }
 }
 
@@ -463,11 +463,10 @@ fn tournament(args: &Args, verified: &Verified) -> Result<Option<(String, u32)>,
     };
     let place = find_step(draft, step, &args.plan)?;
     let count = count.parse().ok().filter(|count| (2..=ENTRANTS_MAX).contains(count));
-    let count =
-        count.ok_or_else(|| {
-            Failure::new(Exit::Usage, format!("a tournament has 2 to {ENTRANTS_MAX} entrants"))
-                .next(Next::new(["planwright", "help", "run"]))
-        })?;
+    let count = count.ok_or_else(|| {
+        Failure::new(Exit::Usage, format!("a tournament has 2 to {ENTRANTS_MAX} entrants"))
+            .next(NextCommand::new(["planwright", "help", "run"]))
+    })?;
     Ok(Some((plan.steps[place].id.clone(), count)))
 }
 
@@ -483,7 +482,7 @@ fn can_begin(subject: &Subject<'_>, state: &RunState) -> Result<(), Failure> {
         return Ok(());
     }
     let message = format!("step {} waits for {}", named(step), open.join(", "));
-    Err(Failure::new(Exit::No, message).hint("nothing was started").next(Next::new([
+    Err(Failure::new(Exit::No, message).hint("nothing was started").next(NextCommand::new([
         "planwright",
         "run",
         subject.args.plan.as_str(),

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::SCHEMAS;
-use crate::output::{Answer, Exit, Failure, Next, Out};
+use crate::output::{Exit, Failure, NextCommand, Out, Response};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -22,19 +22,19 @@ pub(crate) struct Schemas {
     pub(crate) schema: Option<Value>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let names: Vec<String> = SCHEMAS.iter().map(|(name, _)| format!("planwright.{name}/1")).collect();
     let Some(wanted) = &args.name else {
         for name in &names {
             out.line(name);
         }
-        let next = Next::new(["planwright", "schema", "verify"]);
-        return Ok(Answer::done("schema", &Schemas { names, schema: None }).next(next));
+        let next = NextCommand::new(["planwright", "schema", "verify"]);
+        return Ok(Response::done("schema", &Schemas { names, schema: None }).next(next));
     };
     let short = wanted.trim_start_matches("planwright.").trim_end_matches("/1");
     let Some((_, make)) = SCHEMAS.iter().find(|(name, _)| *name == short) else {
         let failure = Failure::new(Exit::Usage, format!("there is no schema `{wanted}`"));
-        return Err(failure.next(Next::new(["planwright", "schema"])));
+        return Err(failure.next(NextCommand::new(["planwright", "schema"])));
     };
     let mut schema = make(SchemaSettings::draft2020_12().for_serialize().into_generator());
     if let Some(object) = schema.as_object_mut() {
@@ -42,5 +42,5 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
     let text = serde_json::to_string_pretty(&schema).unwrap_or_default();
     out.line(&text);
-    Ok(Answer::done("schema", &Schemas { names, schema: Some(schema) }))
+    Ok(Response::done("schema", &Schemas { names, schema: Some(schema) }))
 }

@@ -6,7 +6,7 @@ use planwright_engine::agent::planning_session;
 use super::here;
 use crate::interaction::confirm::who;
 use crate::interaction::session::{SessionData, Tongue, commit, failure, say_dropped, thread_data};
-use crate::output::{Answer, Cell, Failure, Next, Out, Table, Tone, clean_line};
+use crate::output::{Cell, Failure, NextCommand, Out, Response, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -40,10 +40,10 @@ enum Act {
     Show,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let project = here()?;
     let failed = |error| failure(error, Tongue::Planwright);
-    let show = Next::new(["planwright", "session", "show"]);
+    let show = NextCommand::new(["planwright", "session", "show"]);
     let next = match &args.act {
         Act::Commit => return commit(&project, &who(), Tongue::Planwright, out),
         Act::Dir => {
@@ -70,7 +70,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
             out.talk(&format!("topic: {}", clean_line(desk.topic.as_deref().unwrap_or_default())));
             show
         }
-        Act::Show => Next::new(["planwright", "session", "dir"]),
+        Act::Show => NextCommand::new(["planwright", "session", "dir"]),
     };
     let known = planning_session::existing(&project).map_err(failed)?;
     let data = known.map(|(desk, stood)| SessionData {
@@ -85,13 +85,15 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let data = data.unwrap_or_default();
     let waits = data.threads.iter().find(|thread| thread.state.as_deref() == Some("proposed"));
     let next = match waits.and_then(|thread| thread.plan.as_ref()) {
-        Some(plan) if matches!(args.act, Act::Show) => Next::new(["planwright", "review", plan.as_str()]),
+        Some(plan) if matches!(args.act, Act::Show) => {
+            NextCommand::new(["planwright", "review", plan.as_str()])
+        }
         Some(_) | None => next,
     };
     if matches!(args.act, Act::Show) {
         print(&data, out);
     }
-    Ok(Answer::done("session", &data).next(next))
+    Ok(Response::done("session", &data).next(next))
 }
 
 fn print(data: &SessionData, out: &mut Out<'_>) {

@@ -1,12 +1,12 @@
 //! `should-plan`: says whether a task deserves a plan, and by which rule. Advises; keeps nobody from anything.
 
-use planwright_engine::core::agent::planner::triage::{Advice, said, worth};
+use planwright_engine::core::agent::planner::triage::{Advice, said, triage};
 use planwright_engine::run::permission::guard_of;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::here;
-use crate::output::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
+use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -40,11 +40,11 @@ pub(crate) struct SignData {
     pub(crate) words: Vec<String>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let task = args.task.clone();
     // A file that can't be read guards nothing, and is the doctor's to complain about.
     let guarded = guard_of(&here()?).0.tools;
-    let found = worth(&task, &guarded);
+    let found = triage(&task, &guarded);
     let (rule, why) = said(found.by);
     let (word, tone, exit) = match found.advice {
         Advice::Plan => ("plan", Tone::Attention, Exit::Done),
@@ -66,8 +66,8 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         out.line("nothing in these words asks for a plan");
     }
     let next = match found.advice {
-        Advice::Plan => Next::new(["planwright", "draft", task.as_str()]),
-        Advice::Act => Next::new(["planwright", "prompt", "skill"]),
+        Advice::Plan => NextCommand::new(["planwright", "draft", task.as_str()]),
+        Advice::Act => NextCommand::new(["planwright", "prompt", "skill"]),
     };
     let data = Weighed {
         task,
@@ -81,5 +81,5 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
             .collect(),
         guarded,
     };
-    Ok(Answer::new(exit, "should-plan", &data).next(next))
+    Ok(Response::new(exit, "should-plan", &data).next(next))
 }

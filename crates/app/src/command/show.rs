@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use clap::ValueEnum;
-use planwright_engine::approval::Decisions;
+use planwright_engine::approval::Approvals;
 use planwright_engine::core::dialect::{NATIVE, proposal};
 use planwright_engine::core::plan::view;
 use planwright_engine::core::plan::view::{PlanView, StepView};
-use planwright_engine::core::run::state::{Status, StepState};
+use planwright_engine::core::run::state::{RunStatus, StepState};
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::core::verify;
 use planwright_engine::run::arbiter;
@@ -21,12 +21,14 @@ use serde::Serialize;
 
 use super::{dialect_line, find_step, open};
 use crate::interaction::planner::tell_reasoning;
-use crate::interaction::target::Named;
+use crate::interaction::target::NamedPlan;
 use crate::output::picture;
 use crate::output::picture::Picture;
 use crate::output::wording::found;
 use crate::output::wording::found::FindingData;
-use crate::output::{Answer, Cell, Exit, Failure, Glyphs, Next, Out, Table, Tone, clean, clean_line};
+use crate::output::{
+    Cell, Exit, Failure, Glyphs, NextCommand, Out, Response, Table, Tone, clean, clean_line,
+};
 
 /// How much of the text in front of the steps is shown; the file has the rest.
 const CONTEXT_LINES_MAX: usize = 8;
@@ -40,7 +42,7 @@ pub(crate) struct Args {
     #[arg(value_name = "task N", num_args = 0..=2)]
     pub(crate) task: Vec<String>,
     #[command(flatten)]
-    pub(crate) named: Named,
+    pub(crate) named: NamedPlan,
     /// Draw what waits for what
     #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, default_missing_value = "ascii")]
     graph: Option<Form>,
@@ -118,11 +120,11 @@ fn section_of(source: &Source, name: &str) -> Result<SectionData, Failure> {
     })
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     use planwright_engine::core::syntax::diagnostic::Severity;
-    use planwright_engine::store::plan_file::Text;
+    use planwright_engine::store::plan_file::FileText;
     let opened = open(&args.plan)?;
-    let verified = opened.project.check(Text::Plan(opened.source))?;
+    let verified = opened.project.check(FileText::Plan(opened.source))?;
     let name = project::name(&opened.path);
     let Some(mut plan) = view_of(&name, &verified) else {
         return Err(Failure::new(Exit::No, format!("{name} can't be read as a plan")));
@@ -164,17 +166,17 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         let counts = crate::output::diagnostics::Counts { errors, warnings, fixable: 0 };
         out.talk(&format!("the checker finds {counts}"));
     }
-    let next = Next::new(["planwright", "verify", plan.path.as_str()]);
+    let next = NextCommand::new(["planwright", "verify", plan.path.as_str()]);
     let findings = run.as_ref().map(found::data).unwrap_or_default();
     let shown = Shown { plan, errors, warnings, graph, section, reasoning, told, proven, findings };
-    Ok(Answer::done("show", &shown).next(next))
+    Ok(Response::done("show", &shown).next(next))
 }
 
 /// The steps that a run has settled, if it is a run of exactly this plan.
 fn proven(plan: &PlanView, run: &Run) -> BTreeSet<String> {
     let is_same = plan.digest.as_ref() == Some(&run.row.digest);
     let is_settled =
-        |step: &&StepState| matches!(step.status, Status::Passed { .. } | Status::Skipped { .. });
+        |step: &&StepState| matches!(step.status, RunStatus::Passed { .. } | RunStatus::Skipped { .. });
     run.state.steps.iter().filter(|_| is_same).filter(is_settled).map(|step| step.id.clone()).collect()
 }
 
@@ -185,7 +187,7 @@ fn told(project: &Project, path: &Path, verified: &Verified) -> Result<String, F
     let case = arbiter::gather(project, path, plan.as_ref())?;
     case.map(|case| case.told()).ok_or_else(|| {
         let path = verified.source.name();
-        let next = Next::new(["planwright", "verify", path]);
+        let next = NextCommand::new(["planwright", "verify", path]);
         Failure::new(Exit::No, format!("{path} has errors, so there is nothing to tell an arbiter"))
             .next(next)
     })
@@ -193,7 +195,7 @@ fn told(project: &Project, path: &Path, verified: &Verified) -> Result<String, F
 
 /// What the planner of the present text said to it.
 fn reasoning(project: &Project, path: &Path) -> Result<String, Failure> {
-    let Some(decisions) = Decisions::open_existing(project)? else { return Ok(String::new()) };
+    let Some(decisions) = Approvals::open_existing(project)? else { return Ok(String::new()) };
     let last = decisions.case(path)?.standing.drafts.pop();
     Ok(last.map(|last| last.drafting.reasoning).unwrap_or_default())
 }

@@ -2,15 +2,15 @@
 
 use planwright_engine::core::run::forecast::Forecast;
 use planwright_engine::core::verify;
-use planwright_engine::run::simulate::{Ahead, Given, Simulation, simulate};
+use planwright_engine::run::simulate::{SimulatedStep, Simulation, SimulationInput, simulate};
 use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, open, shown};
-use crate::interaction::target::Named;
+use crate::interaction::target::NamedPlan;
 use crate::output::wording;
-use crate::output::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
+use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -18,7 +18,7 @@ pub(crate) struct Args {
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) plan: String,
     #[command(flatten)]
-    pub(crate) named: Named,
+    pub(crate) named: NamedPlan,
 }
 
 /// The data of the envelope.
@@ -83,16 +83,13 @@ pub(crate) struct ToolData {
     pub(crate) is_here: bool,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let Opened { path, project, source, .. } = open(&args.plan)?;
     let path = shown(&path);
     // The checker would start bash; what it alone can find out is `verify`'s to say.
     let plan = verify::trusted(&source).ok_or_else(|| {
-        Failure::new(Exit::No, format!("{path} has errors, so nothing would be run")).next(Next::new([
-            "planwright",
-            "verify",
-            path.as_str(),
-        ]))
+        Failure::new(Exit::No, format!("{path} has errors, so nothing would be run"))
+            .next(NextCommand::new(["planwright", "verify", path.as_str()]))
     })?;
     let simulation = simulate(&project, &plan)?;
     print(&simulation, out);
@@ -105,10 +102,10 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         forecast: simulation.forecast,
     };
     // Not `run`: what only the checker finds out was not asked here.
-    Ok(Answer::done("simulate", &data).next(Next::new(["planwright", "verify", path.as_str()])))
+    Ok(Response::done("simulate", &data).next(NextCommand::new(["planwright", "verify", path.as_str()])))
 }
 
-fn step_data(step: &Ahead) -> StepData {
+fn step_data(step: &SimulatedStep) -> StepData {
     let touches = step.touches.as_ref();
     StepData {
         number: step.number,
@@ -161,8 +158,8 @@ fn print(simulation: &Simulation, out: &mut Out<'_>) {
     out.line("nothing was run and nothing was written");
 }
 
-fn reads(step: &Ahead) -> Option<String> {
-    let name = |read: &Given| {
+fn reads(step: &SimulatedStep) -> Option<String> {
+    let name = |read: &SimulationInput| {
         let name = read.reference.trim_start_matches("file:");
         if read.tokens.is_some() { name.to_owned() } else { format!("{name} (not there yet)") }
     };
@@ -176,7 +173,7 @@ fn reads(step: &Ahead) -> Option<String> {
     (!names.is_empty()).then(|| format!("reads {}{about}", names.join(", ")))
 }
 
-fn tools(step: &Ahead) -> Option<String> {
+fn tools(step: &SimulatedStep) -> Option<String> {
     let name = |(tool, is_here): &(String, bool)| match is_here {
         true => tool.clone(),
         false => format!("{tool} (nobody here has it)"),
@@ -185,7 +182,7 @@ fn tools(step: &Ahead) -> Option<String> {
     (!names.is_empty()).then(|| format!("uses {}", names.join(", ")))
 }
 
-fn touches(step: &Ahead) -> Option<String> {
+fn touches(step: &SimulatedStep) -> Option<String> {
     let touches = step.touches.as_ref()?;
     let now = match touches.count {
         0 => "no file yet".to_owned(),
@@ -194,7 +191,7 @@ fn touches(step: &Ahead) -> Option<String> {
     Some(format!("touches {} ({now})", touches.globs.join(", ")))
 }
 
-fn judge(step: &Ahead) -> String {
+fn judge(step: &SimulatedStep) -> String {
     match &step.contract {
         Some(command) => format!("must pass: {}", clean_line(command.lines().next().unwrap_or_default())),
         None => "a person confirms it".to_owned(),

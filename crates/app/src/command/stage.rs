@@ -4,16 +4,16 @@
 use std::path::Path;
 
 use planwright_engine::portfolio::board;
-use planwright_engine::portfolio::board::{Moved, Refused};
+use planwright_engine::portfolio::board::{ShelveError, ShelveResult};
 use planwright_engine::store::plan_file;
-use planwright_engine::store::plan_file::Text;
+use planwright_engine::store::plan_file::FileText;
 use planwright_engine::{Project, run};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{here, open, refuse_agents, shown};
 use crate::interaction::duplicate::warn_of_twins;
-use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -33,73 +33,79 @@ pub(crate) struct Staged {
 }
 
 /// Puts a plan aside.
-pub(crate) fn stage(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn stage(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     refuse_agents("put a plan aside")?;
     let opened = open(&args.plan)?;
     let moved = board::stage(&opened.project, &opened.path).map_err(refused)?;
     warn_of_twins(&opened.project, (&moved.to, &opened.source.draft()), out)?;
     let data = told("staged", &moved, out);
-    let next = Next::new(["planwright", "activate", data.name.as_str()]);
-    Ok(Answer::done("stage", &data).next(next))
+    let next = NextCommand::new(["planwright", "activate", data.name.as_str()]);
+    Ok(Response::done("stage", &data).next(next))
 }
 
 /// Puts a staged plan into its place.
-pub(crate) fn activate(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn activate(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     refuse_agents("put a plan into its place")?;
     let project = here()?;
     let moved = board::activate(&project, &args.plan).map_err(refused)?;
     warn(&project, &moved.to, out)?;
     let data = told("activated", &moved, out);
-    let next = Next::new(["planwright", "verify", data.to.as_str()]);
-    Ok(Answer::done("activate", &data).next(next))
+    let next = NextCommand::new(["planwright", "verify", data.to.as_str()]);
+    Ok(Response::done("activate", &data).next(next))
 }
 
 fn warn(project: &Project, path: &Path, out: &mut Out<'_>) -> Result<(), Failure> {
     match plan_file::read(path, &shown(path), project.reading())? {
-        Text::Plan(source) => warn_of_twins(project, (path, &source.draft()), out),
+        FileText::Plan(source) => warn_of_twins(project, (path, &source.draft()), out),
         // It lies in its place; `verify` says what is wrong with it.
-        Text::Unreadable(_) => Ok(()),
+        FileText::Unreadable(_) => Ok(()),
     }
 }
 
-fn told(word: &str, moved: &Moved, out: &mut Out<'_>) -> Staged {
+fn told(word: &str, moved: &ShelveResult, out: &mut Out<'_>) -> Staged {
     let data = Staged { name: moved.name.clone(), from: shown(&moved.from), to: shown(&moved.to) };
     let word = out.palette().paint(Tone::Good, word);
     out.line(&format!("{word}  {}   from {}", clean_line(&data.to), clean_line(&data.from)));
     data
 }
 
-fn refused(refused: Refused) -> Failure {
+fn refused(refused: ShelveError) -> Failure {
     let failure = |exit| Failure::from_error(exit, &refused);
     match refused {
-        Refused::Name(_) | Refused::Staged { .. } => {
-            failure(Exit::Usage).hint("nothing was moved").next(Next::new(["planwright", "queue"]))
+        ShelveError::Name(_) | ShelveError::Staged { .. } => {
+            failure(Exit::Usage).hint("nothing was moved").next(NextCommand::new(["planwright", "queue"]))
         }
-        Refused::Missing { ref staged, .. } => {
+        ShelveError::Missing { ref staged, .. } => {
             let hint = match staged.is_empty() {
                 true => "nothing is staged: plans are in queued-plans/ below the folder that they belong to"
                     .to_owned(),
                 false => format!("staged are {}", staged.join(", ")),
             };
-            failure(Exit::Usage).hint(hint).next(Next::new(["planwright", "queue"]))
+            failure(Exit::Usage).hint(hint).next(NextCommand::new(["planwright", "queue"]))
         }
-        Refused::Ambiguous { ref paths, .. } => {
+        ShelveError::Ambiguous { ref paths, .. } => {
             let paths: Vec<String> = paths.iter().map(|path| shown(path)).collect();
             failure(Exit::Usage)
                 .hint(format!("they are {}; move all but one away", paths.join(", ")))
-                .next(Next::new(["planwright", "queue"]))
+                .next(NextCommand::new(["planwright", "queue"]))
         }
-        Refused::Clobber { path } => Failure::new(Exit::Usage, format!("{} already exists", shown(&path)))
-            .hint("nothing was moved: a plan is never written over")
-            .next(Next::new(["planwright", "show", shown(&path).as_str()])),
-        Refused::Shipped { ref name, .. } => {
+        ShelveError::Clobber { path } => {
+            Failure::new(Exit::Usage, format!("{} already exists", shown(&path)))
+                .hint("nothing was moved: a plan is never written over")
+                .next(NextCommand::new(["planwright", "show", shown(&path).as_str()]))
+        }
+        ShelveError::Shipped { ref name, .. } => {
             let hint = "nothing was moved; what is to be done again gets another name";
-            failure(Exit::Person).hint(hint).next(Next::new(["planwright", "new", &format!("{name}-2")]))
+            failure(Exit::Person).hint(hint).next(NextCommand::new([
+                "planwright",
+                "new",
+                &format!("{name}-2"),
+            ]))
         }
-        Refused::Busy { ref name, .. } => failure(Exit::No)
+        ShelveError::Busy { ref name, .. } => failure(Exit::No)
             .hint("nothing was moved; open it again first")
-            .next(Next::new(["planwright", "reopen", name.as_str()])),
-        Refused::Store(error) => error.into(),
-        Refused::Runs(error) => run::Error::into(error),
+            .next(NextCommand::new(["planwright", "reopen", name.as_str()])),
+        ShelveError::Store(error) => error.into(),
+        ShelveError::Runs(error) => run::Error::into(error),
     }
 }

@@ -1,16 +1,16 @@
 //! `standup`: what happened to all plans since yesterday, in a text that fits a chat: what was done, what waits for whom, what is
 //! next. From the journal alone.
 
-use planwright_engine::core::workspace::portfolio::HeldBack;
-use planwright_engine::core::workspace::portfolio::Status;
-use planwright_engine::portfolio::board::{Happened, Report};
+use planwright_engine::core::workspace::portfolio::Blocked;
+use planwright_engine::core::workspace::portfolio::PlanProgress;
+use planwright_engine::portfolio::board::{StandupLine, StandupReport};
 use planwright_engine::system::clock;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::here;
 use crate::output::wording;
-use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
 /// How many names a line has.
 const NAMES_MAX: usize = 12;
@@ -97,7 +97,7 @@ pub(crate) struct WaitData {
     pub(crate) recovery: String,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let since_ms = since(&args.since)?;
     let report = planwright_engine::portfolio::board::standup(&here()?, since_ms)?;
     let data = data(&report, since_ms);
@@ -108,12 +108,12 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         (Some(held), _) => {
             let reason = held.reasons.iter().max_by_key(|reason| reason.recovery());
             let command = reason.map(|reason| reason.command(&report.board.address(held.entry)));
-            Next::new(command.unwrap_or_default())
+            NextCommand::new(command.unwrap_or_default())
         }
-        (None, Some(&place)) => Next::new(["planwright", "run", report.board.address(place).as_str()]),
-        (None, None) => Next::new(["planwright", "queue"]),
+        (None, Some(&place)) => NextCommand::new(["planwright", "run", report.board.address(place).as_str()]),
+        (None, None) => NextCommand::new(["planwright", "queue"]),
     };
-    Ok(Answer::done("standup", &data).next(next))
+    Ok(Response::done("standup", &data).next(next))
 }
 
 /// When a text says: a length of time ago, or a time.
@@ -123,16 +123,17 @@ fn since(text: &str) -> Result<u64, Failure> {
     ago.or_else(|| clock::read(text, now)).ok_or_else(|| {
         Failure::new(Exit::Usage, format!("`{text}` is no time"))
             .hint("--since 24h, 7d, 09:00 or 2026-05-27")
-            .next(Next::new(["planwright", "standup"]))
+            .next(NextCommand::new(["planwright", "standup"]))
     })
 }
 
-fn data(report: &Report, since_ms: u64) -> Standup {
+fn data(report: &StandupReport, since_ms: u64) -> Standup {
     let name = |place: usize| report.board.cards[place].entry.name.clone();
     let is_told = |place: usize| report.plans.iter().any(|plan| plan.card == place);
     let held = report.readiness.held_back.iter();
-    let held = held
-        .filter(|held| !is_told(held.entry) && report.board.cards[held.entry].entry.status != Status::Staged);
+    let held = held.filter(|held| {
+        !is_told(held.entry) && report.board.cards[held.entry].entry.status != PlanProgress::Staged
+    });
     let held_back = held.map(|held| WaitData {
         name: name(held.entry),
         reasons: held.reasons.iter().map(ToString::to_string).collect(),
@@ -147,9 +148,9 @@ fn data(report: &Report, since_ms: u64) -> Standup {
     }
 }
 
-fn plan_data(report: &Report, happened: &Happened) -> PlanData {
+fn plan_data(report: &StandupReport, happened: &StandupLine) -> PlanData {
     let card = &report.board.cards[happened.card];
-    let is_it = |held: &&HeldBack| held.entry == happened.card;
+    let is_it = |held: &&Blocked| held.entry == happened.card;
     let held = report.readiness.held_back.iter().find(is_it);
     let done = happened.done.iter().map(|done| DoneData {
         step: done.step.clone(),

@@ -5,16 +5,16 @@ mod cost;
 
 use std::collections::BTreeMap;
 
-use planwright_engine::core::run::stats::{ContractFigures, Figures, Gap, Stats, Waiting};
+use planwright_engine::core::run::stats::{ContractFigures, Figures, Gap, Stats, WaitTime};
 use planwright_engine::run::Runs;
 use planwright_engine::run::stats;
-use planwright_engine::run::stats::{Counted, Scope};
+use planwright_engine::run::stats::{StatsCount, StatsScope};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::here;
 use crate::output::wording;
-use crate::output::{Answer, Cell, Exit, Failure, Next, Out, Table, Tone};
+use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone};
 use cost::CostData;
 
 #[derive(Debug, clap::Args)]
@@ -55,7 +55,7 @@ pub(crate) struct Statistics {
     /// The steps of each plan.
     pub(crate) plans: BTreeMap<String, Figures>,
     /// What waited for a person.
-    pub(crate) waiting: Waiting,
+    pub(crate) waiting: WaitTime,
     /// Every contract that was run, by plan and step.
     pub(crate) contracts: Vec<ContractFigures>,
     /// What plans need and nobody here has.
@@ -65,7 +65,7 @@ pub(crate) struct Statistics {
     pub(crate) cost: Option<CostData>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let since_ms = match &args.since {
         None => 0,
         Some(text) => wording::now().saturating_sub(wording::span("--since", text)?),
@@ -78,8 +78,8 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         None => None,
     };
     let counted = match &runs {
-        Some(runs) => stats::count(runs, &Scope { since_ms, plan })?,
-        None => Counted { stats: Stats::default(), unread: 0 },
+        Some(runs) => stats::count(runs, &StatsScope { since_ms, plan })?,
+        None => StatsCount { stats: Stats::default(), unread: 0 },
     };
     match (&cost, args.cost) {
         (Some(cost), _) => cost::print(cost, out),
@@ -88,18 +88,18 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
     let has_idle = counted.stats.contracts.iter().any(|contract| contract.has_never_failed);
     let next = if has_idle && !args.contracts {
-        Next::new(["planwright", "stats", "--contracts"])
+        NextCommand::new(["planwright", "stats", "--contracts"])
     } else if !counted.stats.gaps.is_empty() && !args.tools {
-        Next::new(["planwright", "stats", "--tools"])
+        NextCommand::new(["planwright", "stats", "--tools"])
     } else {
-        Next::new(["planwright", "status"])
+        NextCommand::new(["planwright", "status"])
     };
-    let Counted { stats: Stats { runs, all, agents, plans, waiting, contracts, gaps }, unread } = counted;
+    let StatsCount { stats: Stats { runs, all, agents, plans, waiting, contracts, gaps }, unread } = counted;
     let data = Statistics { since_ms, runs, unread, all, agents, plans, waiting, contracts, gaps, cost };
-    Ok(Answer::new(Exit::Done, "stats", &data).next(next))
+    Ok(Response::new(Exit::Done, "stats", &data).next(next))
 }
 
-fn print(args: &Args, counted: &Counted, out: &mut Out<'_>) {
+fn print(args: &Args, counted: &StatsCount, out: &mut Out<'_>) {
     let stats = &counted.stats;
     if counted.unread > 0 {
         let runs = wording::number(counted.unread, "run");
@@ -167,7 +167,7 @@ fn row(name: &str, figures: &Figures) -> Vec<Cell> {
         .collect()
 }
 
-fn print_waiting(waiting: &Waiting, out: &mut Out<'_>) {
+fn print_waiting(waiting: &WaitTime, out: &mut Out<'_>) {
     let Some(percent) = waiting.percent.filter(|_| waiting.answered + waiting.open > 0) else { return };
     let median = waiting.median_ms.map(|median| format!("; median wait {}", wording::age(0, median)));
     let open = (waiting.open > 0).then(|| format!("; {} open", wording::number(waiting.open, "question")));

@@ -9,10 +9,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{OutcastData, ReviewData, here, outcasts, reviews};
-use crate::interaction::target::Named;
+use crate::interaction::target::NamedPlan;
 use crate::output::wording;
 use crate::output::wording::found::with_findings;
-use crate::output::{Answer, Cell, Exit, Failure, Glyph, Next, Out, Tone, clean_line};
+use crate::output::{Cell, Exit, Failure, Glyph, NextCommand, Out, Response, Tone, clean_line};
 use standing::standing;
 
 /// How often the state is looked at with `--watch`.
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     /// Only the runs of this plan; without one, of the one that this worktree is bound to, and without that of all
     pub(crate) plan: Option<String>,
     #[command(flatten)]
-    pub(crate) named: Named,
+    pub(crate) named: NamedPlan,
     /// Show it again whenever something changes, until Ctrl-C
     #[arg(long, conflicts_with = "next")]
     watch: bool,
@@ -126,7 +126,7 @@ pub(crate) struct AskData {
     pub(crate) text: String,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let here = here()?;
     let reviews = reviews(&here, out)?;
     let evicted = outcasts(&here)?;
@@ -146,11 +146,11 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
     print(args, &standing, out);
     let next = next(&standing);
-    Ok(Answer::done("status", &standing).next(next))
+    Ok(Response::done("status", &standing).next(next))
 }
 
 /// Shows it again whenever something changes, until the user or the reader goes away.
-fn watch(args: &Args, runs: &Runs, out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn watch(args: &Args, runs: &Runs, out: &mut Out<'_>) -> Result<Response, Failure> {
     let mut shown: Option<Standing> = None;
     loop {
         let now = standing(args.plan.as_deref(), runs)?;
@@ -161,25 +161,25 @@ fn watch(args: &Args, runs: &Runs, out: &mut Out<'_>) -> Result<Answer, Failure>
                 out.line("");
             }
             print(args, &now, out);
-            out.event(&Answer::done("status", &now));
+            out.event(&Response::done("status", &now));
             out.flush();
             shown = Some(now);
         }
         if !out.is_open() {
-            return Ok(Answer::done("status", &Standing::default()));
+            return Ok(Response::done("status", &Standing::default()));
         }
         std::thread::sleep(LOOK);
     }
 }
 
 /// The one command to type next.
-fn next(standing: &Standing) -> Next {
+fn next(standing: &Standing) -> NextCommand {
     let asked = standing.runs.iter().flat_map(|run| run.asks.iter().map(move |ask| (run, ask)));
     if let Some((run, ask)) = asked.min_by_key(|(_, ask)| ask.since_ms) {
         if ask.reason == "stalled" {
-            return Next::new(["planwright", "run", run.plan.as_str()]);
+            return NextCommand::new(["planwright", "run", run.plan.as_str()]);
         }
-        return Next::new(["planwright", "answer", subject(run, ask).as_str()]);
+        return NextCommand::new(["planwright", "answer", subject(run, ask).as_str()]);
     }
     if let Some(review) = standing.reviews.first() {
         return review.command();
@@ -189,22 +189,22 @@ fn next(standing: &Standing) -> Next {
     }
     let with = |states: &[&str]| standing.runs.iter().rfind(|run| states.contains(&run.state.as_str()));
     if let Some(run) = with(&["paused", "stopped"]) {
-        return Next::new(["planwright", "run", run.plan.as_str()]);
+        return NextCommand::new(["planwright", "run", run.plan.as_str()]);
     }
     match (with(&["running"]), with(&["done", "failed", "cancelled"])) {
-        (Some(run), _) | (None, Some(run)) => Next::new(["planwright", "log", run.plan.as_str()]),
-        (None, None) => Next::new(["planwright", "list"]),
+        (Some(run), _) | (None, Some(run)) => NextCommand::new(["planwright", "log", run.plan.as_str()]),
+        (None, None) => NextCommand::new(["planwright", "list"]),
     }
 }
 
 /// Says the next command as data, and nothing else.
-fn only_next(standing: &Standing, out: &mut Out<'_>) -> Answer {
+fn only_next(standing: &Standing, out: &mut Out<'_>) -> Response {
     let next = next(standing);
     out.line(&next.command);
     let is_asked = standing.runs.iter().any(|run| !run.asks.is_empty())
         || !(standing.reviews.is_empty() && standing.evicted.is_empty());
     let exit = if is_asked { Exit::Person } else { Exit::Done };
-    let answer = Answer::new(exit, "status", standing);
+    let answer = Response::new(exit, "status", standing);
     if out.settings().is_json { answer.next(next) } else { answer }
 }
 

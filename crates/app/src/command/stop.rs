@@ -1,14 +1,14 @@
 //! `stop`: a run goes no further for now. What is under way ends first, or at once with `--now`; nothing is lost.
 
-use planwright_engine::core::run::event::StopWhen;
+use planwright_engine::core::run::event::StopMode;
 use planwright_engine::core::run::state::Phase;
-use planwright_engine::store::journal::Holder;
+use planwright_engine::store::journal::LockHolder;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{RunOf, refuse_agents, run_of, under_way, wait_for_driver};
-use crate::interaction::target::Named;
-use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::interaction::target::NamedPlan;
+use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -16,7 +16,7 @@ pub(crate) struct Args {
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) plan: String,
     #[command(flatten)]
-    pub(crate) named: Named,
+    pub(crate) named: NamedPlan,
     /// End the attempts that are under way; they count for nothing
     #[arg(long)]
     now: bool,
@@ -35,15 +35,15 @@ pub(crate) struct Stopped {
     pub(crate) driven_by: Option<String>,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     refuse_agents("stop a run")?;
     let RunOf { path, runs, run, .. } = run_of(&args.plan)?;
     let name = run.row.name.clone();
-    let next = Next::new(["planwright", "log", super::shown(&path).as_str()]);
+    let next = NextCommand::new(["planwright", "log", super::shown(&path).as_str()]);
     if run.state.outcome().is_some() {
         return Err(Failure::new(Exit::No, format!("{name} is over: there is nothing to stop")).next(next));
     }
-    let when = if args.now { StopWhen::Now } else { StopWhen::AfterAttempts };
+    let when = if args.now { StopMode::Now } else { StopMode::AfterAttempts };
     let busy = under_way(&run);
     let is_known = run.state.phase == Phase::Stopped && (busy.is_empty() || !args.now);
     if !is_known {
@@ -62,10 +62,10 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         under_way: busy,
         driven_by: holder.map(|holder| holder.to_string()),
     };
-    Ok(Answer::done("stop", &stopped).next(next))
+    Ok(Response::done("stop", &stopped).next(next))
 }
 
-fn print(name: &str, busy: &[String], holder: Option<&Holder>, out: &mut Out<'_>) {
+fn print(name: &str, busy: &[String], holder: Option<&LockHolder>, out: &mut Out<'_>) {
     let word = out.palette().paint(Tone::Good, "stopped");
     out.line(&format!("{word}  {}   nothing new begins until somebody runs it again", clean_line(name)));
     for what in busy {

@@ -2,13 +2,13 @@
 
 use planwright_engine::Project;
 use planwright_engine::run::permission;
-use planwright_engine::run::permission::Told;
+use planwright_engine::run::permission::PermissionNotice;
 use planwright_engine::system::clock;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::here;
-use crate::output::{Answer, Cell, Failure, Next, Out, Table, Tone, clean_line};
+use crate::output::{Cell, Failure, NextCommand, Out, Response, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -52,7 +52,7 @@ pub(crate) struct RefusedData {
     pub(crate) why: String,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let project = here()?;
     let tools = project.config.tools.iter();
     let tools = tools.map(|(name, operations)| Tool { name: name.clone(), operations: operations.clone() });
@@ -61,7 +61,11 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let data = Tools { tools: tools.collect(), guarded, refused };
     if args.refused {
         show_refused(&data.refused, out);
-        return Ok(Answer::done("tools", &data).next(Next::new(["planwright", "config", "scope.mode"])));
+        return Ok(Response::done("tools", &data).next(NextCommand::new([
+            "planwright",
+            "config",
+            "scope.mode",
+        ])));
     }
     out.data(
         &permission::inventory(&project.config)
@@ -77,17 +81,18 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     if !data.guarded.is_empty() {
         out.line(&format!("Guarded: {}", clean_line(&data.guarded.join(", "))));
     }
-    Ok(Answer::done("tools", &data).next(Next::new(["planwright", "tools", "--refused"])))
+    Ok(Response::done("tools", &data).next(NextCommand::new(["planwright", "tools", "--refused"])))
 }
 
 fn refused(project: &Project) -> Result<Vec<RefusedData>, Failure> {
-    let told = permission::refused(project)?.into_iter().map(|Told { place, refused }| RefusedData {
-        at_ms: refused.at_ms,
-        place,
-        tool: refused.tool,
-        is_blocked: refused.is_blocked,
-        why: refused.why,
-    });
+    let told =
+        permission::refused(project)?.into_iter().map(|PermissionNotice { place, refused }| RefusedData {
+            at_ms: refused.at_ms,
+            place,
+            tool: refused.tool,
+            is_blocked: refused.is_blocked,
+            why: refused.why,
+        });
     Ok(told.collect())
 }
 

@@ -1,7 +1,7 @@
 //! `undo`: takes back your last decision about a plan, while nobody has acted on it, and says what it took back.
 
-use planwright_engine::approval::Decisions;
-use planwright_engine::core::approval::ledger::Entry;
+use planwright_engine::approval::Approvals;
+use planwright_engine::core::approval::ledger::LedgerEntry;
 use planwright_engine::system::clock;
 use planwright_engine::workspace::project;
 use schemars::JsonSchema;
@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::{here, project_of, refuse_agents, shown};
 use crate::interaction::confirm::who;
-use crate::interaction::target::Named;
-use crate::output::{Answer, Failure, Next, Out, Tone, clean_line};
+use crate::interaction::target::NamedPlan;
+use crate::output::{Failure, NextCommand, Out, Response, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -18,7 +18,7 @@ pub(crate) struct Args {
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) plan: String,
     #[command(flatten)]
-    pub(crate) named: Named,
+    pub(crate) named: NamedPlan,
 }
 
 /// The data of the envelope.
@@ -36,7 +36,7 @@ pub(crate) struct Undone {
     pub(crate) state: String,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     refuse_agents("take back a decision")?;
     let here = here()?;
     // A plan that was deleted is no plan any more: only its path is left of it.
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         }
         Err(_) => (here.root.join(&args.plan), here),
     };
-    let decisions = Decisions::open(&project)?;
+    let decisions = Approvals::open(&project)?;
     let (said, case, complaints) = decisions.undo(&path, &who())?;
     out.warn_all(&complaints);
     let data = Undone {
@@ -66,31 +66,31 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         clean_line(&data.text)
     ));
     out.line(&format!("           it is {} again", data.state));
-    Ok(Answer::done("undo", &data).next(Next::new(["planwright", "review", shown(&path).as_str()])))
+    Ok(Response::done("undo", &data).next(NextCommand::new(["planwright", "review", shown(&path).as_str()])))
 }
 
 /// What an entry said, in a line.
-fn text(entry: &Entry) -> String {
+fn text(entry: &LedgerEntry) -> String {
     match entry {
-        Entry::Approved { revision, subject, note, .. } => {
+        LedgerEntry::Approved { revision, subject, note, .. } => {
             format!("r{revision} {} {note}", &subject.digest[..subject.digest.len().min(8)])
                 .trim_end()
                 .to_owned()
         }
-        Entry::Rejected { feedback, .. } => feedback.clone(),
-        Entry::Commented { text, .. } | Entry::Answered { text, .. } => text.clone(),
-        Entry::Reopened { why, .. } | Entry::Cancelled { why, .. } => why.clone(),
-        Entry::Deleted { .. } => "the plan is back".to_owned(),
-        Entry::Proposed { .. }
-        | Entry::Drafted { .. }
-        | Entry::Discovered { .. }
-        | Entry::Added { .. }
-        | Entry::Lapsed { .. }
-        | Entry::Started { .. }
-        | Entry::Ended { .. }
-        | Entry::Undone { .. }
-        | Entry::Merged { .. }
-        | Entry::Evicted { .. }
-        | Entry::Archived { .. } => String::new(),
+        LedgerEntry::Rejected { feedback, .. } => feedback.clone(),
+        LedgerEntry::Commented { text, .. } | LedgerEntry::Answered { text, .. } => text.clone(),
+        LedgerEntry::Reopened { why, .. } | LedgerEntry::Cancelled { why, .. } => why.clone(),
+        LedgerEntry::Deleted { .. } => "the plan is back".to_owned(),
+        LedgerEntry::Proposed { .. }
+        | LedgerEntry::Drafted { .. }
+        | LedgerEntry::Discovered { .. }
+        | LedgerEntry::Added { .. }
+        | LedgerEntry::Lapsed { .. }
+        | LedgerEntry::Started { .. }
+        | LedgerEntry::Ended { .. }
+        | LedgerEntry::Undone { .. }
+        | LedgerEntry::Merged { .. }
+        | LedgerEntry::Evicted { .. }
+        | LedgerEntry::Archived { .. } => String::new(),
     }
 }

@@ -1,13 +1,13 @@
 //! `use`: binds this worktree to a named plan, or to none. Writes the marker and nothing else.
 
 use planwright_engine::core::dialect::named::plan_file;
-use planwright_engine::core::workspace::active_plan::{MARKER, Want};
+use planwright_engine::core::workspace::active_plan::{Audience, MARKER};
 use planwright_engine::workspace::active_plan;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::here;
-use crate::output::{Answer, Exit, Failure, Next, Out, Tone};
+use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -30,7 +30,7 @@ pub(crate) struct Used {
     pub(crate) changed: bool,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let project = here()?;
     let Some(plan) = &args.plan else {
         let changed = active_plan::clear_marker(&project.root)?;
@@ -40,14 +40,14 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
         }
         return Ok(answer(&Used { name: None, marker: MARKER.to_owned(), changed }));
     };
-    let bound = active_plan::resolve(&project, Want::Old(plan))?;
+    let bound = active_plan::resolve(&project, Audience::Old(plan))?;
     let Some(slug) = bound.name.slug() else {
         return Err(Failure::new(
             Exit::Usage,
             "PLAN.md is the plan without a name, to which nothing is bound",
         )
         .hint("without a marker it is the one that is meant")
-        .next(Next::new(["planwright", "use", "--clear"])));
+        .next(NextCommand::new(["planwright", "use", "--clear"])));
     };
     let old = active_plan::of_marker(&project).ok().flatten().map(|old| old.name);
     active_plan::write_marker(&project.root, slug)?;
@@ -61,6 +61,6 @@ fn say(word: &str, text: &str, out: &mut Out<'_>) {
     out.line(&format!("{word}  {text}"));
 }
 
-fn answer(data: &Used) -> Answer {
-    Answer::done("use", data).next(Next::new(["planwright", "active"]))
+fn answer(data: &Used) -> Response {
+    Response::done("use", data).next(NextCommand::new(["planwright", "active"]))
 }

@@ -16,17 +16,17 @@ use planwright_engine::core::syntax::source::Edit;
 use planwright_engine::core::verify::suggest as contracts;
 use planwright_engine::core::verify::suggest::Suggestion;
 use planwright_engine::core::verify::{RULES, Rule};
-use planwright_engine::run::baseline::Limits;
+use planwright_engine::run::baseline::BaselineLimits;
 use planwright_engine::store::plan_file;
 use planwright_engine::system::watch::Watch;
 use planwright_engine::workspace::{project, toolchain};
 use planwright_engine::{Project, Verified};
 
 use super::{WHAT_IS_A_PLAN, dialect_line, here, open, project_of, shown};
-use crate::interaction::target::Named;
+use crate::interaction::target::NamedPlan;
 use crate::output::diagnostics;
-use crate::output::diagnostics::{Checked, FoundData, SuggestionData, Warnings};
-use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::output::diagnostics::{CheckedFile, FoundData, SuggestionData, Warnings};
+use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
 /// Rounds of repairs: each may uncover what the last one hid, but a file that never settles is left alone.
 const REPAIR_ROUNDS_MAX: usize = 64;
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     #[arg(value_name = "PLAN")]
     pub(crate) plans: Vec<String>,
     #[command(flatten)]
-    pub(crate) named: Named,
+    pub(crate) named: NamedPlan,
     /// How complaints are printed
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
@@ -98,13 +98,13 @@ impl Args {
     }
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let levels = Levels::of(args)?;
     let paths = paths(args)?;
     if paths.is_empty() {
         return Err(Failure::new(Exit::Usage, "there are no plans in this project")
             .hint(WHAT_IS_A_PLAN)
-            .next(Next::new(["planwright", "new", "first-plan"])));
+            .next(NextCommand::new(["planwright", "new", "first-plan"])));
     }
     if args.watch {
         return watch(args, &levels, &paths, out);
@@ -128,7 +128,7 @@ impl Levels {
         let allowed = args.allow.iter().map(rule).collect::<Result<Vec<_>, _>>()?;
         if let Some(error) = allowed.iter().find(|rule| rule.severity == Severity::Error) {
             let message = format!("{} ({}) is an error and can't be allowed", error.code, error.name);
-            return Err(Failure::new(Exit::Usage, message).next(Next::new([
+            return Err(Failure::new(Exit::Usage, message).next(NextCommand::new([
                 "planwright",
                 "explain",
                 error.code,
@@ -152,7 +152,8 @@ impl Levels {
 }
 
 fn unknown_rule(name: &str) -> Failure {
-    Failure::new(Exit::Usage, format!("there is no rule `{name}`")).next(Next::new(["planwright", "explain"]))
+    Failure::new(Exit::Usage, format!("there is no rule `{name}`"))
+        .next(NextCommand::new(["planwright", "explain"]))
 }
 
 fn paths(args: &Args) -> Result<Vec<PathBuf>, Failure> {
@@ -177,7 +178,7 @@ fn paths(args: &Args) -> Result<Vec<PathBuf>, Failure> {
     Ok(paths)
 }
 
-fn check(args: &Args, levels: &Levels, paths: &[PathBuf], out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn check(args: &Args, levels: &Levels, paths: &[PathBuf], out: &mut Out<'_>) -> Result<Response, Failure> {
     // Everything is read before anything is repaired: a plan that can't be read leaves the others as they are.
     let mut all = paths.iter().map(|path| verify(args, path)).collect::<Result<Vec<_>, _>>()?;
     if args.fix {
@@ -191,8 +192,8 @@ fn check(args: &Args, levels: &Levels, paths: &[PathBuf], out: &mut Out<'_>) -> 
     for verified in &mut all {
         levels.apply(&mut verified.diagnostics);
     }
-    let checked: Vec<Checked<'_>> =
-        all.iter().map(|one| Checked { source: &one.source, diagnostics: &one.diagnostics }).collect();
+    let checked: Vec<CheckedFile<'_>> =
+        all.iter().map(|one| CheckedFile { source: &one.source, diagnostics: &one.diagnostics }).collect();
     print(args, levels, &all, &checked, out);
     let suggested = match args.suggest_contracts {
         true => suggest(paths, &all, out)?,
@@ -212,8 +213,8 @@ fn check(args: &Args, levels: &Levels, paths: &[PathBuf], out: &mut Out<'_>) -> 
     data.red = red::data(&all);
     data.found = found;
     let remarked = data.found.first().map(|one| one.plan.clone());
-    let mut answer = Answer::new(exit, "verify", &data);
-    answer.next.extend(remarked.map(|plan| Next::new(["planwright", "comment", plan.as_str()])));
+    let mut answer = Response::new(exit, "verify", &data);
+    answer.next.extend(remarked.map(|plan| NextCommand::new(["planwright", "comment", plan.as_str()])));
     answer.next.extend(next(&all));
     Ok(answer)
 }
@@ -254,7 +255,7 @@ fn check_red(path: &Path, verified: Verified, out: &mut Out<'_>) -> Result<Verif
         let name = clean_line(verified.source.name()).into_owned();
         out.talk(&format!("{name} has errors: its contracts were not run"));
     }
-    Ok(project.check_red(verified, &Limits::of(&project.config), &|_| {})?)
+    Ok(project.check_red(verified, &BaselineLimits::of(&project.config), &|_| {})?)
 }
 
 fn from_stdin(project: &Project) -> Result<Verified, Failure> {
@@ -326,16 +327,16 @@ fn repairs(diagnostics: &[Diagnostic]) -> (Vec<Edit>, Vec<String>) {
     (edits, titles)
 }
 
-fn print(args: &Args, levels: &Levels, all: &[Verified], checked: &[Checked<'_>], out: &mut Out<'_>) {
-    let rules: Vec<diagnostics::Rule<'_>> = RULES
+fn print(args: &Args, levels: &Levels, all: &[Verified], checked: &[CheckedFile<'_>], out: &mut Out<'_>) {
+    let rules: Vec<diagnostics::RuleDoc<'_>> = RULES
         .iter()
-        .map(|rule| diagnostics::Rule { code: rule.code, name: rule.name, summary: rule.summary })
+        .map(|rule| diagnostics::RuleDoc { code: rule.code, name: rule.name, summary: rule.summary })
         .collect();
     let text = match args.format {
         Format::Human => {
             print_clean(all, out);
             print_red(all, out);
-            let faulty: Vec<Checked<'_>> =
+            let faulty: Vec<CheckedFile<'_>> =
                 checked.iter().filter(|one| !one.diagnostics.is_empty()).copied().collect();
             if !faulty.is_empty() && faulty.len() < checked.len() {
                 out.line("");
@@ -413,25 +414,25 @@ fn print_clean(all: &[Verified], out: &mut Out<'_>) {
 }
 
 /// Repairs first; then the page about the first complaint; then the plan itself.
-fn next(all: &[Verified]) -> Option<Next> {
+fn next(all: &[Verified]) -> Option<NextCommand> {
     let is_file = |one: &Verified| one.source.name() != STDIN_SHOWN;
     let has_repair = |one: &Verified| one.diagnostics.iter().any(|diagnostic| diagnostic.fix.is_some());
     let fixable = all.iter().find(|one| is_file(one) && has_repair(one));
     if let Some(one) = fixable {
-        return Some(Next::new(["planwright", "verify", "--fix", one.source.name()]));
+        return Some(NextCommand::new(["planwright", "verify", "--fix", one.source.name()]));
     }
     // What stops the plan comes first.
     let complaints = || all.iter().flat_map(|one| &one.diagnostics);
     let first = complaints().find(|one| one.severity == Severity::Error).or_else(|| complaints().next());
     match (first, all) {
-        (Some(first), _) => Some(Next::new(["planwright", "explain", first.code])),
-        (None, [only]) if is_file(only) => Some(Next::new(["planwright", "show", only.source.name()])),
+        (Some(first), _) => Some(NextCommand::new(["planwright", "explain", first.code])),
+        (None, [only]) if is_file(only) => Some(NextCommand::new(["planwright", "show", only.source.name()])),
         (None, _) => None,
     }
 }
 
 /// Checks again whenever a plan is saved, until the user or the reader goes away.
-fn watch(args: &Args, levels: &Levels, paths: &[PathBuf], out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn watch(args: &Args, levels: &Levels, paths: &[PathBuf], out: &mut Out<'_>) -> Result<Response, Failure> {
     let watch = Watch::of(paths)
         .map_err(|error| Failure::new(Exit::Machine, "cannot watch the plans for changes").because(&error))?;
     loop {

@@ -6,8 +6,8 @@ use std::time::Duration;
 use planwright_engine::core::run::event::Event;
 use planwright_engine::run::Runs;
 use planwright_engine::run::remote_worker;
-use planwright_engine::run::remote_worker::{News, Shift, Until};
-use planwright_engine::store::journal::{Claim, RunId};
+use planwright_engine::run::remote_worker::{WorkUntil, WorkerEvent, WorkerOptions};
+use planwright_engine::store::journal::{RunId, WorkClaim};
 use planwright_engine::system::process::Stop;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::here;
 use crate::interaction::signal::Signals;
 use crate::output::wording;
-use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
 /// How often this process looks whether it was told to leave.
 const LOOK: Duration = Duration::from_millis(20);
@@ -37,19 +37,16 @@ pub(crate) struct Worked {
     pub(crate) delivered: usize,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if args.jobs == 0 {
-        return Err(Failure::new(Exit::Usage, "with --jobs 0 nothing could be done").next(Next::new([
-            "planwright",
-            "help",
-            "worker",
-        ])));
+        return Err(Failure::new(Exit::Usage, "with --jobs 0 nothing could be done")
+            .next(NextCommand::new(["planwright", "help", "worker"])));
     }
     let runs = Runs::open(&here()?)?;
     let signals = Signals::listen()
         .map_err(|error| Failure::new(Exit::Machine, "cannot listen for signals").because(&error))?;
-    let until = if args.once { Until::Idle } else { Until::Told };
-    let shift = Shift { jobs: args.jobs, until, leave: Stop::new() };
+    let until = if args.once { WorkUntil::Idle } else { WorkUntil::Told };
+    let shift = WorkerOptions { jobs: args.jobs, until, leave: Stop::new() };
     if !args.once {
         out.talk("waiting for attempts; leave with Ctrl-C, nothing is lost");
     }
@@ -70,17 +67,17 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     let word = out.palette().paint(Tone::Good, "left");
     out.line(&format!("{word}  {delivered} delivered"));
     let exit = signals.leave().unwrap_or(Exit::Done);
-    Ok(Answer::new(exit, "worker", &Worked { delivered }).next(Next::new(["planwright", "status"])))
+    Ok(Response::new(exit, "worker", &Worked { delivered }).next(NextCommand::new(["planwright", "status"])))
 }
 
-fn tell(runs: &Runs, news: &News<'_>, out: &mut Out<'_>) {
+fn tell(runs: &Runs, news: &WorkerEvent<'_>, out: &mut Out<'_>) {
     let (word, claim, more) = match news {
-        News::Took(claim) => ("took", claim, String::new()),
-        News::Delivered(claim, event) => ("delivered", claim, ended(event)),
-        News::Fenced(claim) => ("dropped", claim, "nobody waits for it any more".to_owned()),
+        WorkerEvent::Took(claim) => ("took", claim, String::new()),
+        WorkerEvent::Delivered(claim, event) => ("delivered", claim, ended(event)),
+        WorkerEvent::Fenced(claim) => ("dropped", claim, "nobody waits for it any more".to_owned()),
     };
     let name = name_of(runs, claim.run);
-    let Claim { step, attempt, .. } = claim;
+    let WorkClaim { step, attempt, .. } = claim;
     out.line(&clean_line(&format!("{word}  {name}/{step}@{attempt}  {more}")));
     out.flush();
 }

@@ -5,18 +5,20 @@ mod show;
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
-use planwright_engine::config::Script;
-use planwright_engine::core::workspace::worktree::{Reclaim, Why};
+use planwright_engine::config::WorktreeScript;
+use planwright_engine::core::workspace::worktree::{KeepReason, PruneDecision};
 use planwright_engine::git::worktree;
-use planwright_engine::git::worktree::{Pruned, Ran, Setup, Trees, Wish, script_digest};
-use planwright_engine::store::worktree_registry::Tree;
+use planwright_engine::git::worktree::{
+    AddOptions, Pruned, ScriptRun, Setup, Worktrees as Trees, script_digest,
+};
+use planwright_engine::store::worktree_registry::RegisteredWorktree;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, agent_sign, here, open, refuse_agents, shown};
 use crate::interaction::confirm;
 use crate::output::wording;
-use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 use show::{RemovedData, TreeData};
 
 /// How many digits of a digest are enough.
@@ -87,7 +89,7 @@ pub(crate) struct Worktrees {
     pub(crate) is_dry_run: bool,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     match &args.verb {
         Verb::Add(args) => add(args, out),
         Verb::List => list(out),
@@ -98,7 +100,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Answer, Failure> {
     }
 }
 
-fn add(args: &AddArgs, out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn add(args: &AddArgs, out: &mut Out<'_>) -> Result<Response, Failure> {
     let Opened { path: plan, project, .. } = open(&args.plan)?;
     let trees = Trees::of(&project)?;
     let setup = if args.no_setup { Setup::Leave } else { Setup::Run };
@@ -106,29 +108,29 @@ fn add(args: &AddArgs, out: &mut Out<'_>) -> Result<Answer, Failure> {
         permit((&trees, trees.unallowed_setup()?), args.allow.as_deref(), "set-up", out)?;
     }
     let (name, base) = (args.name.as_deref(), args.base.as_deref());
-    let added = trees.add(&Wish { plan: &plan, name, base, setup })?;
+    let added = trees.add(&AddOptions { plan: &plan, name, base, setup })?;
     out.warn_all(&added.complaints);
     show::added(&added, out);
     let data = data_of(&trees, &added.tree)?;
     let again = ["planwright", "worktree", "add"].map(str::to_owned);
     let again = again.into_iter().chain([shown(&plan)]);
     let (exit, next) = match added.furnished.as_ref().map(|furnished| &furnished.setup) {
-        None | Some(Ran::Nothing | Ran::Well) => {
-            (Exit::Done, Next::new(["cd", added.place.to_string_lossy().as_ref()]))
+        None | Some(ScriptRun::Nothing | ScriptRun::Well) => {
+            (Exit::Done, NextCommand::new(["cd", added.place.to_string_lossy().as_ref()]))
         }
-        Some(Ran::Unallowed { command }) => {
+        Some(ScriptRun::Unallowed { command }) => {
             let digest = script_digest(command)[..DIGITS_MIN].to_owned();
-            (Exit::Person, Next::new(again.chain(["--allow".to_owned(), digest])))
+            (Exit::Person, NextCommand::new(again.chain(["--allow".to_owned(), digest])))
         }
-        Some(Ran::Badly { .. }) => (Exit::No, Next::new(again)),
+        Some(ScriptRun::Badly { .. }) => (Exit::No, NextCommand::new(again)),
     };
     let data = Worktrees { trees: vec![data], removed: Vec::new(), is_dry_run: false };
-    Ok(Answer::new(exit, "worktree", &data).next(next))
+    Ok(Response::new(exit, "worktree", &data).next(next))
 }
 
 /// Has a person allow a command line that only the project says. Without one it is not run, which is said later.
 fn permit(
-    (trees, script): (&Trees, Option<&Script>),
+    (trees, script): (&Trees, Option<&WorktreeScript>),
     allow: Option<&str>,
     what: &str,
     out: &mut Out<'_>,
@@ -142,7 +144,11 @@ fn permit(
             let short = &digest[..DIGITS_MIN];
             return Err(Failure::new(Exit::Moved, format!("the {what} is {short}, not {typed}: {command}"))
                 .hint("read it, and allow what you have read")
-                .next(Next::new(["planwright", "config", &format!("worktree.{}", what.replace('-', ""))])));
+                .next(NextCommand::new([
+                    "planwright",
+                    "config",
+                    &format!("worktree.{}", what.replace('-', "")),
+                ])));
         }
         return Ok(trees.allow(script)?);
     }
@@ -159,36 +165,40 @@ fn permit(
     }
 }
 
-fn data_of(trees: &Trees, tree: &Tree) -> Result<TreeData, Failure> {
+fn data_of(trees: &Trees, tree: &RegisteredWorktree) -> Result<TreeData, Failure> {
     let finding = trees.look_at(tree)?;
     Ok(TreeData::of(trees, &finding))
 }
 
-fn list(out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn list(out: &mut Out<'_>) -> Result<Response, Failure> {
     let trees = Trees::of(&here()?)?;
     let findings = trees.inspect()?;
     show::table(&findings, out);
     let data: Vec<TreeData> = findings.iter().map(|finding| TreeData::of(&trees, finding)).collect();
-    let is_any_safe = findings.iter().any(|finding| finding.reclaim == Reclaim::Safe);
+    let is_any_safe = findings.iter().any(|finding| finding.reclaim == PruneDecision::Safe);
     let next = match findings.is_empty() {
         true => {
             out.talk("there are no trees");
-            Next::new(["planwright", "help", "worktree"])
+            NextCommand::new(["planwright", "help", "worktree"])
         }
-        false if is_any_safe => Next::new(["planwright", "worktree", "prune", "--dry-run"]),
-        false => Next::new(["planwright", "status"]),
+        false if is_any_safe => NextCommand::new(["planwright", "worktree", "prune", "--dry-run"]),
+        false => NextCommand::new(["planwright", "status"]),
     };
     let data = Worktrees { trees: data, removed: Vec::new(), is_dry_run: false };
-    Ok(Answer::done("worktree", &data).next(next))
+    Ok(Response::done("worktree", &data).next(next))
 }
 
-fn path(name: &str, out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn path(name: &str, out: &mut Out<'_>) -> Result<Response, Failure> {
     let trees = Trees::of(&here()?)?;
     let tree = trees.find(name)?;
     let place = trees.place(&tree.path);
     if !trees.is_there(&tree) {
         let message = format!("the tree `{}` is known, but its folder is not there", tree.name);
-        return Err(Failure::new(Exit::No, message).next(Next::new(["planwright", "worktree", "list"])));
+        return Err(Failure::new(Exit::No, message).next(NextCommand::new([
+            "planwright",
+            "worktree",
+            "list",
+        ])));
     }
     out.line(&place.to_string_lossy());
     // Whoever asks for the path alone does not wait for a look at all files.
@@ -196,23 +206,23 @@ fn path(name: &str, out: &mut Out<'_>) -> Result<Answer, Failure> {
         true => vec![data_of(&trees, &tree)?],
         false => Vec::new(),
     };
-    Ok(Answer::done("worktree", &Worktrees { trees: data, removed: Vec::new(), is_dry_run: false }))
+    Ok(Response::done("worktree", &Worktrees { trees: data, removed: Vec::new(), is_dry_run: false }))
 }
 
-fn remove(name: &str, allow: Option<&str>, out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn remove(name: &str, allow: Option<&str>, out: &mut Out<'_>) -> Result<Response, Failure> {
     refuse_agents("remove a tree")?;
     let trees = Trees::of(&here()?)?;
     permit((&trees, trees.unallowed_teardown()?), allow, "tear-down", out)?;
     let removed = trees.remove(name)?;
     show::removed(std::slice::from_ref(&removed), "removed", out);
     let data = Worktrees { trees: Vec::new(), removed: vec![RemovedData::of(&removed)], is_dry_run: false };
-    Ok(Answer::done("worktree", &data).next(Next::new(["planwright", "worktree", "list"])))
+    Ok(Response::done("worktree", &data).next(NextCommand::new(["planwright", "worktree", "list"])))
 }
 
-fn would_prune(out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn would_prune(out: &mut Out<'_>) -> Result<Response, Failure> {
     let trees = Trees::of(&here()?)?;
     let (safe, kept): (Vec<_>, Vec<_>) =
-        trees.inspect()?.into_iter().partition(|finding| finding.reclaim == Reclaim::Safe);
+        trees.inspect()?.into_iter().partition(|finding| finding.reclaim == PruneDecision::Safe);
     let removed: Vec<RemovedData> = safe.iter().map(RemovedData::would).collect();
     show::would_remove(&safe, out);
     show::kept(&kept, out);
@@ -222,13 +232,13 @@ fn would_prune(out: &mut Out<'_>) -> Result<Answer, Failure> {
         is_dry_run: true,
     };
     let next = match safe.is_empty() {
-        true => Next::new(["planwright", "worktree", "list"]),
-        false => Next::new(["planwright", "worktree", "prune"]),
+        true => NextCommand::new(["planwright", "worktree", "list"]),
+        false => NextCommand::new(["planwright", "worktree", "prune"]),
     };
-    Ok(Answer::done("worktree", &data).next(next))
+    Ok(Response::done("worktree", &data).next(next))
 }
 
-fn prune(out: &mut Out<'_>) -> Result<Answer, Failure> {
+fn prune(out: &mut Out<'_>) -> Result<Response, Failure> {
     refuse_agents("remove trees")?;
     let trees = Trees::of(&here()?)?;
     permit((&trees, trees.unallowed_teardown()?), None, "tear-down", out)?;
@@ -247,13 +257,13 @@ fn prune(out: &mut Out<'_>) -> Result<Answer, Failure> {
         removed: removed.iter().map(RemovedData::of).collect(),
         is_dry_run: false,
     };
-    Ok(Answer::done("worktree", &data).next(Next::new(["planwright", "worktree", "list"])))
+    Ok(Response::done("worktree", &data).next(NextCommand::new(["planwright", "worktree", "list"])))
 }
 
 impl From<worktree::Error> for Failure {
     fn from(error: worktree::Error) -> Self {
         let failure = |exit| Self::from_error(exit, &error);
-        let all = || Next::new(["planwright", "worktree", "list"]);
+        let all = || NextCommand::new(["planwright", "worktree", "list"]);
         match &error {
             worktree::Error::NoTree { meant: Some(meant), .. } => {
                 failure(Exit::Usage).hint(format!("did you mean `{meant}`?")).next(all())
@@ -265,20 +275,20 @@ impl From<worktree::Error> for Failure {
             }
             worktree::Error::HasTree { name, .. } => failure(Exit::No)
                 .hint("a plan has one tree; leave --name out to use it")
-                .next(Next::new(["planwright", "worktree", "path", name])),
+                .next(NextCommand::new(["planwright", "worktree", "path", name])),
             worktree::Error::InTheWay { .. } => failure(Exit::No)
                 .hint("look at it and move it away, or say another name with --name")
                 .next(all()),
             worktree::Error::AtWork { .. } => failure(Exit::Moved).hint("wait for it").next(all()),
             worktree::Error::Elsewhere { .. } => failure(Exit::Usage)
                 .hint("a tree is a copy of the repository, so its plan has to lie in it")
-                .next(Next::new(["planwright", "list"])),
+                .next(NextCommand::new(["planwright", "list"])),
             worktree::Error::Misplaced { .. } => failure(Exit::Usage)
                 .hint("`worktree.folder` in your own settings says where trees are")
-                .next(Next::new(["planwright", "config", "worktree.folder"])),
+                .next(NextCommand::new(["planwright", "config", "worktree.folder"])),
             worktree::Error::Repositories(_) => failure(Exit::Usage)
                 .hint("`repositories` in the settings says where they are")
-                .next(Next::new(["planwright", "config"])),
+                .next(NextCommand::new(["planwright", "config"])),
             worktree::Error::NoCommit { .. } => {
                 failure(Exit::Usage).hint("a tree begins with a commit: make one, or name one with --base")
             }
@@ -295,14 +305,14 @@ impl From<worktree::Error> for Failure {
                 let digest = &script_digest(command)[..DIGITS_MIN];
                 failure(Exit::Person)
                     .hint(format!("a person reads it and allows it: {}", show::words(command)))
-                    .next(Next::new(["planwright", "worktree", "remove", name, "--allow", digest]))
+                    .next(NextCommand::new(["planwright", "worktree", "remove", name, "--allow", digest]))
             }
             worktree::Error::Ports { .. } => failure(Exit::No)
                 .hint("remove trees, or make the range larger: worktree.port_min, worktree.port_max")
                 .next(all()),
             worktree::Error::Pattern { .. } => failure(Exit::Usage)
                 .hint("patterns are those of .gitignore")
-                .next(Next::new(["planwright", "config", "worktree.include"])),
+                .next(NextCommand::new(["planwright", "config", "worktree.include"])),
             worktree::Error::Base(planwright_engine::git::base::Error::NoRepository { .. })
             | worktree::Error::Keep(planwright_engine::git::repository::Error::NoRepository { .. }) => {
                 failure(Exit::No)
@@ -325,15 +335,17 @@ impl From<worktree::Error> for Failure {
 }
 
 /// Says why a tree was not removed.
-fn stays(failure: impl Fn(Exit) -> Failure, (name, path): (&str, &Path), why: &Why) -> Failure {
+fn stays(failure: impl Fn(Exit) -> Failure, (name, path): (&str, &Path), why: &KeepReason) -> Failure {
     match why {
-        Why::Work(_) => failure(Exit::No)
+        KeepReason::Work(_) => failure(Exit::No)
             .hint("nothing was removed: finish the plan there, or carry over what you want to keep")
-            .next(Next::new(["cd", path.to_string_lossy().as_ref()])),
-        Why::Beside(root) => failure(Exit::No).hint("nothing was removed").next(Next::new(["cd", root])),
-        Why::Busy(_) => failure(Exit::Moved).next(Next::new(["planwright", "status"])),
-        Why::Yours | Why::Other | Why::Active | Why::Dangling(_) => {
-            failure(Exit::No).next(Next::new(["planwright", "worktree", "path", name]))
+            .next(NextCommand::new(["cd", path.to_string_lossy().as_ref()])),
+        KeepReason::Beside(root) => {
+            failure(Exit::No).hint("nothing was removed").next(NextCommand::new(["cd", root]))
+        }
+        KeepReason::Busy(_) => failure(Exit::Moved).next(NextCommand::new(["planwright", "status"])),
+        KeepReason::Yours | KeepReason::Other | KeepReason::Active | KeepReason::Dangling(_) => {
+            failure(Exit::No).next(NextCommand::new(["planwright", "worktree", "path", name]))
         }
     }
 }

@@ -6,14 +6,14 @@ use std::path::Path;
 
 use planwright_engine::approval;
 use planwright_engine::config::policy;
-use planwright_engine::core::approval::ledger::Who;
+use planwright_engine::core::approval::ledger::Identity;
 use planwright_engine::core::plan::verified::{Contract, Plan};
-use planwright_engine::core::workspace::active_plan::By;
+use planwright_engine::core::workspace::active_plan::ResolvedBy;
 use planwright_engine::run::user;
 use planwright_engine::workspace::project;
 
 use crate::command::{agent_sign, refuse_agents};
-use crate::output::{Exit, Failure, Next, Out, Tone, clean, clean_line};
+use crate::output::{Exit, Failure, NextCommand, Out, Tone, clean, clean_line};
 
 /// How often a person may ask for the detail before they say yes or no.
 const QUESTIONS_MAX: usize = 20;
@@ -21,7 +21,7 @@ const QUESTIONS_MAX: usize = 20;
 const DIGITS_MIN: usize = 8;
 
 /// What a person is to approve.
-pub(crate) struct Matter<'a> {
+pub(crate) struct ConfirmPrompt<'a> {
     pub(crate) what: String,
     /// The name of exactly this, in hex.
     pub(crate) full: &'a str,
@@ -38,17 +38,17 @@ pub(crate) struct Matter<'a> {
     /// The digest that was typed.
     pub(crate) rev: Option<&'a str>,
     /// By what the plan was chosen.
-    pub(crate) by: By,
+    pub(crate) by: ResolvedBy,
 }
 
 /// In which way a person said yes.
-pub(crate) type Way = &'static str;
+pub(crate) type ConfirmMode = &'static str;
 
 /// Has a person approve something, or says that nobody did.
-pub(crate) fn consent(matter: &Matter<'_>, out: &mut Out<'_>) -> Result<Way, Failure> {
-    let Matter { what, full, question, exit, hint, command, .. } = matter;
+pub(crate) fn ask(matter: &ConfirmPrompt<'_>, out: &mut Out<'_>) -> Result<ConfirmMode, Failure> {
+    let ConfirmPrompt { what, full, question, exit, hint, command, .. } = matter;
     let short = &full[..DIGITS_MIN];
-    let by_hand = Next::new(command.iter().copied().chain(["--rev", short]));
+    let by_hand = NextCommand::new(command.iter().copied().chain(["--rev", short]));
     refuse_agents("approve")
         .map_err(|failure| failure.hint(format!("a person runs: {}", by_hand.command)))?;
     if let Some(rev) = matter.rev {
@@ -59,12 +59,12 @@ pub(crate) fn consent(matter: &Matter<'_>, out: &mut Out<'_>) -> Result<Way, Fai
             }
             false => Err(Failure::new(Exit::Moved, format!("{what} is {short}, not {rev}"))
                 .hint(*hint)
-                .next(Next::new(command.iter().copied()))),
+                .next(NextCommand::new(command.iter().copied()))),
         };
     }
     let unapproved = || Failure::new(*exit, format!("{what} is not approved (digest {short})"));
     // A marker lies within reach of agents: nobody is led by one to a yes.
-    if matter.by != By::Argument {
+    if matter.by != ResolvedBy::Argument {
         return Err(unapproved().hint("a person decides about a plan that the person names").next(by_hand));
     }
     // With --json nothing was shown that could be approved.
@@ -80,7 +80,7 @@ pub(crate) fn consent(matter: &Matter<'_>, out: &mut Out<'_>) -> Result<Way, Fai
         }
     }
     Err(Failure::new(*exit, format!("{what} was not approved; nothing was started"))
-        .next(Next::new(command.iter().copied())))
+        .next(NextCommand::new(command.iter().copied())))
 }
 
 /// A line that a person types.
@@ -94,10 +94,10 @@ pub(crate) fn answer() -> Result<String, Failure> {
 }
 
 /// Who is at this terminal: a person, or the agent that the environment tells of.
-pub(crate) fn who() -> Who {
+pub(crate) fn who() -> Identity {
     match agent_sign() {
-        Some(sign) => Who::agent(sign.agent),
-        None => Who::person(user()),
+        Some(sign) => Identity::agent(sign.agent),
+        None => Identity::person(user()),
     }
 }
 
@@ -155,30 +155,30 @@ impl From<approval::Error> for Failure {
         match error {
             approval::Error::Runs(error) => error.into(),
             approval::Error::Store(error) => error.into(),
-            approval::Error::Unclean { ref plan, .. } => {
-                failure(Exit::No).hint("nothing was proposed").next(Next::new(["planwright", "verify", plan]))
-            }
+            approval::Error::Unclean { ref plan, .. } => failure(Exit::No)
+                .hint("nothing was proposed")
+                .next(NextCommand::new(["planwright", "verify", plan])),
             approval::Error::Unfit(_) | approval::Error::Unsigned(_) => {
                 failure(Exit::No).hint("nothing was recorded")
             }
             approval::Error::Policy(error) => error.into(),
             approval::Error::Signature(_) => failure(Exit::Person)
                 .hint("nothing was recorded; the list of signers says whose keys count")
-                .next(Next::new(["planwright", "policy"])),
+                .next(NextCommand::new(["planwright", "policy"])),
             approval::Error::Refused(_) => failure(Exit::Person).hint("nothing was recorded"),
             approval::Error::Moved { ref plan, .. } => failure(Exit::Moved)
                 .hint("look at it again; nothing was recorded")
-                .next(Next::new(["planwright", "review", plan])),
+                .next(NextCommand::new(["planwright", "review", plan])),
             approval::Error::Lapsed { ref plan, .. } => failure(Exit::Moved)
                 .hint("propose it again, and look at what moved; nothing was started")
-                .next(Next::new(["planwright", "propose", plan])),
+                .next(NextCommand::new(["planwright", "propose", plan])),
             approval::Error::Unapproved { ref plan } => {
-                failure(Exit::Person).next(Next::new(["planwright", "propose", plan]))
+                failure(Exit::Person).next(NextCommand::new(["planwright", "propose", plan]))
             }
             approval::Error::OpenElsewhere { ref plan, is_tree, .. } => {
                 let next = match is_tree {
-                    true => Next::new(["planwright", "run", plan, "--worktree"]),
-                    false => Next::new(["planwright", "cancel", plan]),
+                    true => NextCommand::new(["planwright", "run", plan, "--worktree"]),
+                    false => NextCommand::new(["planwright", "cancel", plan]),
                 };
                 failure(Exit::Moved)
                     .hint("a plan has one run at a time: go on with it there, or cancel it")
@@ -186,18 +186,18 @@ impl From<approval::Error> for Failure {
             }
             approval::Error::Staged { ref plan } => failure(Exit::No)
                 .hint("nothing was proposed or started")
-                .next(Next::new(["planwright", "activate", &project::name(Path::new(plan))])),
+                .next(NextCommand::new(["planwright", "activate", &project::name(Path::new(plan))])),
             approval::Error::Tripped { ref plan, .. } => failure(Exit::Person)
                 .hint(
                     "it is not begun again before a person looks at it and approves it; nothing was started",
                 )
-                .next(Next::new(["planwright", "run", plan])),
+                .next(NextCommand::new(["planwright", "run", plan])),
             approval::Error::Running { ref plan, .. } => failure(Exit::Moved)
                 .hint("end the run first; nothing was recorded")
-                .next(Next::new(["planwright", "status", plan])),
+                .next(NextCommand::new(["planwright", "status", plan])),
             approval::Error::Seal(_) => failure(Exit::No).hint("nothing was proposed"),
             approval::Error::Revision { ref plan, .. } => {
-                failure(Exit::Usage).next(Next::new(["planwright", "review", plan]))
+                failure(Exit::Usage).next(NextCommand::new(["planwright", "review", plan]))
             }
             approval::Error::Base(_)
             | approval::Error::Journal(_)

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use planwright_engine::Project;
 use planwright_engine::core::dialect::convert;
 use planwright_engine::core::dialect::convert::Loss;
-use planwright_engine::core::dialect::{Birth, Dialect};
+use planwright_engine::core::dialect::{Dialect, NewPlan};
 use planwright_engine::core::plan::draft::Draft;
 use planwright_engine::core::plan::verified;
 use planwright_engine::core::syntax::source::Source;
@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::command::{shown, unknown_dialect};
-use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean, clean_line};
+use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean, clean_line};
 
 /// How many losses are shown; `--json` has all of them.
 const LOSSES_SHOWN_MAX: usize = 20;
@@ -25,7 +25,7 @@ const STDOUT: &str = "-";
 
 /// Where a plan goes and on which terms.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Terms {
+pub(crate) struct ConvertOptions {
     /// Where the new plan goes; its dialect's own place where that is not said, standard output for `-`
     #[arg(long, short, value_name = "PATH")]
     output: Option<String>,
@@ -68,7 +68,7 @@ pub(crate) struct LossData {
 }
 
 /// What is carried over, and to where.
-pub(crate) struct Load<'a> {
+pub(crate) struct ConvertInput<'a> {
     /// The command: `convert` or `import`.
     pub(crate) kind: &'static str,
     /// The project that the new plan belongs to.
@@ -91,7 +91,11 @@ pub(crate) fn dialect(name: &str) -> Result<&'static Dialect, Failure> {
 }
 
 /// Writes the new plan and says what it can't hold.
-pub(crate) fn carry(load: &Load<'_>, terms: &Terms, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(crate) fn write(
+    load: &ConvertInput<'_>,
+    terms: &ConvertOptions,
+    out: &mut Out<'_>,
+) -> Result<Response, Failure> {
     let name = terms.name.clone().unwrap_or_else(|| name_of(load));
     if verified::slug(&name) != name || name.is_empty() {
         let failure = Failure::new(Exit::Usage, format!("`{name}` is no name for a plan"));
@@ -104,7 +108,7 @@ pub(crate) fn carry(load: &Load<'_>, terms: &Terms, out: &mut Out<'_>) -> Result
         None => Some(load.project.root.join(&home.path)),
     };
     let id = path.as_deref().and_then(|path| id_of(path, load.to)).unwrap_or(home.id);
-    let birth = Birth { id: &id, now: &clock::utc_now() };
+    let birth = NewPlan { id: &id, now: &clock::utc_now() };
     let converted = convert::convert(load.source, load.draft, load.to, &birth);
     if terms.strict && !converted.losses.is_empty() {
         return Err(refused(load, &converted.losses));
@@ -122,7 +126,7 @@ pub(crate) fn carry(load: &Load<'_>, terms: &Terms, out: &mut Out<'_>) -> Result
     }
     tell_losses(load, &converted.losses, out);
     let path = path.as_deref().map(shown);
-    let next = path.as_ref().map(|path| Next::new(["planwright", "verify", path.as_str()]));
+    let next = path.as_ref().map(|path| NextCommand::new(["planwright", "verify", path.as_str()]));
     let carried = Carried {
         from: load.source.name().to_owned(),
         read_as: load.read_as.clone(),
@@ -132,7 +136,7 @@ pub(crate) fn carry(load: &Load<'_>, terms: &Terms, out: &mut Out<'_>) -> Result
         steps: load.draft.steps.len(),
         losses: converted.losses.into_iter().map(data).collect(),
     };
-    let mut answer = Answer::done(load.kind, &carried);
+    let mut answer = Response::done(load.kind, &carried);
     answer.next.extend(next);
     Ok(answer)
 }
@@ -146,7 +150,7 @@ fn id_of(path: &Path, dialect: &Dialect) -> Option<String> {
 }
 
 /// What the new plan is called: as the old one, or as its title says where that is no name.
-fn name_of(load: &Load<'_>) -> String {
+fn name_of(load: &ConvertInput<'_>) -> String {
     let title = load.draft.title.as_ref().map(|title| verified::slug(&title.value)).unwrap_or_default();
     let name = verified::slug(load.name.trim_start_matches("PLAN-"));
     let is_common = ["plan", "tasks", "task", "prd", "issues", "todo", "readme"].contains(&name.as_str());
@@ -166,7 +170,7 @@ fn data(loss: Loss) -> LossData {
     LossData { step: loss.step, what: loss.what, said: loss.said }
 }
 
-fn tell_losses(load: &Load<'_>, losses: &[Loss], out: &mut Out<'_>) {
+fn tell_losses(load: &ConvertInput<'_>, losses: &[Loss], out: &mut Out<'_>) {
     if losses.is_empty() {
         return;
     }
@@ -181,7 +185,7 @@ fn tell_losses(load: &Load<'_>, losses: &[Loss], out: &mut Out<'_>) {
     }
 }
 
-fn refused(load: &Load<'_>, losses: &[Loss]) -> Failure {
+fn refused(load: &ConvertInput<'_>, losses: &[Loss]) -> Failure {
     let message = format!("{} can't be said in full in the dialect {}", load.source.name(), load.to.name);
     let failure = Failure::new(Exit::No, message).hint("nothing was written; without --strict it is");
     losses.iter().take(LOSSES_SHOWN_MAX).fold(failure, |failure, loss| failure.because(loss))

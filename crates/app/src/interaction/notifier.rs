@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use planwright_engine::Project;
-use planwright_engine::core::workspace::notification::Notice;
+use planwright_engine::core::workspace::notification::Notification;
 use planwright_engine::workspace::notify::Notifier;
 
-use crate::output::Answer;
+use crate::output::Response;
 
 /// Those who tell, by the root of their project; `None` where the command records nothing.
 static NOTIFIERS: Mutex<Option<BTreeMap<PathBuf, Option<Notifier>>>> = Mutex::new(None);
@@ -20,7 +20,7 @@ pub(crate) fn begin() {
 }
 
 /// Serves a project, before anything is recorded in it.
-pub(crate) fn serve(project: &Project) {
+pub(crate) fn watch(project: &Project) {
     if let Some(notifiers) = lock().as_mut() {
         let start = || Notifier::start(project, encode);
         notifiers.entry(project.root.clone()).or_insert_with(start);
@@ -34,8 +34,8 @@ pub(crate) fn finish() {
 }
 
 /// A notice as hooks get it: the same line that `events --json` prints.
-pub(crate) fn encode(notice: &Notice) -> String {
-    Answer::done("event", notice).line()
+pub(crate) fn encode(notice: &Notification) -> String {
+    Response::done("event", notice).line()
 }
 
 fn lock() -> MutexGuard<'static, Option<BTreeMap<PathBuf, Option<Notifier>>>> {

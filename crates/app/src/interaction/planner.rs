@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 
 use planwright_engine::Project;
 use planwright_engine::agent::planner;
-use planwright_engine::agent::planner::{Planner, Said};
-use planwright_engine::config::Value;
+use planwright_engine::agent::planner::{Planner, PlannerReply};
+use planwright_engine::config::SettingValue;
 use planwright_engine::core::agent::planner as planning;
-use planwright_engine::core::agent::planner::Returned;
+use planwright_engine::core::agent::planner::PlannerFeedback;
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::store::plan_file;
 use planwright_engine::system::process;
 use planwright_engine::system::process::Stop;
 
 use crate::interaction::signal::Signals;
-use crate::output::{Exit, Failure, Next, Out, Tone, clean_line, shell_word};
+use crate::output::{Exit, Failure, NextCommand, Out, Tone, clean_line, shell_word};
 
 /// How often the clock is drawn, and how soon a signal is heard.
 const TICK: Duration = Duration::from_millis(50);
@@ -114,7 +114,7 @@ fn turns<T>(
                 let faults = if count == 1 { "1 fault".to_owned() } else { format!("{count} faults") };
                 let goes = if number < talk.tries { ", sent back to the planner" } else { "" };
                 out.talk(&format!("verify   try {number}: {faults}{goes}"));
-                let returned = Returned { plan: plan.as_ref(), complaints: &complaints };
+                let returned = PlannerFeedback { plan: plan.as_ref(), complaints: &complaints };
                 prompt = planning::again(&talk.first, &returned);
                 last = (said.text, complaints);
             }
@@ -128,7 +128,7 @@ fn ask(
     (prompt, number, changed): (&str, u32, &mut Vec<String>),
     signals: Option<&Signals>,
     out: &mut Out<'_>,
-) -> Result<Said, Failure> {
+) -> Result<PlannerReply, Failure> {
     let stop = Stop::new();
     let begun = Instant::now();
     let mut left = None;
@@ -196,7 +196,7 @@ fn spent(talk: &Talk<'_>, (said, complaints): &(String, Vec<String>)) -> Failure
             let hint =
                 format!("nothing was written; its last answer is kept in {path}: mend it and hand it in");
             let words = talk.hand_in.iter().map(String::as_str).chain([path.as_str()]);
-            failure.hint(hint).next(Next::new(words))
+            failure.hint(hint).next(NextCommand::new(words))
         }
         Err(error) => {
             failure.hint(format!("nothing was written; its last answer could not be kept: {error}"))
@@ -238,22 +238,22 @@ impl From<planner::Error> for Failure {
         let failure = |exit| Self::from_error(exit, &error);
         match &error {
             planner::Error::Nobody | planner::Error::Unfit { .. } | planner::Error::Missing { .. } => {
-                failure(Exit::No).hint(ROLE).next(Next::new(["planwright", "doctor"]))
+                failure(Exit::No).hint(ROLE).next(NextCommand::new(["planwright", "doctor"]))
             }
             planner::Error::Unapproved { name, command } => {
                 let (key, words) =
-                    (format!("agents.{name}.command"), Value::Words(command.clone()).to_string());
+                    (format!("agents.{name}.command"), SettingValue::Words(command.clone()).to_string());
                 failure(Exit::Person)
                     .hint(format!(
                         "look at it, say it in your own settings, and take it out of the project's, which win: planwright config unset {key}"
                     ))
-                    .next(Next::new(["planwright", "config", "set", &key, &words, "--user"]))
+                    .next(NextCommand::new(["planwright", "config", "set", &key, &words, "--user"]))
             }
             planner::Error::Late { .. } => failure(Exit::No)
                 .hint("nothing was written; `draft.seconds` says how long it may take")
-                .next(Next::new(["planwright", "config", "draft.seconds"])),
+                .next(NextCommand::new(["planwright", "config", "draft.seconds"])),
             planner::Error::Silent { .. } => {
-                failure(Exit::No).hint("nothing was written").next(Next::new(["planwright", "doctor"]))
+                failure(Exit::No).hint("nothing was written").next(NextCommand::new(["planwright", "doctor"]))
             }
             planner::Error::Stopped => failure(Exit::Terminated).hint("nothing was written"),
             planner::Error::State(_) | planner::Error::Process(_) => {

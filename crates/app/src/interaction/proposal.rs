@@ -5,9 +5,9 @@ use std::path::Path;
 use planwright_engine::Verified;
 use planwright_engine::agent::submission::UNRUN;
 use planwright_engine::approval;
-use planwright_engine::approval::{Authorship, Decisions, Proposed};
-use planwright_engine::core::approval::ledger::{Role, Who};
-use planwright_engine::core::run::baseline::{Before, Red};
+use planwright_engine::approval::{Approvals, Authorship, Proposed};
+use planwright_engine::core::approval::ledger::{Identity, Role};
+use planwright_engine::core::run::baseline::{Baseline, BaselineResult};
 use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -31,7 +31,7 @@ pub(crate) struct OneProposed {
     /// How many warnings the checker has.
     pub(crate) warnings: u32,
     /// What the contracts say before the work.
-    pub(crate) red: Vec<Red>,
+    pub(crate) red: Vec<Baseline>,
     /// Whether exactly this was proposed already.
     pub(crate) is_known: bool,
     /// The written rule that approved it at once.
@@ -41,9 +41,9 @@ pub(crate) struct OneProposed {
 /// Proposes a plan. What a planner wrote is not run before anybody has read it: it had no tool that writes, and its contracts
 /// would be one.
 pub(crate) fn propose(
-    decisions: &Decisions,
+    decisions: &Approvals,
     (path, verified): (&Path, &Verified),
-    by: &Who,
+    by: &Identity,
 ) -> Result<Proposed, approval::Error> {
     match by.role {
         Role::Agent => decisions.propose_unrun(path, verified, (by, Authorship::Own), UNRUN),
@@ -52,7 +52,7 @@ pub(crate) fn propose(
 }
 
 /// Says that a plan was proposed, and what its contracts say before the work.
-pub(crate) fn tell(name: &str, proposed: &Proposed, out: &mut Out<'_>) {
+pub(crate) fn print(name: &str, proposed: &Proposed, out: &mut Out<'_>) {
     let revision = &proposed.revision;
     let word = if proposed.is_known { "known" } else { "proposed" };
     let word = out.palette().paint(Tone::Good, word);
@@ -60,12 +60,12 @@ pub(crate) fn tell(name: &str, proposed: &Proposed, out: &mut Out<'_>) {
     let digest = &revision.subject.digest[..8];
     out.line(&format!("{word}  {}  r{} {digest}{on}", clean_line(name), revision.number));
     if !revision.red.is_empty() {
-        let fails = revision.red.iter().filter(|red| matches!(red.before, Before::Fails(_))).count();
+        let fails = revision.red.iter().filter(|red| matches!(red.before, BaselineResult::Fails(_))).count();
         let all = revision.red.len();
         let well = if fails == all { ", as they should" } else { "" };
         out.line(&format!("          red check: {fails} of {all} contracts fail before the work{well}"));
     }
-    for red in revision.red.iter().filter(|red| !matches!(red.before, Before::Fails(_))) {
+    for red in revision.red.iter().filter(|red| !matches!(red.before, BaselineResult::Fails(_))) {
         out.line(&format!("          {}  {}", clean_line(&red.step), clean_line(&red.before.meaning())));
     }
     if let Some(rule) = &proposed.rule {

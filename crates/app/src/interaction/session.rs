@@ -1,19 +1,21 @@
 //! How a planner's session is told of: what `planwright session` and `agentctl` share.
 
 use planwright_engine::agent::planning_session;
-use planwright_engine::agent::planning_session::{Came, Commit, Error, Fault, Outcome, VARIABLE, Wrong};
-use planwright_engine::core::approval::ledger::Who;
+use planwright_engine::agent::planning_session::{
+    Came, CommitFault, CommitOutcome, Error, SessionCommit, VARIABLE, Wrong,
+};
+use planwright_engine::core::approval::ledger::Identity;
 use planwright_engine::core::syntax::diagnostic::{Diagnostic, Severity};
 use planwright_engine::core::workspace::session::prompt::{PROGRAM, TOPIC_CHARS_MAX};
-use planwright_engine::core::workspace::session::{Refusal, Thread};
+use planwright_engine::core::workspace::session::{SessionPlan, SessionRefusal};
 use planwright_engine::{Project, Verified};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::proposal::tell;
+use crate::interaction::proposal::print;
 use crate::output::diagnostics;
-use crate::output::diagnostics::Checked;
-use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::output::diagnostics::CheckedFile;
+use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
 /// Whose words are typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,31 +27,31 @@ pub(crate) enum Tongue {
 }
 
 impl Tongue {
-    fn drop(self, thread: &str) -> Next {
+    fn drop(self, thread: &str) -> NextCommand {
         match self {
-            Self::Agentctl => Next::new([PROGRAM, "plan", "remove-thread", "--thread-id", thread]),
-            Self::Planwright => Next::new(["planwright", "session", "drop", thread]),
+            Self::Agentctl => NextCommand::new([PROGRAM, "plan", "remove-thread", "--thread-id", thread]),
+            Self::Planwright => NextCommand::new(["planwright", "session", "drop", thread]),
         }
     }
 
-    fn clear(self) -> Next {
+    fn clear(self) -> NextCommand {
         match self {
-            Self::Agentctl => Next::new([PROGRAM, "plan", "clear-current"]),
-            Self::Planwright => Next::new(["planwright", "session", "clear"]),
+            Self::Agentctl => NextCommand::new([PROGRAM, "plan", "clear-current"]),
+            Self::Planwright => NextCommand::new(["planwright", "session", "clear"]),
         }
     }
 
-    fn help(self) -> Next {
+    fn help(self) -> NextCommand {
         match self {
-            Self::Agentctl => Next::new([PROGRAM, "--help"]),
-            Self::Planwright => Next::new(["planwright", "help", "session"]),
+            Self::Agentctl => NextCommand::new([PROGRAM, "--help"]),
+            Self::Planwright => NextCommand::new(["planwright", "help", "session"]),
         }
     }
 
-    pub(crate) fn commit(self) -> Next {
+    pub(crate) fn commit(self) -> NextCommand {
         match self {
-            Self::Agentctl => Next::new([PROGRAM, "plan", "commit"]),
-            Self::Planwright => Next::new(["planwright", "session", "commit"]),
+            Self::Agentctl => NextCommand::new([PROGRAM, "plan", "commit"]),
+            Self::Planwright => NextCommand::new(["planwright", "session", "commit"]),
         }
     }
 }
@@ -118,7 +120,7 @@ pub(crate) struct Problem {
 
 /// A thread as data, with where its plan stands.
 pub(crate) fn thread_data(
-    thread: &Thread,
+    thread: &SessionPlan,
     stood: Option<&planning_session::Stood>,
     current: &str,
 ) -> ThreadData {
@@ -134,7 +136,7 @@ pub(crate) fn thread_data(
 }
 
 /// Says that a thread was removed, and what that means for a plan of it that waits for a person.
-pub(crate) fn say_dropped((thread, left): (Thread, Option<Error>), out: &mut Out<'_>) {
+pub(crate) fn say_dropped((thread, left): (SessionPlan, Option<Error>), out: &mut Out<'_>) {
     let id = clean_line(&thread.id);
     match left {
         None => out.talk(&format!("removed {id} with {}", clean_line(&thread.folder.to_string_lossy()))),
@@ -151,32 +153,32 @@ pub(crate) fn say_dropped((thread, left): (Thread, Option<Error>), out: &mut Out
 /// Commits all threads of the session, and says what came of it.
 pub(crate) fn commit(
     project: &Project,
-    by: &Who,
+    by: &Identity,
     tongue: Tongue,
     out: &mut Out<'_>,
-) -> Result<Answer, Failure> {
+) -> Result<Response, Failure> {
     match planning_session::commit(project, by).map_err(|error| failure(error, tongue))? {
-        Commit::Refused(faults) => Ok(refused(&faults, tongue, out)),
-        Commit::Done(outcomes) => {
+        SessionCommit::Refused(faults) => Ok(refused(&faults, tongue, out)),
+        SessionCommit::Done(outcomes) => {
             for outcome in &outcomes {
                 say(outcome, out);
             }
             let first = outcomes.iter().find(|outcome| matches!(outcome.came, Came::Proposed(_)));
             let next = match first {
-                Some(first) => Next::new(["planwright", "review", first.plan.as_str()]),
-                None => Next::new(["planwright", "session", "show"]),
+                Some(first) => NextCommand::new(["planwright", "review", first.plan.as_str()]),
+                None => NextCommand::new(["planwright", "session", "show"]),
             };
             let outcomes = outcomes.into_iter().map(outcome_data).collect();
-            Ok(Answer::done("session", &SessionData { outcomes, ..SessionData::default() }).next(next))
+            Ok(Response::done("session", &SessionData { outcomes, ..SessionData::default() }).next(next))
         }
     }
 }
 
-fn say(outcome: &Outcome, out: &mut Out<'_>) {
+fn say(outcome: &CommitOutcome, out: &mut Out<'_>) {
     let plan = clean_line(&outcome.plan).into_owned();
     let word = |word: &str| out.palette().paint(Tone::Muted, word);
     let line = match &outcome.came {
-        Came::Proposed(proposed) => return tell(&outcome.plan, proposed, out),
+        Came::Proposed(proposed) => return print(&outcome.plan, proposed, out),
         Came::Unchanged(state) => format!("{}  {plan}  {state}, and stays so", word("unchanged")),
         Came::Withdrawn => format!("{}  {plan}  nobody is asked about it any more", word("withdrawn")),
         Came::Stays(state) => {
@@ -187,7 +189,7 @@ fn say(outcome: &Outcome, out: &mut Out<'_>) {
     out.line(&line);
 }
 
-fn outcome_data(outcome: Outcome) -> OutcomeData {
+fn outcome_data(outcome: CommitOutcome) -> OutcomeData {
     let (came, state, proposed) = match outcome.came {
         Came::Proposed(proposed) => ("proposed", None, Some(proposed)),
         Came::Unchanged(state) => ("unchanged", Some(state.to_string()), None),
@@ -207,9 +209,9 @@ fn outcome_data(outcome: Outcome) -> OutcomeData {
 }
 
 /// Says everything that is wrong with all folders.
-fn refused(faults: &[Fault], tongue: Tongue, out: &mut Out<'_>) -> Answer {
+fn refused(faults: &[CommitFault], tongue: Tongue, out: &mut Out<'_>) -> Response {
     let palette = out.talk_palette();
-    let unclean = |fault: &Fault| match &fault.wrong {
+    let unclean = |fault: &CommitFault| match &fault.wrong {
         Wrong::Unclean(verified) => {
             Some(text_of(verified, |checked| diagnostics::human(checked, palette, out.settings().width)))
         }
@@ -236,20 +238,20 @@ fn refused(faults: &[Fault], tongue: Tongue, out: &mut Out<'_>) -> Answer {
     }
     let problems = faults.iter().flat_map(|fault| problems(fault, tongue)).collect();
     let data = SessionData { problems, ..SessionData::default() };
-    Answer::new(Exit::No, "session", &data).next(tongue.commit())
+    Response::new(Exit::No, "session", &data).next(tongue.commit())
 }
 
-fn text_of(verified: &Verified, render: impl Fn(&[Checked<'_>]) -> String) -> String {
-    render(&[Checked { source: &verified.source, diagnostics: &verified.diagnostics }])
+fn text_of(verified: &Verified, render: impl Fn(&[CheckedFile<'_>]) -> String) -> String {
+    render(&[CheckedFile { source: &verified.source, diagnostics: &verified.diagnostics }])
 }
 
-fn problems(fault: &Fault, tongue: Tongue) -> Vec<Problem> {
+fn problems(fault: &CommitFault, tongue: Tongue) -> Vec<Problem> {
     let messages: Vec<String> = match &fault.wrong {
         // What is only warned of holds no commit up.
         Wrong::Unclean(verified) => {
             let is_wrong = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Error;
             let wrong: Vec<Diagnostic> = verified.diagnostics.iter().filter(is_wrong).cloned().collect();
-            let checked = Checked { source: &verified.source, diagnostics: &wrong };
+            let checked = CheckedFile { source: &verified.source, diagnostics: &wrong };
             diagnostics::short(&[checked]).lines().map(str::to_owned).collect()
         }
         Wrong::Missing { .. } | Wrong::Link(_) | Wrong::Taken { .. } => {
@@ -266,7 +268,7 @@ fn problems(fault: &Fault, tongue: Tongue) -> Vec<Problem> {
 }
 
 /// What is wrong with a thread, and the way out.
-fn words(fault: &Fault, tongue: Tongue) -> (String, String) {
+fn words(fault: &CommitFault, tongue: Tongue) -> (String, String) {
     let (folder, thread) = (fault.folder.display(), &fault.thread);
     match &fault.wrong {
         Wrong::Missing { is_current: true } => (
@@ -307,7 +309,7 @@ pub(crate) fn failure(error: Error, tongue: Tongue) -> Failure {
         Error::Refused(ref refusal) => refuse(refusal, Failure::from_error(Exit::Usage, &error), tongue),
         Error::Inside { .. } | Error::Homeless => Failure::from_error(Exit::Usage, &error)
             .hint("say another place for plan folders, outside of every repository: the setting `session.plans`")
-            .next(Next::new(["planwright", "config", "session.plans"])),
+            .next(NextCommand::new(["planwright", "config", "session.plans"])),
         Error::Astray { .. } => Failure::from_error(Exit::No, &error)
             .hint("remove what lies there: the folder is made again"),
         Error::Record { .. } | Error::Folder { .. } | Error::Undiscarded { .. } | Error::State(_) => {
@@ -316,24 +318,24 @@ pub(crate) fn failure(error: Error, tongue: Tongue) -> Failure {
     }
 }
 
-fn refuse(refusal: &Refusal, failure: Failure, tongue: Tongue) -> Failure {
+fn refuse(refusal: &SessionRefusal, failure: Failure, tongue: Tongue) -> Failure {
     match refusal {
-        Refusal::Unknown { known, .. } => {
+        SessionRefusal::Unknown { known, .. } => {
             let known = match known.is_empty() {
                 true => "this session has none: only what was asked for can be removed".to_owned(),
                 false => format!("it has {}", known.join(", ")),
             };
-            failure.hint(known).next(Next::new(["planwright", "session", "show"]))
+            failure.hint(known).next(NextCommand::new(["planwright", "session", "show"]))
         }
-        Refusal::Current { .. } => {
+        SessionRefusal::Current { .. } => {
             let failure = Failure { exit: Exit::No, ..failure };
             failure.hint("clear it to remove its plan; the thread stays").next(tongue.clear())
         }
-        Refusal::Full => Failure { exit: Exit::No, ..failure }.hint("remove one that is not needed any more"),
-        Refusal::EmptyTopic | Refusal::LongTopic { .. } | Refusal::HiddenTopic => {
+        SessionRefusal::Full => Failure { exit: Exit::No, ..failure }.hint("remove one that is not needed any more"),
+        SessionRefusal::EmptyTopic | SessionRefusal::LongTopic { .. } | SessionRefusal::HiddenTopic => {
             failure.hint(format!("say it on one line, in 1 to {TOPIC_CHARS_MAX} characters")).next(tongue.help())
         }
-        Refusal::Name { .. } => failure.hint(format!(
+        SessionRefusal::Name { .. } => failure.hint(format!(
             "{VARIABLE} is made of at most 64 letters, digits, `-`, `_` and `.`; without it the session is that of this folder"
         ))
         .next(tongue.help()),

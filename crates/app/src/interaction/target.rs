@@ -2,7 +2,7 @@
 //! marker or as the tree of a plan. What only a
 //! person may say is said of a plan that the person named: a marker lies within reach of agents.
 
-use planwright_engine::core::workspace::active_plan::{By, Want, task};
+use planwright_engine::core::workspace::active_plan::{Audience, ResolvedBy, task};
 use planwright_engine::git::worktree;
 use planwright_engine::store::plan_file;
 use planwright_engine::workspace::active_plan;
@@ -10,17 +10,17 @@ use planwright_engine::workspace::active_plan::Binding;
 use planwright_engine::workspace::project;
 
 use crate::command::{here, shown};
-use crate::output::{Exit, Failure, Next};
+use crate::output::{Exit, Failure, NextCommand};
 
 /// The plan of a command, where it is not an argument.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct Named {
+pub(crate) struct NamedPlan {
     /// The plan PLAN-<SLUG>.md of the harness folder
     #[arg(long, value_name = "SLUG")]
     name: Option<String>,
 }
 
-impl Named {
+impl NamedPlan {
     /// That of a command which has its own option for the name.
     pub(crate) fn of(name: Option<&str>) -> Self {
         Self { name: name.map(str::to_owned) }
@@ -50,25 +50,25 @@ impl Named {
     }
 
     /// The plan that was named, else the one that this worktree is bound to.
-    fn chosen(&self, plan: Option<&str>) -> Result<Option<(String, By)>, Failure> {
+    fn chosen(&self, plan: Option<&str>) -> Result<Option<(String, ResolvedBy)>, Failure> {
         match self.said(plan)? {
-            Some(said) => Ok(Some((said, By::Argument))),
+            Some(said) => Ok(Some((said, ResolvedBy::Argument))),
             None => {
                 let project = here()?;
                 let plan = match active_plan::of_marker(&project)? {
                     Some(bound) => Some(bound.plan),
                     None => worktree::plan_of(&project.root)?,
                 };
-                Ok(plan.map(|plan| (shown(&plan), By::Marker)))
+                Ok(plan.map(|plan| (shown(&plan), ResolvedBy::Marker)))
             }
         }
     }
 
     /// Settles which plan is worked on, where a command without one is about all of them; says by what it was chosen.
-    pub(crate) fn narrow(&self, plan: &mut Option<String>) -> Result<By, Failure> {
+    pub(crate) fn narrow(&self, plan: &mut Option<String>) -> Result<ResolvedBy, Failure> {
         let (chosen, by) = self.chosen(plan.as_deref())?.unzip();
         *plan = chosen;
-        Ok(by.unwrap_or(By::Default))
+        Ok(by.unwrap_or(ResolvedBy::Default))
     }
 
     /// The same for a command that knows plans by their paths from the root of the project.
@@ -80,7 +80,7 @@ impl Named {
                 Ok(path) => path,
                 // What was run is known by its name, also where its file is gone; and several may begin in this way.
                 Err(project::Error::NoPlan { .. } | project::Error::Ambiguous { .. })
-                    if by == By::Argument =>
+                    if by == ResolvedBy::Argument =>
                 {
                     return Ok(());
                 }
@@ -121,7 +121,7 @@ impl Named {
         &self,
         plan: &mut String,
         words: &[String],
-    ) -> Result<(By, Option<String>), Failure> {
+    ) -> Result<(ResolvedBy, Option<String>), Failure> {
         let words: Vec<String> =
             typed(plan).map(str::to_owned).into_iter().chain(words.iter().cloned()).collect();
         let (before, step) = match task(&words) {
@@ -138,16 +138,16 @@ impl Named {
     }
 
     /// The plan to work on: the one that was named, else the one that this worktree is bound to, else the one without a name.
-    fn address(&self, plan: Option<&str>) -> Result<(String, By), Failure> {
+    fn address(&self, plan: Option<&str>) -> Result<(String, ResolvedBy), Failure> {
         if let Some(chosen) = self.chosen(plan)? {
             return Ok(chosen);
         }
-        let unnamed = match active_plan::resolve(&here()?, Want::Any) {
+        let unnamed = match active_plan::resolve(&here()?, Audience::Any) {
             Ok(Binding { plan, .. }) => Some(plan).filter(|plan| plan_file::is_there(plan)),
             Err(active_plan::Error::NoFolder { .. }) => None,
             Err(error) => return Err(error.into()),
         };
-        unnamed.map(|plan| (shown(&plan), By::Default)).ok_or_else(|| {
+        unnamed.map(|plan| (shown(&plan), ResolvedBy::Default)).ok_or_else(|| {
             Failure::new(Exit::Usage, "no plan is named, and this worktree is bound to none")
                 .hint("name a plan, or bind this worktree to one: planwright use PLAN")
                 .next(list())
@@ -162,11 +162,11 @@ fn typed(plan: &str) -> Option<&str> {
 
 /// The file of the plan with this name; it must be there.
 fn named(name: &str) -> Result<String, Failure> {
-    Ok(shown(&active_plan::resolve(&here()?, Want::Old(name))?.plan))
+    Ok(shown(&active_plan::resolve(&here()?, Audience::Old(name))?.plan))
 }
 
-fn list() -> Next {
-    Next::new(["planwright", "list"])
+fn list() -> NextCommand {
+    NextCommand::new(["planwright", "list"])
 }
 
 impl From<active_plan::Error> for Failure {
@@ -175,7 +175,7 @@ impl From<active_plan::Error> for Failure {
             active_plan::Error::Store(error) => error.into(),
             active_plan::Error::Loud(fault) => Self::new(Exit::Usage, fault.to_string())
                 .hint(fault.way_out())
-                .next(Next::new(["planwright", "list-plans"])),
+                .next(NextCommand::new(["planwright", "list-plans"])),
             active_plan::Error::NoFolder { .. } => Self::from_error(Exit::No, &error)
                 .hint("named plans lie in `.harness`, or where `plans.harness` of the settings says")
                 .next(list()),

@@ -1,12 +1,12 @@
 //! The tools of an agent that does one step. They read what it may know, look at what the contract says now, and add lines to
 //! the report of the attempt. None of them finishes anything: the harness runs the contract when the attempt is over.
 
-use planwright_engine::core::agent::report::{Finding, Line, Severity, TEXT_BYTES_MAX};
-use planwright_engine::run::step_tools::Attempt;
+use planwright_engine::core::agent::report::{FindingSeverity, ReportFinding, ReportLine, TEXT_BYTES_MAX};
+use planwright_engine::run::step_tools::StepToolsAttempt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::tool::{Call, Effect, Reply, Told, Tool, Trouble, schema};
+use super::tool::{McpTool, ToolEffect, ToolError, ToolReply, ToolRequest, ToolResult, schema};
 
 /// How much of the output of a contract is told: its end, where what went wrong is.
 const OUTPUT_BYTES_MAX: usize = 8 << 10;
@@ -14,39 +14,39 @@ const OUTPUT_BYTES_MAX: usize = 8 << 10;
 pub(super) const INSTRUCTIONS: &str = "You do one step of a plan. Its contract, a shell command, decides whether it is done once you \
     have ended; your word does not. step_check shows what it says now. Ask with step_ask rather than guess.";
 
-pub(super) const TOOLS: &[Tool] = &[
-    Tool {
+pub(super) const TOOLS: &[McpTool] = &[
+    McpTool {
         name: "step_get",
         about: "Your step: task, acceptance, files it may touch, tools, contract, attempt.",
-        effect: Effect::Reads,
+        effect: ToolEffect::Reads,
         schema: schema::<Nothing>,
         call: get,
     },
-    Tool {
+    McpTool {
         name: "step_check",
         about: "Run the step's contract in the workspace and see what it says now. Advice, never a verdict.",
-        effect: Effect::Reads,
+        effect: ToolEffect::Reads,
         schema: schema::<Nothing>,
         call: check,
     },
-    Tool {
+    McpTool {
         name: "step_note",
         about: "Note something for people: a fact, work you discovered that is not part of this step, or a finding of a review.",
-        effect: Effect::Adds,
+        effect: ToolEffect::Adds,
         schema: schema::<Noting>,
         call: note,
     },
-    Tool {
+    McpTool {
         name: "step_ask",
         about: "Ask a person what only they can say. Then end; the answer comes with the next attempt.",
-        effect: Effect::Adds,
+        effect: ToolEffect::Adds,
         schema: schema::<Asking>,
         call: ask,
     },
-    Tool {
+    McpTool {
         name: "step_finish",
         about: "Report that you think you are done, with a summary. Finishes nothing: the contract decides after you have ended.",
-        effect: Effect::Adds,
+        effect: ToolEffect::Adds,
         schema: schema::<Finishing>,
         call: finish,
     },
@@ -100,16 +100,16 @@ struct Finishing {
     summary: String,
 }
 
-fn get(call: &Call<'_>) -> Told {
+fn get(call: &ToolRequest<'_>) -> ToolResult {
     call.read::<Nothing>()?;
-    Ok(Reply::data(&Attempt::here()?.assignment).into())
+    Ok(ToolReply::data(&StepToolsAttempt::here()?.assignment).into())
 }
 
-fn check(call: &Call<'_>) -> Told {
+fn check(call: &ToolRequest<'_>) -> ToolResult {
     call.read::<Nothing>()?;
-    let attempt = Attempt::here()?;
+    let attempt = StepToolsAttempt::here()?;
     let Some(seen) = attempt.look(call.stop)? else {
-        return Err(Trouble::new("the contract was stopped before it could say anything"));
+        return Err(ToolError::new("the contract was stopped before it could say anything"));
     };
     let said = match seen.verdict.failure() {
         None => "passes now".to_owned(),
@@ -118,65 +118,65 @@ fn check(call: &Call<'_>) -> Told {
     let output = seen.output.trim_end();
     let start = output.ceil_char_boundary(output.len().saturating_sub(OUTPUT_BYTES_MAX));
     let output = if output.is_empty() { "it printed nothing" } else { &output[start..] };
-    Ok(Reply::text(format!(
+    Ok(ToolReply::text(format!(
         "The contract {said}. This is advice, no verdict: it is run again once you have ended, and only that counts.\n\n{output}"
     ))
     .into())
 }
 
-fn note(call: &Call<'_>) -> Told {
+fn note(call: &ToolRequest<'_>) -> ToolResult {
     let Noting { text, kind, title, severity, path, line } = call.read()?;
     let text = said(&text)?;
     let (line, reply) = match kind {
-        Kind::Note => (Line::Note { text }, "noted"),
+        Kind::Note => (ReportLine::Note { text }, "noted"),
         Kind::Discovered => {
             let title = title.unwrap_or_else(|| text.lines().next().unwrap_or_default().to_owned());
             (
-                Line::Discovered { title, text },
+                ReportLine::Discovered { title, text },
                 "noted as discovered work; do not do it as a part of this step",
             )
         }
         Kind::Finding => {
             let severity = match severity {
-                Some(Level::Error) => Severity::Error,
-                Some(Level::Warning) | None => Severity::Warning,
-                Some(Level::Note) => Severity::Note,
+                Some(Level::Error) => FindingSeverity::Error,
+                Some(Level::Warning) | None => FindingSeverity::Warning,
+                Some(Level::Note) => FindingSeverity::Note,
             };
-            let finding = Finding { severity, path: path.unwrap_or_default(), line, text };
-            (Line::Finding(finding), "the finding is noted")
+            let finding = ReportFinding { severity, path: path.unwrap_or_default(), line, text };
+            (ReportLine::Finding(finding), "the finding is noted")
         }
     };
-    Attempt::here()?.report(&line)?;
-    Ok(Reply::text(reply).into())
+    StepToolsAttempt::here()?.report(&line)?;
+    Ok(ToolReply::text(reply).into())
 }
 
-fn ask(call: &Call<'_>) -> Told {
+fn ask(call: &ToolRequest<'_>) -> ToolResult {
     let Asking { question } = call.read()?;
     let text = said(&question)?;
-    Attempt::here()?.report(&Line::Ask { text })?;
-    Ok(Reply::text(
+    StepToolsAttempt::here()?.report(&ReportLine::Ask { text })?;
+    Ok(ToolReply::text(
         "The question is noted. Nobody answers during this attempt: do what can be done without the answer, and end. If the \
          contract fails then, a person is asked, and the next attempt gets what they say.",
     )
     .into())
 }
 
-fn finish(call: &Call<'_>) -> Told {
+fn finish(call: &ToolRequest<'_>) -> ToolResult {
     let Finishing { summary } = call.read()?;
     let text = said(&summary)?;
-    Attempt::here()?.report(&Line::Finish { text })?;
-    Ok(Reply::text(
+    StepToolsAttempt::here()?.report(&ReportLine::Finish { text })?;
+    Ok(ToolReply::text(
         "Noted that you think you are done. That finishes nothing: end now, and the contract decides.",
     )
     .into())
 }
 
 /// What was said, if it is something and not too much.
-fn said(text: &str) -> Result<String, Trouble> {
+fn said(text: &str) -> Result<String, ToolError> {
     match text.trim() {
-        "" => Err(Trouble::new("there is nothing in it")),
+        "" => Err(ToolError::new("there is nothing in it")),
         text if text.len() > TEXT_BYTES_MAX => {
-            Err(Trouble(format!("say it in {TEXT_BYTES_MAX} bytes at most")))
+            Err(ToolError(format!("say it in {TEXT_BYTES_MAX} bytes at most")))
         }
         text => Ok(text.to_owned()),
     }

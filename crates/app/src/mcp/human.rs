@@ -5,20 +5,20 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use planwright_engine::approval::Decisions;
-use planwright_engine::core::approval::ledger::Who;
+use planwright_engine::approval::Approvals;
+use planwright_engine::core::approval::ledger::Identity;
 use planwright_engine::core::plan::budget;
 use planwright_engine::core::plan::budget::Budget;
 use planwright_engine::core::plan::digest::Digest;
 use planwright_engine::core::plan::verified::{Contract, Plan};
-use planwright_engine::core::run::event::{Answer, Outcome as End, StopWhen};
+use planwright_engine::core::run::event::{AskAnswer, RunOutcome as End, StopMode};
 use planwright_engine::core::run::schedule;
-use planwright_engine::core::run::state::Ask;
+use planwright_engine::core::run::state::AskState;
 use planwright_engine::core::run::stats::Stats;
 use planwright_engine::portfolio::merge_queue;
 use planwright_engine::run::stats as figures;
-use planwright_engine::run::stats::{Counted, Scope};
-use planwright_engine::run::{Glance, Run, Runs};
+use planwright_engine::run::stats::{StatsCount, StatsScope};
+use planwright_engine::run::{Run, RunSummaryRow, Runs};
 use planwright_engine::store::journal::RunId;
 use planwright_engine::workspace::project;
 use planwright_engine::{Project, Verified};
@@ -26,48 +26,48 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::person::Matter;
+use super::person::PersonQuestion;
 use super::shared::{One, PLAN_GET, PLAN_LIST, refusal, shown};
-use super::tool::{Call, Effect, Outcome, Reply, Told, Tool, Trouble, schema};
+use super::tool::{McpTool, ToolEffect, ToolError, ToolOutcome, ToolReply, ToolRequest, ToolResult, schema};
 use crate::command::{step_of, under_way, wait_for_driver};
 use crate::output::wording;
 
 pub(super) const INSTRUCTIONS: &str = "For the person you talk to: what waits for them in their plans and runs, and their decisions \
     about it. Decide nothing for them: each decision is confirmed by the person in a dialog, or typed by them.";
 
-pub(super) const TOOLS: &[Tool] = &[
-    Tool {
+pub(super) const TOOLS: &[McpTool] = &[
+    McpTool {
         name: "inbox_list",
         about: "Everything that waits for the person: questions of runs, and plans to review, with the commands that settle each.",
-        effect: Effect::Reads,
+        effect: ToolEffect::Reads,
         schema: schema::<Nothing>,
         call: inbox,
     },
-    Tool {
+    McpTool {
         name: "ask_answer",
         about: "Answer a question of a run as the person says. They confirm it in a dialog of their client, or get the command to type.",
-        effect: Effect::Decides,
+        effect: ToolEffect::Decides,
         schema: schema::<Answering>,
         call: answer,
     },
-    Tool {
+    McpTool {
         name: "run_start",
         about: "Start a plan that is approved, or go on with its run, once the person has confirmed it. Approves nothing.",
-        effect: Effect::Decides,
+        effect: ToolEffect::Decides,
         schema: schema::<One>,
         call: start,
     },
-    Tool {
+    McpTool {
         name: "run_stop",
         about: "Stop a run for now, once the person has confirmed it. Nothing is lost; run_start goes on.",
-        effect: Effect::Decides,
+        effect: ToolEffect::Decides,
         schema: schema::<Stopping>,
         call: stop,
     },
-    Tool {
+    McpTool {
         name: "plan_stats",
         about: "How work goes here: first tries, retries, waits, contracts that never failed, missing tools.",
-        effect: Effect::Reads,
+        effect: ToolEffect::Reads,
         schema: schema::<Counting>,
         call: stats,
     },
@@ -120,11 +120,11 @@ struct Counting {
     since: Option<String>,
 }
 
-fn inbox(call: &Call<'_>) -> Told {
+fn inbox(call: &ToolRequest<'_>) -> ToolResult {
     call.read::<Nothing>()?;
     let project = call.session.project()?;
-    let Some(decisions) = Decisions::open_existing(&project)? else {
-        return Ok(Reply::data(&json!({"asks": [], "reviews": [], "evicted": []})).into());
+    let Some(decisions) = Approvals::open_existing(&project)? else {
+        return Ok(ToolReply::data(&json!({"asks": [], "reviews": [], "evicted": []})).into());
     };
     decisions.sweep()?;
     let reviews = decisions.waiting()?.into_iter().map(|row| {
@@ -147,11 +147,12 @@ fn inbox(call: &Call<'_>) -> Told {
         })
     });
     let evicted: Vec<Value> = evicted.collect();
-    Ok(Reply::data(&json!({"asks": asks, "reviews": reviews, "evicted": evicted})).into())
+    Ok(ToolReply::data(&json!({"asks": asks, "reviews": reviews, "evicted": evicted})).into())
 }
 
-fn asks(runs: &Runs) -> Result<Vec<Value>, Trouble> {
-    let newest: BTreeMap<RunId, Glance> = runs.everywhere()?.into_iter().map(|run| (run.run, run)).collect();
+fn asks(runs: &Runs) -> Result<Vec<Value>, ToolError> {
+    let newest: BTreeMap<RunId, RunSummaryRow> =
+        runs.everywhere()?.into_iter().map(|run| (run.run, run)).collect();
     let mut asks = Vec::new();
     for ask in runs.store().asks()? {
         // Older runs of a plan ask nothing any more.
@@ -182,21 +183,21 @@ struct Found {
     step: Option<usize>,
 }
 
-fn found(call: &Call<'_>, id: &str) -> Result<Found, Trouble> {
+fn found(call: &ToolRequest<'_>, id: &str) -> Result<Found, ToolError> {
     let ((project, path), step) = match (call.session.plan(id), id.rsplit_once('/')) {
         (Ok(plan), _) => (plan, None),
         (Err(_), Some((plan, step))) if !plan.is_empty() => (call.session.plan(plan)?, Some(step)),
         (Err(trouble), _) => return Err(trouble),
     };
     let runs = Runs::open(&project)?;
-    let not_run = || Trouble(format!("{} was not run yet", shown(&project, &path)));
+    let not_run = || ToolError(format!("{} was not run yet", shown(&project, &path)));
     let run = runs.latest(&path)?.ok_or_else(not_run)?;
     let step =
-        step.map(|step| step_of(&run, step)).transpose().map_err(|failure| Trouble(failure.message))?;
+        step.map(|step| step_of(&run, step)).transpose().map_err(|failure| ToolError(failure.message))?;
     Ok(Found { project, path, runs, run, step })
 }
 
-fn answer(call: &Call<'_>) -> Told {
+fn answer(call: &ToolRequest<'_>) -> ToolResult {
     let Answering { id, answer: word, text } = call.read()?;
     let text = text.unwrap_or_default();
     let answer = meant(word, &text)?;
@@ -207,7 +208,7 @@ fn answer(call: &Call<'_>) -> Told {
     schedule::fits(ask.reason, &answer, contract).map_err(|allowed| {
         // The words are those of the tool, which are options only at a terminal.
         let allowed = allowed.replace("--", "");
-        Trouble(format!("that is no answer to what is asked about {subject}; say {allowed}"))
+        ToolError(format!("that is no answer to what is asked about {subject}; say {allowed}"))
     })?;
     let command = typed(&subject, word, &text);
     let question = format!(
@@ -219,55 +220,57 @@ fn answer(call: &Call<'_>) -> Told {
     );
     let name = name.to_owned();
     let act = move |by: &str| {
-        let is_end = matches!(answer, Answer::Revise { .. });
+        let is_end = matches!(answer, AskAnswer::Revise { .. });
         runs.answer_as(&run, &name, answer, by)?;
-        if is_end && wait_for_driver(&runs, &run).map_err(|failure| Trouble(failure.message))?.is_none() {
+        if is_end && wait_for_driver(&runs, &run).map_err(|failure| ToolError(failure.message))?.is_none() {
             runs.mirror(run.row.id, &path)?;
         }
         let next = match runs.holder(&run)? {
             Some(_) => "its run goes on by itself",
             None => "run_start goes on with its run",
         };
-        Ok(Reply::text(format!("{subject} is answered, as the person confirmed; {next}.")))
+        Ok(ToolReply::text(format!("{subject} is answered, as the person confirmed; {next}.")))
     };
-    Ok(Outcome::Ask(Box::new(Matter::new((question, command), act))))
+    Ok(ToolOutcome::Ask(Box::new(PersonQuestion::new((question, command), act))))
 }
 
 /// What the person would say.
-fn meant(word: Said, text: &str) -> Result<Answer, Trouble> {
+fn meant(word: Said, text: &str) -> Result<AskAnswer, ToolError> {
     let reason = || match text.trim() {
-        "" => Err(Trouble::new("a reason is needed: give it as `text`")),
+        "" => Err(ToolError::new("a reason is needed: give it as `text`")),
         text => Ok(text.to_owned()),
     };
     Ok(match word {
-        Said::Retry => Answer::Retry { hint: text.trim().to_owned() },
-        Said::TakeOver => Answer::TakeOver,
-        Said::Confirm => Answer::Confirm,
-        Said::Skip => Answer::Skip { reason: reason()? },
-        Said::Revise => Answer::Revise { reason: reason()? },
-        Said::Stop => Answer::Stop,
+        Said::Retry => AskAnswer::Retry { hint: text.trim().to_owned() },
+        Said::TakeOver => AskAnswer::TakeOver,
+        Said::Confirm => AskAnswer::Confirm,
+        Said::Skip => AskAnswer::Skip { reason: reason()? },
+        Said::Revise => AskAnswer::Revise { reason: reason()? },
+        Said::Stop => AskAnswer::Stop,
         Said::Budget => {
             let no_amount = || {
-                Trouble(format!("`{text}` is no amount that could be added; say $1.50, 50k tokens or 10 min"))
+                ToolError(format!(
+                    "`{text}` is no amount that could be added; say $1.50, 50k tokens or 10 min"
+                ))
             };
             let added = Budget::addition(text).ok_or_else(no_amount)?;
             let [micro_dollars, tokens, seconds] =
                 [added.micro_dollars, added.tokens, added.seconds].map(Option::unwrap_or_default);
-            Answer::Budget { micro_dollars, tokens, seconds }
+            AskAnswer::Budget { micro_dollars, tokens, seconds }
         }
     })
 }
 
 /// What follows from an answer, for who has to confirm it.
-fn effect(answer: &Answer) -> String {
+fn effect(answer: &AskAnswer) -> String {
     match answer {
-        Answer::Retry { .. } => "One more attempt is made.".to_owned(),
-        Answer::TakeOver => "You have done it by hand; the contract judges next.".to_owned(),
-        Answer::Confirm => "The step counts as done on your word alone.".to_owned(),
-        Answer::Skip { .. } => "The step is left out, and what needs it goes on.".to_owned(),
-        Answer::Revise { .. } => "The run ends, and the plan is a draft again.".to_owned(),
-        Answer::Stop => "Nothing new begins until somebody runs it again.".to_owned(),
-        Answer::Budget { micro_dollars, tokens, seconds } => format!(
+        AskAnswer::Retry { .. } => "One more attempt is made.".to_owned(),
+        AskAnswer::TakeOver => "You have done it by hand; the contract judges next.".to_owned(),
+        AskAnswer::Confirm => "The step counts as done on your word alone.".to_owned(),
+        AskAnswer::Skip { .. } => "The step is left out, and what needs it goes on.".to_owned(),
+        AskAnswer::Revise { .. } => "The run ends, and the plan is a draft again.".to_owned(),
+        AskAnswer::Stop => "Nothing new begins until somebody runs it again.".to_owned(),
+        AskAnswer::Budget { micro_dollars, tokens, seconds } => format!(
             "So much more may be spent: {}, {tokens} tokens, {seconds} s.",
             wording::money(*micro_dollars)
         ),
@@ -291,20 +294,20 @@ fn typed(subject: &str, word: Said, text: &str) -> String {
 }
 
 /// The question that is meant.
-fn asked(run: &Run, step: Option<usize>) -> Result<(&str, &Ask), Trouble> {
-    let asks: Vec<(&String, &Ask)> =
+fn asked(run: &Run, step: Option<usize>) -> Result<(&str, &AskState), ToolError> {
+    let asks: Vec<(&String, &AskState)> =
         run.state.asks.iter().filter(|(_, ask)| step.is_none() || ask.step == step).collect();
     match asks[..] {
         [(name, ask)] => Ok((name, ask)),
-        [] => Err(Trouble(format!("nothing is asked about {}; inbox_list says what is", run.row.name))),
+        [] => Err(ToolError(format!("nothing is asked about {}; inbox_list says what is", run.row.name))),
         _ => {
             let names: Vec<String> = asks.iter().map(|(_, ask)| wording::subject(run, ask)).collect();
-            Err(Trouble(format!("several questions are open; say which one: {}", names.join(", "))))
+            Err(ToolError(format!("several questions are open; say which one: {}", names.join(", "))))
         }
     }
 }
 
-fn start(call: &Call<'_>) -> Told {
+fn start(call: &ToolRequest<'_>) -> ToolResult {
     let One { id } = call.read()?;
     let (project, path) = call.session.plan(&id)?;
     let name = shown(&project, &path);
@@ -315,12 +318,12 @@ fn start(call: &Call<'_>) -> Told {
     let runs = Runs::open(&project)?;
     let old = runs.latest(&path)?;
     let by_hand = |why: String, verb: &str| {
-        Err(Trouble(format!("{why}. Nothing was started. A person types:\n  planwright {verb} {word}")))
+        Err(ToolError(format!("{why}. Nothing was started. A person types:\n  planwright {verb} {word}")))
     };
     match old.as_ref().map(|old| (old, old.state.outcome())) {
         Some((run, None)) => match runs.holder(run)? {
             Some(holder) => {
-                Ok(Reply::text(format!("{name} is under way already, driven by {holder}.")).into())
+                Ok(ToolReply::text(format!("{name} is under way already, driven by {holder}.")).into())
             }
             None if run.row.digest != digest.to_string() => {
                 by_hand(format!("a run of another text of {name} is not over"), "run")
@@ -333,35 +336,39 @@ fn start(call: &Call<'_>) -> Told {
         },
         Some((_, Some(End::Failed))) => by_hand(format!("{name} has failed"), "retry"),
         Some((_, Some(End::Done | End::Cancelled))) | None => {
-            let decisions = Decisions::open(&project)?;
+            let decisions = Approvals::open(&project)?;
             match decisions.approved(&path, &verified) {
                 Ok(_) => Ok(begin(call, (project, path), verified, (&name, &digest))),
-                Err(error) => by_hand(Trouble::from(error).0, "review"),
+                Err(error) => by_hand(ToolError::from(error).0, "review"),
             }
         }
     }
 }
 
 /// Goes on with a run that nobody drives.
-fn go_on(call: &Call<'_>, (project, path): (Project, PathBuf), (run, name): (&Run, &str)) -> Outcome {
+fn go_on(
+    call: &ToolRequest<'_>,
+    (project, path): (Project, PathBuf),
+    (run, name): (&Run, &str),
+) -> ToolOutcome {
     let (id, drivers) = (run.row.id, std::sync::Arc::clone(&call.session.drivers));
     let question = format!("planwright: go on with the run of {name}?\n{}", work(&run.plan, &project));
     let command = format!("planwright run {}", wording::word(name));
     let said = under_way_words(name);
     let act = move |_: &str| {
         drivers.drive(&project, id, path)?;
-        Ok(Reply::text(said))
+        Ok(ToolReply::text(said))
     };
-    Outcome::Ask(Box::new(Matter::new((question, command), act)))
+    ToolOutcome::Ask(Box::new(PersonQuestion::new((question, command), act)))
 }
 
 /// Begins a run of a plan that is approved.
 fn begin(
-    call: &Call<'_>,
+    call: &ToolRequest<'_>,
     (project, path): (Project, PathBuf),
     verified: Verified,
     (name, digest): (&str, &Digest),
-) -> Outcome {
+) -> ToolOutcome {
     let drivers = std::sync::Arc::clone(&call.session.drivers);
     let what = verified.plan.as_ref().map(|plan| work(plan, &project)).unwrap_or_default();
     let question = format!("planwright: start {name}, approved as {}?\n{what}", digest.short());
@@ -369,11 +376,11 @@ fn begin(
     let said = under_way_words(name);
     let act = move |by: &str| {
         // All of it is compared once more in the act that begins the run.
-        let started = Decisions::open(&project)?.start(&path, &verified, &Who::person(by))?;
+        let started = Approvals::open(&project)?.start(&path, &verified, &Identity::person(by))?;
         drivers.drive(&project, started.run, path)?;
-        Ok(Reply::text(said))
+        Ok(ToolReply::text(said))
     };
-    Outcome::Ask(Box::new(Matter::new((question, command), act)))
+    ToolOutcome::Ask(Box::new(PersonQuestion::new((question, command), act)))
 }
 
 fn under_way_words(name: &str) -> String {
@@ -394,14 +401,14 @@ fn work(plan: &Plan, project: &Project) -> String {
     wording::indented(&text)
 }
 
-fn stop(call: &Call<'_>) -> Told {
+fn stop(call: &ToolRequest<'_>) -> ToolResult {
     let Stopping { id, now } = call.read()?;
     let Found { project, path, runs, run, .. } = found(call, &id)?;
     let name = shown(&project, &path);
     if run.state.outcome().is_some() {
-        return Err(Trouble(format!("the run of {name} is over: there is nothing to stop")));
+        return Err(ToolError(format!("the run of {name} is over: there is nothing to stop")));
     }
-    let (when, flag) = if now { (StopWhen::Now, " --now") } else { (StopWhen::AfterAttempts, "") };
+    let (when, flag) = if now { (StopMode::Now, " --now") } else { (StopMode::AfterAttempts, "") };
     let busy = under_way(&run);
     let busy = if busy.is_empty() { "nothing".to_owned() } else { busy.join("; ") };
     let question = format!(
@@ -411,21 +418,21 @@ fn stop(call: &Call<'_>) -> Told {
     let command = format!("planwright stop {}{flag}", wording::word(&name));
     let act = move |by: &str| {
         stopped((&runs, &run), &path, when, by).map(|()| {
-            Reply::text(format!("{name} is stopped, as the person confirmed; run_start goes on with it."))
+            ToolReply::text(format!("{name} is stopped, as the person confirmed; run_start goes on with it."))
         })
     };
-    Ok(Outcome::Ask(Box::new(Matter::new((question, command), act))))
+    Ok(ToolOutcome::Ask(Box::new(PersonQuestion::new((question, command), act))))
 }
 
-fn stopped((runs, run): (&Runs, &Run), path: &Path, when: StopWhen, by: &str) -> Result<(), Trouble> {
+fn stopped((runs, run): (&Runs, &Run), path: &Path, when: StopMode, by: &str) -> Result<(), ToolError> {
     runs.stop_as(run, when, by)?;
-    if wait_for_driver(runs, run).map_err(|failure| Trouble(failure.message))?.is_none() {
+    if wait_for_driver(runs, run).map_err(|failure| ToolError(failure.message))?.is_none() {
         runs.mirror(run.row.id, path)?;
     }
     Ok(())
 }
 
-fn stats(call: &Call<'_>) -> Told {
+fn stats(call: &ToolRequest<'_>) -> ToolResult {
     let Counting { id, since } = call.read()?;
     let (project, plan) = match id {
         Some(id) => call.session.plan(&id).map(|(project, path)| (project, Some(path)))?,
@@ -434,16 +441,16 @@ fn stats(call: &Call<'_>) -> Told {
     let since_ms = match since {
         None => 0,
         Some(text) => {
-            let no_time = || Trouble(format!("`{text}` is no length of time; say 7d, 12h or 30min"));
+            let no_time = || ToolError(format!("`{text}` is no length of time; say 7d, 12h or 30min"));
             let seconds = budget::seconds(&text).filter(|&seconds| seconds > 0).ok_or_else(no_time)?;
             wording::now().saturating_sub(seconds.saturating_mul(1000))
         }
     };
     let counted = match Runs::open_existing(&project)? {
-        Some(runs) => figures::count(&runs, &Scope { since_ms, plan })?,
-        None => Counted { stats: Stats::default(), unread: 0 },
+        Some(runs) => figures::count(&runs, &StatsScope { since_ms, plan })?,
+        None => StatsCount { stats: Stats::default(), unread: 0 },
     };
-    let mut data = serde_json::to_value(&counted.stats).map_err(Trouble::from)?;
+    let mut data = serde_json::to_value(&counted.stats).map_err(ToolError::from)?;
     data["runs_that_could_not_be_read"] = json!(counted.unread);
-    Ok(Reply::data(&data).into())
+    Ok(ToolReply::data(&data).into())
 }

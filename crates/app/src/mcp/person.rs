@@ -14,7 +14,7 @@ use rmcp::model::{
 };
 use rmcp::service::{PeerRequestOptions, RequestContext};
 
-use super::tool::{Reply, Trouble};
+use super::tool::{ToolError, ToolReply};
 use crate::command;
 
 /// How long a person may take to answer the dialog.
@@ -28,10 +28,10 @@ const TYPED: &str = "confirm";
 const YES: &str = "yes";
 
 /// What a yes does, given the name of who said it.
-type Act = Box<dyn FnOnce(&str) -> Result<Reply, Trouble> + Send>;
+type Act = Box<dyn FnOnce(&str) -> Result<ToolReply, ToolError> + Send>;
 
 /// Something that only a person may decide.
-pub(super) struct Matter {
+pub(super) struct PersonQuestion {
     pub(super) question: Question,
     /// What a yes does; it gets the name of who said it.
     pub(super) act: Act,
@@ -45,20 +45,20 @@ pub(super) struct Question {
     pub(super) command: String,
 }
 
-impl Matter {
+impl PersonQuestion {
     pub(super) fn new(
         (text, command): (String, String),
-        act: impl FnOnce(&str) -> Result<Reply, Trouble> + Send + 'static,
+        act: impl FnOnce(&str) -> Result<ToolReply, ToolError> + Send + 'static,
     ) -> Self {
         Self { question: Question { text, command }, act: Box::new(act) }
     }
 }
 
 /// What a person said.
-pub(super) enum Heard {
+pub(super) enum PersonReply {
     Yes,
     /// They said no, or nothing, or nobody could ask them: this is what the model is told.
-    No(Reply),
+    No(ToolReply),
     /// The client has to ask them first.
     Asking(Box<CallToolResponse>),
 }
@@ -76,13 +76,16 @@ impl Questions {
         question: &Question,
         call: &CallToolRequestParams,
         context: &RequestContext<RoleServer>,
-    ) -> Heard {
+    ) -> PersonReply {
         // An agent that has a shell could be its own client, and answer its own question.
         if let Some(sign) = command::agent_sign() {
-            return Heard::No(by_hand(question, &format!("an agent is at this terminal ({})", sign.sign)));
+            return PersonReply::No(by_hand(
+                question,
+                &format!("an agent is at this terminal ({})", sign.sign),
+            ));
         }
         if !context.client_capabilities().is_some_and(|capabilities| can_ask(&capabilities)) {
-            return Heard::No(by_hand(
+            return PersonReply::No(by_hand(
                 question,
                 "this client has no dialog in which a person could be asked",
             ));
@@ -97,7 +100,7 @@ impl Questions {
             };
             return match answer {
                 Ok(ClientResult::ElicitResult(result)) => heard(question, &result),
-                Ok(_) | Err(_) => Heard::No(by_hand(question, "the client could not ask a person")),
+                Ok(_) | Err(_) => PersonReply::No(by_hand(question, "the client could not ask a person")),
             };
         }
         let asked = call.request_state.as_deref().and_then(|state| self.take(state));
@@ -105,10 +108,12 @@ impl Questions {
         let answer = answers.and_then(|answers| serde_json::from_value(answers.get(NAME)?.clone()).ok());
         match (asked, answer) {
             (Some(asked), Some(result)) if asked == question.text => heard(question, &result),
-            (Some(_), Some(_)) => Heard::No(Reply::error(
+            (Some(_), Some(_)) => PersonReply::No(ToolReply::error(
                 "what was asked about has changed meanwhile; nothing was done. Call again",
             )),
-            (Some(_) | None, None) | (None, Some(_)) => Heard::Asking(Box::new(self.open(&question.text))),
+            (Some(_) | None, None) | (None, Some(_)) => {
+                PersonReply::Asking(Box::new(self.open(&question.text)))
+            }
         }
     }
 
@@ -152,20 +157,20 @@ fn dialog(question: &str) -> ElicitRequestParams {
     }
 }
 
-fn heard(question: &Question, result: &ElicitResult) -> Heard {
+fn heard(question: &Question, result: &ElicitResult) -> PersonReply {
     let typed = result.content.as_ref().and_then(|content| content[TYPED].as_str()).unwrap_or_default();
     match (matches!(result.action, ElicitationAction::Accept), typed.trim().eq_ignore_ascii_case(YES)) {
-        (true, true) => Heard::Yes,
+        (true, true) => PersonReply::Yes,
         (true, false) => {
-            Heard::No(by_hand(question, &format!("the dialog came back without the word `{YES}`")))
+            PersonReply::No(by_hand(question, &format!("the dialog came back without the word `{YES}`")))
         }
-        (false, _) => Heard::No(Reply::error("the person did not say yes; nothing was done")),
+        (false, _) => PersonReply::No(ToolReply::error("the person did not say yes; nothing was done")),
     }
 }
 
 /// What is said where nobody could be asked.
-fn by_hand(question: &Question, why: &str) -> Reply {
-    Reply::error(format!(
+fn by_hand(question: &Question, why: &str) -> ToolReply {
+    ToolReply::error(format!(
         "Only a person decides this, and {why}. Nothing was done. They can type:\n  {}",
         question.command
     ))

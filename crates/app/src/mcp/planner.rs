@@ -5,15 +5,16 @@ use std::path::PathBuf;
 
 use planwright_engine::agent::submission;
 use planwright_engine::agent::submission::Submission;
-use planwright_engine::approval::{Decisions, Proposed};
+use planwright_engine::approval::{Approvals, Proposed};
 use planwright_engine::core::agent::integration::SKILL;
-use planwright_engine::core::agent::permission::Family;
-use planwright_engine::core::dialect::{self, Birth, proposal};
+use planwright_engine::core::agent::permission::ToolKind;
+use planwright_engine::core::dialect;
+use planwright_engine::core::dialect::{NewPlan, proposal};
 use planwright_engine::core::syntax::diagnostic::Severity;
 use planwright_engine::core::verify;
 use planwright_engine::run::permission;
-use planwright_engine::run::simulate::{Ahead, simulate as look_ahead};
-use planwright_engine::store::plan_file::Text;
+use planwright_engine::run::simulate::{SimulatedStep, simulate as look_ahead};
+use planwright_engine::store::plan_file::FileText;
 use planwright_engine::system::clock;
 use planwright_engine::workspace::{facts, project};
 use planwright_engine::{Project, Verified};
@@ -22,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::shared::{One, PLAN_GET, PLAN_LIST, complaints, refusal, shown};
-use super::tool::{Call, Effect, Outcome, Reply, Told, Tool, Trouble, schema};
+use super::tool::{McpTool, ToolEffect, ToolError, ToolOutcome, ToolReply, ToolRequest, ToolResult, schema};
 use crate::output::wording;
 
 pub(super) const INSTRUCTIONS: &str = "Plans that agents carry out and only shell commands (contracts) can finish. Read plan_format, \
@@ -33,56 +34,56 @@ const TAUGHT: &str = "A step is done when its contract, a bash command, exits as
     ended; nobody's word counts. Check with plan_verify, hand in with plan_propose; then a person decides, and plan_feedback says \
     what they want changed.\n";
 
-pub(super) const TOOLS: &[Tool] = &[
-    Tool {
+pub(super) const TOOLS: &[McpTool] = &[
+    McpTool {
         name: "plan_propose",
         about: "Propose a plan for approval by a person. Give `plan` (text of a plan file, see plan_format), or title and \
             steps, or only `path` of a plan that exists. On errors nothing is proposed: repair them and call again.",
-        effect: Effect::Adds,
+        effect: ToolEffect::Adds,
         schema: schema::<Propose>,
         call: propose,
     },
     PLAN_LIST,
     PLAN_GET,
-    Tool {
+    McpTool {
         name: "plan_approve",
         about: "Approves nothing: only a person approves. Tells the command by which they review and approve the plan.",
-        effect: Effect::Reads,
+        effect: ToolEffect::Reads,
         schema: schema::<One>,
         call: approve,
     },
-    Tool {
+    McpTool {
         name: "plan_reject",
         about: "Rejects nothing: only a person rejects. Tells the command by which they do.",
-        effect: Effect::Reads,
+        effect: ToolEffect::Reads,
         schema: schema::<Reject>,
         call: reject,
     },
-    Tool {
+    McpTool {
         name: "plan_format",
         about: "How a plan is written, and which agents, roles and tools it can name here. Read it before you write one.",
-        effect: Effect::Reads,
+        effect: ToolEffect::Reads,
         schema: schema::<Nothing>,
         call: format,
     },
-    Tool {
+    McpTool {
         name: "plan_verify",
         about: "Check a plan as a compiler would; writes and runs nothing. Every error has its line and a way out.",
-        effect: Effect::Reads,
+        effect: ToolEffect::Reads,
         schema: schema::<Which>,
         call: verify_plan,
     },
-    Tool {
+    McpTool {
         name: "plan_simulate",
         about: "Show what carrying out a plan would do: waves of steps, agents, files, contracts. Starts nothing.",
-        effect: Effect::Reads,
+        effect: ToolEffect::Reads,
         schema: schema::<Which>,
         call: simulate,
     },
-    Tool {
+    McpTool {
         name: "plan_feedback",
         about: "What people said about a plan: its state, every rejection and every comment.",
-        effect: Effect::Reads,
+        effect: ToolEffect::Reads,
         schema: schema::<One>,
         call: feedback,
     },
@@ -143,31 +144,31 @@ struct Given {
     verified: Verified,
 }
 
-fn there(call: &Call<'_>, id: &str) -> Result<Given, Trouble> {
+fn there(call: &ToolRequest<'_>, id: &str) -> Result<Given, ToolError> {
     let (project, path) = call.session.plan(id)?;
     let verified = project.verify(&path, &shown(&project, &path))?;
     Ok(Given { project, path, verified })
 }
 
-fn handed_in(call: &Call<'_>, text: &str, path: Option<&str>) -> Result<Given, Trouble> {
+fn handed_in(call: &ToolRequest<'_>, text: &str, path: Option<&str>) -> Result<Given, ToolError> {
     let project = call.session.project()?;
     let Submission { path, text } = Submission::of(&project, text, path)?;
     let verified = project.check(text)?;
     Ok(Given { project, path, verified })
 }
 
-fn which(call: &Call<'_>) -> Result<Given, Trouble> {
+fn which(call: &ToolRequest<'_>) -> Result<Given, ToolError> {
     let Which { id, plan, path } = call.read()?;
     match (id, plan) {
         (Some(id), None) => there(call, &id),
         (None, Some(text)) => handed_in(call, &text, path.as_deref()),
         (Some(_), Some(_)) | (None, None) => {
-            Err(Trouble::new("give either `id` of a plan that exists, or `plan`, the text of one"))
+            Err(ToolError::new("give either `id` of a plan that exists, or `plan`, the text of one"))
         }
     }
 }
 
-fn propose(call: &Call<'_>) -> Told {
+fn propose(call: &ToolRequest<'_>) -> ToolResult {
     let given: Propose = call.read()?;
     let Given { project, path, verified } = match given {
         Propose { plan: Some(text), title: None, steps: None, path, .. } => {
@@ -176,7 +177,7 @@ fn propose(call: &Call<'_>) -> Told {
         Propose { plan: None, title: Some(_), steps: Some(_), path: None, .. } => inline(call, &given)?,
         Propose { plan: None, title: None, steps: None, path: Some(path), .. } => there(call, &path)?,
         Propose { .. } => {
-            return Err(Trouble::new(
+            return Err(ToolError::new(
                 "give `plan` (the text of a plan file, with or without `path`), or `title` and `steps`, or `path` alone",
             ));
         }
@@ -184,15 +185,15 @@ fn propose(call: &Call<'_>) -> Told {
     if verified.plan.is_none() {
         return Err(refusal(&verified, "nothing was proposed and nothing was written"));
     }
-    let decisions = Decisions::open(&project)?;
+    let decisions = Approvals::open(&project)?;
     // What time has ended is no longer in the way.
     decisions.sweep()?;
     let (verified, proposed) = submission::propose(&decisions, &path, verified, &call.session.agent())?;
-    Ok(Reply::text(told(&shown(&project, &path), &verified, &proposed)).into())
+    Ok(ToolReply::text(told(&shown(&project, &path), &verified, &proposed)).into())
 }
 
 /// A proposal out of the steps that document C's `plan_propose` takes.
-fn inline(call: &Call<'_>, given: &Propose) -> Result<Given, Trouble> {
+fn inline(call: &ToolRequest<'_>, given: &Propose) -> Result<Given, ToolError> {
     let project = call.session.project()?;
     let Propose { title, steps, context, .. } = given;
     let mut text = json!({ "title": title, "steps": steps });
@@ -200,14 +201,14 @@ fn inline(call: &Call<'_>, given: &Propose) -> Result<Given, Trouble> {
         text["context"] = json!(context);
     }
     let draft = proposal::inline(&text.to_string())
-        .map_err(|why| Trouble(format!("these steps are no proposal: {why}")))?;
+        .map_err(|why| ToolError(format!("these steps are no proposal: {why}")))?;
     let dialect = dialect::named("proposal").expect("the dialect of proposals is there");
     let home = (dialect.home)("proposal", &planwright_engine::store::plan_file::chance()?);
-    let text = dialect.compose(&draft, &Birth { id: &home.id, now: &clock::utc_now() });
+    let text = dialect.compose(&draft, &NewPlan { id: &home.id, now: &clock::utc_now() });
     let source = planwright_engine::core::syntax::source::Source::new(home.path.as_str(), text);
     let source = source.at(home.path.as_str()).written_in(dialect);
     let path = project.root.join(&home.path);
-    let verified = project.check(Text::Plan(source))?;
+    let verified = project.check(FileText::Plan(source))?;
     Ok(Given { project, path, verified })
 }
 
@@ -228,7 +229,7 @@ fn told(path: &str, verified: &Verified, proposed: &Proposed) -> String {
     text
 }
 
-fn approve(call: &Call<'_>) -> Told {
+fn approve(call: &ToolRequest<'_>) -> ToolResult {
     let One { id } = call.read()?;
     let (what, commands) = standing(call, &id, |path, digest| {
         let approve = digest.map(|digest| format!("planwright approve {path} --rev {digest}"));
@@ -237,7 +238,7 @@ fn approve(call: &Call<'_>) -> Told {
     Ok(left_to_a_person("approves", &what, &commands))
 }
 
-fn reject(call: &Call<'_>) -> Told {
+fn reject(call: &ToolRequest<'_>) -> ToolResult {
     let Reject { id, feedback } = call.read()?;
     let feedback = wording::word(feedback.as_deref().unwrap_or("what should change"));
     let (what, commands) =
@@ -247,13 +248,13 @@ fn reject(call: &Call<'_>) -> Told {
 
 /// How a plan stands, and what a person types about it.
 fn standing(
-    call: &Call<'_>,
+    call: &ToolRequest<'_>,
     id: &str,
     commands: impl FnOnce(&str, Option<&str>) -> Vec<String>,
-) -> Result<(String, Vec<String>), Trouble> {
+) -> Result<(String, Vec<String>), ToolError> {
     let (project, path) = call.session.plan(id)?;
     let shown = shown(&project, &path);
-    let case = Decisions::open_existing(&project)?.map(|decisions| decisions.case(&path)).transpose()?;
+    let case = Approvals::open_existing(&project)?.map(|decisions| decisions.case(&path)).transpose()?;
     let newest = case.as_ref().and_then(|case| Some((case.state(), case.standing.newest()?)));
     let what = match &newest {
         Some((state, newest)) => format!("{shown} is {state} (revision {})", newest.number),
@@ -263,15 +264,15 @@ fn standing(
     Ok((what, commands(&wording::word(&shown), digest)))
 }
 
-fn left_to_a_person(verb: &str, what: &str, commands: &[String]) -> Outcome {
+fn left_to_a_person(verb: &str, what: &str, commands: &[String]) -> ToolOutcome {
     let text = format!(
         "Only a person {verb} a plan, never an agent. Nothing was changed: {what}. A person types:\n  {}",
         commands.join("\n  ")
     );
-    Reply::error(text).into()
+    ToolReply::error(text).into()
 }
 
-fn format(call: &Call<'_>) -> Told {
+fn format(call: &ToolRequest<'_>) -> ToolResult {
     call.read::<Nothing>()?;
     let project = call.session.project()?;
     let mut text = format!("{TAUGHT}{}\n", section(SKILL, "\n## The format\n", "\n## Which model"));
@@ -281,13 +282,13 @@ fn format(call: &Call<'_>) -> Told {
     text.push_str(&format!("\nTargets that are known here: {}.\n", targets.join(", ")));
     let tools = permission::inventory(&project.config);
     if !tools.is_empty() {
-        let all: Vec<&str> = Family::words().collect();
+        let all: Vec<&str> = ToolKind::words().collect();
         text.push_str(&format!(
             "\n{tools}A step can name these, and what every agent has: {}.\n",
             all.join(", ")
         ));
     }
-    Ok(Reply::text(text).into())
+    Ok(ToolReply::text(text).into())
 }
 
 /// What stands between two headings; everything where one of them is missing.
@@ -297,7 +298,7 @@ fn section<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
     &text[start..end]
 }
 
-fn verify_plan(call: &Call<'_>) -> Told {
+fn verify_plan(call: &ToolRequest<'_>) -> ToolResult {
     let Given { verified, .. } = which(call)?;
     match &verified.plan {
         None => Err(refusal(&verified, "nothing was written")),
@@ -305,12 +306,12 @@ fn verify_plan(call: &Call<'_>) -> Told {
             let steps = wording::number(plan.steps.len(), "step");
             let warnings = complaints(&verified);
             let warnings = if warnings.is_empty() { String::new() } else { format!("\n\n{warnings}") };
-            Ok(Reply::text(format!("No errors: {steps} ({}).{warnings}", verified.dialect().name)).into())
+            Ok(ToolReply::text(format!("No errors: {steps} ({}).{warnings}", verified.dialect().name)).into())
         }
     }
 }
 
-fn simulate(call: &Call<'_>) -> Told {
+fn simulate(call: &ToolRequest<'_>) -> ToolResult {
     let Given { project, path, verified } = which(call)?;
     let Some(plan) = verify::trusted(&verified.source) else {
         return Err(refusal(&verified, "so nothing would be run"));
@@ -326,10 +327,10 @@ fn simulate(call: &Call<'_>) -> Told {
         "attempts_max": simulation.attempts_max,
         "forecast": simulation.forecast.as_ref().map(wording::forecast),
     });
-    Ok(Reply::data(&data).into())
+    Ok(ToolReply::data(&data).into())
 }
 
-fn ahead(step: &Ahead) -> serde_json::Value {
+fn ahead(step: &SimulatedStep) -> serde_json::Value {
     let missing = |(tool, is_here): &(String, bool)| (!is_here).then(|| tool.clone());
     json!({
         "id": step.id,
@@ -343,10 +344,10 @@ fn ahead(step: &Ahead) -> serde_json::Value {
     })
 }
 
-fn feedback(call: &Call<'_>) -> Told {
+fn feedback(call: &ToolRequest<'_>) -> ToolResult {
     let One { id } = call.read()?;
     let (project, path) = call.session.plan(&id)?;
-    let case = Decisions::open(&project)?.case(&path)?;
+    let case = Approvals::open(&project)?.case(&path)?;
     let standing = &case.standing;
     let rejections = standing.rejections.iter().map(|rejection| {
         json!({"revision": rejection.revision, "by": rejection.by.to_string(), "feedback": rejection.feedback})
@@ -369,5 +370,5 @@ fn feedback(call: &Call<'_>) -> Told {
         "comments": comments.collect::<Vec<_>>(),
         "lapsed_because": standing.moved,
     });
-    Ok(Reply::data(&data).into())
+    Ok(ToolReply::data(&data).into())
 }

@@ -6,13 +6,13 @@ use std::thread::{self, JoinHandle};
 
 use planwright_engine::Project;
 use planwright_engine::agent::submission;
-use planwright_engine::core::approval::ledger::Who;
-use planwright_engine::run::{Drive, Runs};
+use planwright_engine::core::approval::ledger::Identity;
+use planwright_engine::run::{DriveOptions, Runs};
 use planwright_engine::store::journal::RunId;
 use planwright_engine::system::process::Stop;
 use planwright_engine::workspace::project;
 
-use super::tool::Trouble;
+use super::tool::ToolError;
 use crate::command;
 use crate::interaction::notifier;
 
@@ -21,13 +21,13 @@ const CLIENT_CHARACTERS_MAX: usize = 64;
 
 /// One client and what is done for it.
 #[derive(Clone)]
-pub(super) struct Session {
+pub(super) struct McpSession {
     /// What the client calls itself, made harmless.
     pub(super) client: String,
     pub(super) drivers: Arc<Drivers>,
 }
 
-impl Session {
+impl McpSession {
     /// A session with a client that calls itself so.
     pub(super) fn with(client: Option<String>, drivers: &Arc<Drivers>) -> Self {
         let is_plain = |character: &char| character.is_ascii_alphanumeric() || "._- /".contains(*character);
@@ -38,20 +38,20 @@ impl Session {
     }
 
     /// Whoever calls a tool is an agent, whatever role the server has: a model chose to.
-    pub(super) fn agent(&self) -> Who {
-        Who::agent(&self.client)
+    pub(super) fn agent(&self) -> Identity {
+        Identity::agent(&self.client)
     }
 
     /// The project that is served, as it is now.
     #[expect(clippy::unused_self, reason = "a session will serve the project that its client names")]
-    pub(super) fn project(&self) -> Result<Project, Trouble> {
+    pub(super) fn project(&self) -> Result<Project, ToolError> {
         let project = Project::find_with(&project::home_of(Path::new("."))?, command::typed_settings())?;
-        notifier::serve(&project);
+        notifier::watch(&project);
         Ok(project)
     }
 
     /// The project, and the plan of it that is meant.
-    pub(super) fn plan(&self, id: &str) -> Result<(Project, PathBuf), Trouble> {
+    pub(super) fn plan(&self, id: &str) -> Result<(Project, PathBuf), ToolError> {
         let project = self.project()?;
         let path = submission::named(&project, id)?;
         Ok((project, path))
@@ -67,11 +67,11 @@ pub(super) struct Drivers {
 
 impl Drivers {
     /// Drives a run in the background.
-    pub(super) fn drive(&self, project: &Project, run: RunId, path: PathBuf) -> Result<(), Trouble> {
+    pub(super) fn drive(&self, project: &Project, run: RunId, path: PathBuf) -> Result<(), ToolError> {
         let runs = Runs::open(project)?;
         let limits = project.config.run_limits();
         let workers = limits.jobs;
-        let drive = Drive::together(limits, workers, self.leave.clone());
+        let drive = DriveOptions::together(limits, workers, self.leave.clone());
         let thread = thread::spawn(move || {
             // What goes wrong is in the journal, or the next `run` says it.
             if let Ok(run) = runs.run(run) {

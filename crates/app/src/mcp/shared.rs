@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use planwright_engine::approval;
-use planwright_engine::approval::Decisions;
+use planwright_engine::approval::Approvals;
 use planwright_engine::core::syntax::diagnostic::{Diagnostic, Severity};
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::run::Runs;
@@ -13,7 +13,7 @@ use planwright_engine::{Project, Verified};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::tool::{Call, Effect, Reply, Told, Tool, Trouble, schema};
+use super::tool::{McpTool, ToolEffect, ToolError, ToolReply, ToolRequest, ToolResult, schema};
 use crate::command::{run_word, step_word};
 
 /// How many plans a list names.
@@ -23,18 +23,18 @@ const COMPLAINTS_MAX: usize = 40;
 /// How much of a line of the plan is repeated.
 const LINE_CHARACTERS_MAX: usize = 160;
 
-pub(super) const PLAN_LIST: Tool = Tool {
+pub(super) const PLAN_LIST: McpTool = McpTool {
     name: "plan_list",
     about: "List the plans of this project: id, title, status, steps.",
-    effect: Effect::Reads,
+    effect: ToolEffect::Reads,
     schema: schema::<List>,
     call: list,
 };
 
-pub(super) const PLAN_GET: Tool = Tool {
+pub(super) const PLAN_GET: McpTool = McpTool {
     name: "plan_get",
     about: "Read a plan: its text, its state, and how its steps stand.",
-    effect: Effect::Reads,
+    effect: ToolEffect::Reads,
     schema: schema::<One>,
     call: get,
 };
@@ -73,7 +73,7 @@ struct Listing {
     left_out: usize,
 }
 
-fn list(call: &Call<'_>) -> Told {
+fn list(call: &ToolRequest<'_>) -> ToolResult {
     let List { status } = call.read()?;
     let project = call.session.project()?;
     let mut survey = project.survey()?;
@@ -100,12 +100,12 @@ fn list(call: &Call<'_>) -> Told {
         marked_done: plan.marked_done,
         fault: plan.fault,
     });
-    Ok(Reply::data(&Listing { plans: plans.collect(), left_out }).into())
+    Ok(ToolReply::data(&Listing { plans: plans.collect(), left_out }).into())
 }
 
 /// Where plans stand by the record, by their paths: what the file says of a plan that was proposed is a mirror, in words of its own.
-fn recorded_states(project: &Project) -> Result<BTreeMap<PathBuf, String>, Trouble> {
-    let Some(decisions) = Decisions::open_existing(project)? else { return Ok(BTreeMap::new()) };
+fn recorded_states(project: &Project) -> Result<BTreeMap<PathBuf, String>, ToolError> {
+    let Some(decisions) = Approvals::open_existing(project)? else { return Ok(BTreeMap::new()) };
     let rows = decisions.runs().store().ledgers().map_err(approval::Error::from)?;
     let proposed = rows.into_iter().filter(|row| row.summary.revision > 0);
     proposed.map(|row| Ok((row.plan.clone(), decisions.case_of(row.plan)?.state().to_string()))).collect()
@@ -139,11 +139,11 @@ struct StepData {
     status: Option<String>,
 }
 
-fn get(call: &Call<'_>) -> Told {
+fn get(call: &ToolRequest<'_>) -> ToolResult {
     let One { id } = call.read()?;
     let (project, path) = call.session.plan(&id)?;
     let verified = project.verify(&path, &shown(&project, &path))?;
-    let case = Decisions::open_existing(&project)?.map(|decisions| decisions.case(&path)).transpose()?;
+    let case = Approvals::open_existing(&project)?.map(|decisions| decisions.case(&path)).transpose()?;
     let newest = case.as_ref().and_then(|case| case.standing.newest());
     let run = Runs::open_existing(&project)?.map(|runs| runs.latest(&path)).transpose()?.flatten();
     let draft = verified.source.draft();
@@ -173,7 +173,7 @@ fn get(call: &Call<'_>) -> Told {
         steps: steps.collect(),
         text: verified.source.text().to_owned(),
     };
-    Ok(Reply::data(&data).into())
+    Ok(ToolReply::data(&data).into())
 }
 
 /// A plan as it is called here: its path from the root of the project.
@@ -229,10 +229,10 @@ fn complaint(source: &Source, diagnostic: &Diagnostic) -> String {
 }
 
 /// What is said of a plan with errors.
-pub(super) fn refusal(verified: &Verified, effect: &str) -> Trouble {
+pub(super) fn refusal(verified: &Verified, effect: &str) -> ToolError {
     let errors = verified.count(Severity::Error);
     let count = if errors == 1 { "1 error".to_owned() } else { format!("{errors} errors") };
-    Trouble(format!(
+    ToolError(format!(
         "The plan has {count}; {effect}. Repair each and call again:\n\n{}",
         complaints(verified)
     ))

@@ -12,25 +12,25 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::person::Matter;
-use super::session::Session;
+use super::person::PersonQuestion;
+use super::session::McpSession;
 
 /// The most bytes that an answer may have; agents cut longer ones off somewhere.
 const TEXT_BYTES_MAX: usize = 64 << 10;
 
 /// A tool.
-pub(super) struct Tool {
+pub(super) struct McpTool {
     pub(super) name: &'static str,
     /// What a model is told.
     pub(super) about: &'static str,
-    pub(super) effect: Effect,
+    pub(super) effect: ToolEffect,
     pub(super) schema: fn() -> JsonObject,
-    pub(super) call: fn(&Call<'_>) -> Told,
+    pub(super) call: fn(&ToolRequest<'_>) -> ToolResult,
 }
 
 /// What a call can change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Effect {
+pub(super) enum ToolEffect {
     /// Nothing.
     Reads,
     /// Something is added that moves nothing: a proposal, a note.
@@ -40,42 +40,42 @@ pub(super) enum Effect {
 }
 
 /// One call.
-pub(super) struct Call<'a> {
-    pub(super) session: &'a Session,
+pub(super) struct ToolRequest<'a> {
+    pub(super) session: &'a McpSession,
     /// Told when the client gives the call up.
     pub(super) stop: &'a Stop,
     pub(super) arguments: JsonObject,
 }
 
 /// What a call comes to.
-pub(super) enum Outcome {
+pub(super) enum ToolOutcome {
     /// It is over.
-    Said(Reply),
+    Said(ToolReply),
     /// A person has to say yes first.
-    Ask(Box<Matter>),
+    Ask(Box<PersonQuestion>),
 }
 
 /// What the caller is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Reply {
+pub(super) struct ToolReply {
     pub(super) text: String,
     pub(super) is_error: bool,
 }
 
 /// Why a call failed, in words from which a model can go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Trouble(pub(super) String);
+pub(super) struct ToolError(pub(super) String);
 
 /// What the code of a tool returns.
-pub(super) type Told = Result<Outcome, Trouble>;
+pub(super) type ToolResult = Result<ToolOutcome, ToolError>;
 
-impl Trouble {
+impl ToolError {
     pub(super) fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 }
 
-impl<E: Error> From<E> for Trouble {
+impl<E: Error> From<E> for ToolError {
     fn from(error: E) -> Self {
         let mut text = error.to_string();
         let mut cause = error.source();
@@ -91,7 +91,7 @@ impl<E: Error> From<E> for Trouble {
     }
 }
 
-impl Reply {
+impl ToolReply {
     /// Words.
     pub(super) fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), is_error: false }
@@ -121,32 +121,32 @@ impl Reply {
     }
 }
 
-impl From<Reply> for Outcome {
-    fn from(reply: Reply) -> Self {
+impl From<ToolReply> for ToolOutcome {
+    fn from(reply: ToolReply) -> Self {
         Self::Said(reply)
     }
 }
 
-impl Tool {
+impl McpTool {
     /// The tool as clients see it.
     pub(super) fn definition(&self) -> Definition {
         let hints = ToolAnnotations::new().open_world(false);
         let hints = match self.effect {
-            Effect::Reads => hints.read_only(true),
-            Effect::Adds => hints.read_only(false).destructive(false),
-            Effect::Decides => hints.read_only(false).destructive(true),
+            ToolEffect::Reads => hints.read_only(true),
+            ToolEffect::Adds => hints.read_only(false).destructive(false),
+            ToolEffect::Decides => hints.read_only(false).destructive(true),
         };
         Definition::new(Cow::Borrowed(self.name), Cow::Borrowed(self.about), (self.schema)())
             .with_annotations(hints)
     }
 }
 
-impl Call<'_> {
+impl ToolRequest<'_> {
     /// The arguments, or what is wrong with them.
-    pub(super) fn read<T: DeserializeOwned + JsonSchema>(&self) -> Result<T, Trouble> {
+    pub(super) fn read<T: DeserializeOwned + JsonSchema>(&self) -> Result<T, ToolError> {
         serde_json::from_value(Value::Object(self.arguments.clone())).map_err(|error| {
             let schema = Value::Object(schema::<T>());
-            Trouble(format!("the arguments don't fit: {error}. They are: {}", schema["properties"]))
+            ToolError(format!("the arguments don't fit: {error}. They are: {}", schema["properties"]))
         })
     }
 }

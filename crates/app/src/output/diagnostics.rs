@@ -26,7 +26,7 @@ pub use short::short;
 
 /// A file and what is wrong with it.
 #[derive(Debug, Clone, Copy)]
-pub struct Checked<'a> {
+pub struct CheckedFile<'a> {
     /// The file.
     pub source: &'a Source,
     /// The complaints, in file order.
@@ -35,7 +35,7 @@ pub struct Checked<'a> {
 
 /// What is known of a rule beside its complaints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rule<'a> {
+pub struct RuleDoc<'a> {
     /// The stable code, such as `PW0203`.
     pub code: &'a str,
     /// The name, such as `unmade-file`.
@@ -75,7 +75,7 @@ impl Warnings {
     }
 }
 
-impl Checked<'_> {
+impl CheckedFile<'_> {
     /// Counts the complaints.
     pub fn counts(&self) -> Counts {
         let of =

@@ -8,11 +8,11 @@ use serde::Serialize;
 use super::clean::is_hidden;
 use super::exit::Exit;
 use super::failure::Failure;
-use super::next::Next;
+use super::next::NextCommand;
 
 /// What a command has to say once it is through.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct Response {
     /// The code that the command ends with.
     pub exit: Exit,
     /// The name of the data's schema, without prefix and version: `verify`.
@@ -20,10 +20,10 @@ pub struct Answer {
     /// The same facts that the plain text tells.
     pub data: serde_json::Value,
     /// What to type next.
-    pub next: Vec<Next>,
+    pub next: Vec<NextCommand>,
 }
 
-impl Answer {
+impl Response {
     /// What was asked is done; `data` is what came of it.
     pub fn done(name: &'static str, data: &impl Serialize) -> Self {
         Self::new(Exit::Done, name, data)
@@ -37,7 +37,7 @@ impl Answer {
 
     /// Adds a command that goes on from here.
     #[must_use]
-    pub fn next(mut self, next: Next) -> Self {
+    pub fn next(mut self, next: NextCommand) -> Self {
         self.next.push(next);
         self
     }
@@ -84,20 +84,20 @@ pub struct ErrorData {
 
 /// How JSON is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(super) enum EnvelopeLayout {
     /// On one line, for programs.
     Compact,
     /// Indented, for people.
     Pretty,
 }
 
-impl Answer {
+impl Response {
     /// The envelope on one line, with its line break.
     pub fn line(&self) -> String {
-        self.json(Layout::Compact)
+        self.json(EnvelopeLayout::Compact)
     }
 
-    pub(super) fn json(&self, layout: Layout) -> String {
+    pub(super) fn json(&self, layout: EnvelopeLayout) -> String {
         let schema = format!("planwright.{}/1", self.name);
         let next = commands(&self.next);
         json(&Envelope { schema, ok: self.exit == Exit::Done, data: &self.data, next }, layout)
@@ -105,7 +105,7 @@ impl Answer {
 }
 
 impl Failure {
-    pub(super) fn json(&self, layout: Layout) -> String {
+    pub(super) fn json(&self, layout: EnvelopeLayout) -> String {
         let error = ErrorData {
             kind: self.exit.word().to_owned(),
             message: self.message.clone(),
@@ -118,10 +118,10 @@ impl Failure {
 }
 
 /// Returns `value` as JSON with a newline at its end, in which no character steers a terminal.
-pub(super) fn json(value: &impl Serialize, layout: Layout) -> String {
+pub(super) fn json(value: &impl Serialize, layout: EnvelopeLayout) -> String {
     let text = match layout {
-        Layout::Compact => serde_json::to_string(value),
-        Layout::Pretty => serde_json::to_string_pretty(value),
+        EnvelopeLayout::Compact => serde_json::to_string(value),
+        EnvelopeLayout::Pretty => serde_json::to_string_pretty(value),
     };
     let text = text.expect("our own data has string keys only");
     let mut safe = String::with_capacity(text.len() + 1);
@@ -139,7 +139,7 @@ pub(super) fn json(value: &impl Serialize, layout: Layout) -> String {
     safe
 }
 
-fn commands(next: &[Next]) -> Vec<String> {
+fn commands(next: &[NextCommand]) -> Vec<String> {
     next.iter().map(|next| next.command.clone()).collect()
 }
 
@@ -155,14 +155,11 @@ mod tests {
 
     #[test]
     fn an_answer_is_one_line_and_keeps_the_order_of_its_fields() {
-        let answer = Answer::done("list", &Listing { plans: vec!["a", "b"], count: 2 }).next(Next::new([
-            "planwright",
-            "show",
-            "a b",
-        ]));
-        insta::assert_snapshot!(answer.json(Layout::Compact), @r#"{"schema":"planwright.list/1","ok":true,"data":{"plans":["a","b"],"count":2},"next":["planwright show 'a b'"]}"#);
-        let no = Answer { exit: Exit::No, ..answer };
-        insta::assert_snapshot!(no.json(Layout::Pretty), @r#"
+        let answer = Response::done("list", &Listing { plans: vec!["a", "b"], count: 2 })
+            .next(NextCommand::new(["planwright", "show", "a b"]));
+        insta::assert_snapshot!(answer.json(EnvelopeLayout::Compact), @r#"{"schema":"planwright.list/1","ok":true,"data":{"plans":["a","b"],"count":2},"next":["planwright show 'a b'"]}"#);
+        let no = Response { exit: Exit::No, ..answer };
+        insta::assert_snapshot!(no.json(EnvelopeLayout::Pretty), @r#"
         {
           "schema": "planwright.list/1",
           "ok": false,
@@ -183,13 +180,13 @@ mod tests {
     #[test]
     fn a_failure_is_an_envelope_too() {
         let failure = Failure::new(Exit::Usage, "no plan `x`").hint("plans here: y");
-        insta::assert_snapshot!(failure.json(Layout::Compact), @r#"{"schema":"planwright.error/1","ok":false,"error":{"kind":"usage","message":"no plan `x`","causes":[],"hint":"plans here: y"},"next":[]}"#);
+        insta::assert_snapshot!(failure.json(EnvelopeLayout::Compact), @r#"{"schema":"planwright.error/1","ok":false,"error":{"kind":"usage","message":"no plan `x`","causes":[],"hint":"plans here: y"},"next":[]}"#);
     }
 
     #[test]
     fn json_holds_no_character_that_steers_a_terminal_and_still_means_the_same() {
         let title = "a\u{1b}\u{7f}\u{9b}\u{202e}\u{e0041}✅";
-        let text = json(&title, Layout::Compact);
+        let text = json(&title, EnvelopeLayout::Compact);
         assert_eq!(text, "\"a\\u001b\\u007f\\u009b\\u202e\\udb40\\udc41✅\"\n");
         assert_eq!(serde_json::from_str::<String>(&text).expect("it is JSON"), title);
     }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::clean::clean;
 use super::exit::Exit;
 use super::glyph::{Palette, Tone};
-use super::next::Next;
+use super::next::NextCommand;
 
 /// The error that a command returns: what failed, on what, because of what, and the way out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct Failure {
     /// The way out, in words.
     pub hint: Option<String>,
     /// The way out, as commands.
-    pub next: Vec<Next>,
+    pub next: Vec<NextCommand>,
 }
 
 impl Failure {
@@ -62,7 +62,7 @@ impl Failure {
 
     /// Adds a command that gets further.
     #[must_use]
-    pub fn next(mut self, next: Next) -> Self {
+    pub fn next(mut self, next: NextCommand) -> Self {
         self.next.push(next);
         self
     }

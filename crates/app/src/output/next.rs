@@ -6,14 +6,14 @@ use super::clean::is_hidden;
 
 /// A command that works, to be typed next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Next {
+pub struct NextCommand {
     /// The command line, quoted for a shell.
     pub command: String,
     /// When one would rather type this than the first one.
     pub remark: Option<String>,
 }
 
-impl Next {
+impl NextCommand {
     /// The command with these words, the first of which is the program.
     pub fn new<W: AsRef<str>>(words: impl IntoIterator<Item = W>) -> Self {
         let words: Vec<String> = words.into_iter().map(|word| shell_word(word.as_ref())).collect();
@@ -29,7 +29,7 @@ impl Next {
 }
 
 /// The line that ends plain text, or nothing where there is nothing to type.
-pub(super) fn line(next: &[Next]) -> Option<String> {
+pub(super) fn line(next: &[NextCommand]) -> Option<String> {
     let (first, others) = next.split_first()?;
     let mut line = format!("next: {}", first.command);
     for other in others {
@@ -74,7 +74,7 @@ mod tests {
     fn words_are_quoted_only_where_a_shell_would_misread_them() {
         let words = ["verify", "plans/été.md", "--rev=b90f2a5e", "a b", "it's", "", "$x", "~", "*.md", "a;b"];
         assert_eq!(
-            Next::new(words).command,
+            NextCommand::new(words).command,
             r"verify plans/été.md --rev=b90f2a5e 'a b' 'it'\''s' '' '$x' '~' '*.md' 'a;b'"
         );
     }
@@ -87,8 +87,8 @@ mod tests {
     #[test]
     fn the_first_command_leads_and_the_others_say_when() {
         let next = [
-            Next::new(["planwright", "merge", "hello"]),
-            Next::new(["planwright", "show", "hello"]).remark("to look first"),
+            NextCommand::new(["planwright", "merge", "hello"]),
+            NextCommand::new(["planwright", "show", "hello"]).remark("to look first"),
         ];
         assert_eq!(
             line(&next).as_deref(),

@@ -10,12 +10,14 @@ use planwright_engine::config::{ADVISORY_JUDGE_KEY, ENVIRONMENT_KEY, GATE_JUDGE_
 use planwright_engine::core::agent::finding;
 use planwright_engine::core::agent::profile::Account;
 use planwright_engine::core::agent::report;
-use planwright_engine::core::agent::report::Finding;
+use planwright_engine::core::agent::report::ReportFinding;
 use planwright_engine::core::plan::budget;
-use planwright_engine::core::run::event::{Answer, AttemptEnd, Event, Outcome, Reason, StopWhen, Usage};
+use planwright_engine::core::run::event::{
+    AskAnswer, AskReason, AttemptEnd, Event, RunOutcome, StopMode, Usage,
+};
 use planwright_engine::core::run::forecast::Forecast;
 use planwright_engine::core::run::schedule;
-use planwright_engine::core::run::state::Ask;
+use planwright_engine::core::run::state::AskState;
 use planwright_engine::run::Run;
 use planwright_engine::system::clock;
 
@@ -152,7 +154,7 @@ pub(crate) fn indented(text: &str) -> String {
 }
 
 /// What a person is asked about: `it/fix`, or `it` for the whole run.
-pub(crate) fn subject(run: &Run, ask: &Ask) -> String {
+pub(crate) fn subject(run: &Run, ask: &AskState) -> String {
     match ask.step {
         Some(place) => format!("{}/{}", run.row.name, run.plan.steps[place].id),
         None => run.row.name.clone(),
@@ -160,7 +162,7 @@ pub(crate) fn subject(run: &Run, ask: &Ask) -> String {
 }
 
 /// The commands that answer an ask, each with what it does.
-pub(crate) fn choices(run: &Run, ask: &Ask) -> Vec<(String, &'static str)> {
+pub(crate) fn choices(run: &Run, ask: &AskState) -> Vec<(String, &'static str)> {
     let contract = ask.step.map(|place| &run.plan.steps[place].contract);
     choices_of(&subject(run, ask), schedule::choices(ask.reason, contract))
 }
@@ -198,30 +200,30 @@ fn choice(subject: &str, flag: &str) -> (String, &'static str) {
 }
 
 /// Why a person is asked.
-pub(crate) const fn reason_words(reason: Reason) -> &'static str {
+pub(crate) const fn reason_words(reason: AskReason) -> &'static str {
     match reason {
-        Reason::AttemptsSpent => "all attempts failed",
-        Reason::Manual => "a person's to do or to confirm",
-        Reason::Budget => "the budget is spent",
-        Reason::Lost => "attempts were lost too often",
-        Reason::Parked => "the agent can't be had",
-        Reason::Stalled => "nobody has driven it for a long time",
-        Reason::Question => "the agent has a question",
-        Reason::Strayed => "an attempt changed what it may not touch",
+        AskReason::AttemptsSpent => "all attempts failed",
+        AskReason::Manual => "a person's to do or to confirm",
+        AskReason::Budget => "the budget is spent",
+        AskReason::Lost => "attempts were lost too often",
+        AskReason::Parked => "the agent can't be had",
+        AskReason::Stalled => "nobody has driven it for a long time",
+        AskReason::Question => "the agent has a question",
+        AskReason::Strayed => "an attempt changed what it may not touch",
     }
 }
 
 /// Why a person is asked, as programs read it.
-pub(crate) const fn reason_word(reason: Reason) -> &'static str {
+pub(crate) const fn reason_word(reason: AskReason) -> &'static str {
     match reason {
-        Reason::AttemptsSpent => "attempts-spent",
-        Reason::Manual => "manual",
-        Reason::Budget => "budget",
-        Reason::Lost => "lost",
-        Reason::Parked => "parked",
-        Reason::Stalled => "stalled",
-        Reason::Question => "question",
-        Reason::Strayed => "strayed",
+        AskReason::AttemptsSpent => "attempts-spent",
+        AskReason::Manual => "manual",
+        AskReason::Budget => "budget",
+        AskReason::Lost => "lost",
+        AskReason::Parked => "parked",
+        AskReason::Stalled => "stalled",
+        AskReason::Question => "question",
+        AskReason::Strayed => "strayed",
     }
 }
 
@@ -238,16 +240,16 @@ pub(crate) fn end_words(end: &AttemptEnd) -> String {
 }
 
 /// What a person said.
-pub(crate) fn answer_words(answer: &Answer) -> String {
+pub(crate) fn answer_words(answer: &AskAnswer) -> String {
     match answer {
-        Answer::Retry { hint } if hint.is_empty() => "retry".to_owned(),
-        Answer::Retry { hint } => format!("retry: {hint};"),
-        Answer::TakeOver => "taken over".to_owned(),
-        Answer::Confirm => "confirmed".to_owned(),
-        Answer::Skip { reason } => format!("skipped: {reason};"),
-        Answer::Stop => "stopped".to_owned(),
-        Answer::Revise { reason } => format!("sent back: {reason};"),
-        Answer::Budget { .. } => "more budget".to_owned(),
+        AskAnswer::Retry { hint } if hint.is_empty() => "retry".to_owned(),
+        AskAnswer::Retry { hint } => format!("retry: {hint};"),
+        AskAnswer::TakeOver => "taken over".to_owned(),
+        AskAnswer::Confirm => "confirmed".to_owned(),
+        AskAnswer::Skip { reason } => format!("skipped: {reason};"),
+        AskAnswer::Stop => "stopped".to_owned(),
+        AskAnswer::Revise { reason } => format!("sent back: {reason};"),
+        AskAnswer::Budget { .. } => "more budget".to_owned(),
     }
 }
 
@@ -260,7 +262,7 @@ pub(crate) fn detail(event: &Event) -> String {
         Event::AgentsApproved { approved_by, .. } => format!("command lines approved by {approved_by}"),
         Event::AttemptStarted { agent, .. } => agent.clone(),
         Event::AttemptFinished { end, changed, account, .. } => {
-            let found: Vec<Finding> = report::findings(&account.report).cloned().collect();
+            let found: Vec<ReportFinding> = report::findings(&account.report).cloned().collect();
             let found = match found.len() {
                 0 => String::new(),
                 count => format!(", {} ({})", number(count, "finding"), finding::counted(&found)),
@@ -277,12 +279,12 @@ pub(crate) fn detail(event: &Event) -> String {
         Event::AskOpened { reason, .. } => reason_words(*reason).to_owned(),
         Event::AskAnswered { answer, by, .. } => format!("{} by {by}", answer_words(answer)),
         Event::BudgetWarned { limit, percent } => format!("{percent} % of {limit}"),
-        Event::RunStopped { by, when: StopWhen::AfterAttempts } | Event::RunResumed { by } => by.clone(),
-        Event::RunStopped { by, when: StopWhen::Now } => format!("at once, by {by}"),
+        Event::RunStopped { by, when: StopMode::AfterAttempts } | Event::RunResumed { by } => by.clone(),
+        Event::RunStopped { by, when: StopMode::Now } => format!("at once, by {by}"),
         Event::StepsReopened { steps, by } => format!("{} by {by}", steps.join(", ")),
-        Event::RunFinished { outcome: Outcome::Done, .. } => "done".to_owned(),
-        Event::RunFinished { outcome: Outcome::Failed, why } => format!("failed: {why}"),
-        Event::RunFinished { outcome: Outcome::Cancelled, why } => format!("cancelled: {why}"),
+        Event::RunFinished { outcome: RunOutcome::Done, .. } => "done".to_owned(),
+        Event::RunFinished { outcome: RunOutcome::Failed, why } => format!("failed: {why}"),
+        Event::RunFinished { outcome: RunOutcome::Cancelled, why } => format!("cancelled: {why}"),
     }
 }
 
@@ -369,7 +371,7 @@ pub(crate) fn fields(event: &Event) -> String {
             fields.push(("percent", percent.to_string()));
         }
         Event::RunStopped { by, when } => {
-            let when = if *when == StopWhen::Now { "now" } else { "after-attempts" };
+            let when = if *when == StopMode::Now { "now" } else { "after-attempts" };
             fields.extend([("when", when.to_owned()), ("by", by.clone())]);
         }
         Event::RunResumed { by } => fields.push(("by", by.clone())),
@@ -436,7 +438,7 @@ mod tests {
             fields(&finished),
             "attempt=3 end='timed out after 9 s' dur=7m01s cost=0.36 tokens=7 changed=1"
         );
-        let answer = Answer::Skip { reason: "two\nlines".to_owned() };
+        let answer = AskAnswer::Skip { reason: "two\nlines".to_owned() };
         let answered = |ask: &str| Event::AskAnswered {
             ask: ask.to_owned(),
             answer: answer.clone(),

@@ -7,8 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use planwright_engine::Project;
-use planwright_engine::audit::{Audit, Report};
-use planwright_engine::core::audit::{Check, Checks, Kind};
+use planwright_engine::audit::{AuditReport, Auditor};
+use planwright_engine::core::audit::{AuditCheck, CheckSet, Kind};
 use planwright_engine::store::journal::Store;
 use serde_json::Value;
 
@@ -53,10 +53,10 @@ fn anchors(place: &Place) -> PathBuf {
 }
 
 /// What is found, by the same code as `audit` runs.
-fn found(place: &Place, checks: &Checks) -> Report {
+fn found(place: &Place, checks: &CheckSet) -> AuditReport {
     let project = Project::find(&place.project()).expect("a project");
     let store = Store::open_folder(&records(place)).expect("a store");
-    Audit::with(&project, Some(store), None, checks).expect("an audit")
+    Auditor::with(&project, Some(store), None, checks).expect("an audit")
 }
 
 fn edit(path: &Path, change: impl FnOnce(&str) -> String) {
@@ -418,7 +418,7 @@ fn what_was_altered_is_found_and_named() {
     for (name, act, kind, says) in ALTERED {
         let place = copy(&ground);
         act.on(&place);
-        let report = found(&place, &Checks::all());
+        let report = found(&place, &CheckSet::all());
         let lines: Vec<String> = report.findings().map(ToString::to_string).collect();
         let is_found =
             report.findings().any(|finding| finding.kind == *kind && finding.to_string().contains(says));
@@ -426,12 +426,12 @@ fn what_was_altered_is_found_and_named() {
             faults.push(format!("{name}: no {kind} with `{says}` in\n  {}", lines.join("\n  ")));
         }
         // Without the check that finds it, it is not; without all that find anything, nothing is.
-        let without = found(&place, &Checks::without([kind.check()]));
+        let without = found(&place, &CheckSet::without([kind.check()]));
         if without.findings().any(|finding| finding.kind == *kind) {
             faults.push(format!("{name}: {kind} is found without its check"));
         }
-        let all: BTreeSet<Check> = report.findings().map(|finding| finding.kind.check()).collect();
-        if found(&place, &Checks::without(all)).findings().next().is_some() {
+        let all: BTreeSet<AuditCheck> = report.findings().map(|finding| finding.kind.check()).collect();
+        if found(&place, &CheckSet::without(all)).findings().next().is_some() {
             faults.push(format!("{name}: something is found without any check"));
         }
     }
@@ -488,13 +488,13 @@ fn an_anchor_that_is_behind_is_caught_up() {
     edit(&anchors(&place), without_last_of_run);
     Act::Sql("INSERT INTO unanchored SELECT 'journal', run, seq FROM head").on(&place);
     let before = fs::read_to_string(anchors(&place)).expect("read");
-    assert_eq!(found(&place, &Checks::all()).findings().next(), None);
+    assert_eq!(found(&place, &CheckSet::all()).findings().next(), None);
     let store = Store::open_folder(&records(&place)).expect("a store");
     store.put(b"anything that is written").expect("kept");
     drop(store);
     let after = fs::read_to_string(anchors(&place)).expect("read");
     assert!(after.starts_with(&before) && after.len() > before.len(), "{after}");
-    assert_eq!(found(&place, &Checks::all()).findings().next(), None);
+    assert_eq!(found(&place, &CheckSet::all()).findings().next(), None);
 }
 
 #[test]

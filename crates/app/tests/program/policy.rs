@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use planwright_engine::config::policy;
-use planwright_engine::core::approval::ledger::{Entry, Who};
-use planwright_engine::core::approval::status::{Said, Standing};
-use planwright_engine::store::journal::{Statement, Store, Summary};
+use planwright_engine::core::approval::ledger::{Identity, LedgerEntry};
+use planwright_engine::core::approval::status::{ApprovalStatus, RecordedEntry};
+use planwright_engine::store::journal::{LedgerSummary, Statement, Store};
 
 use crate::place::{Place, Ran, run};
 use crate::sample::sound;
@@ -130,13 +130,13 @@ fn forge(place: &Place, signature: Option<&str>) {
     let store = Store::open_folder(&state(place)).expect("the store");
     let plan = Path::new("plans/good.md");
     let mut ledger = store.ledger(plan).expect("a ledger");
-    let standing = Standing::of(&ledger).expect("it fits");
+    let standing = ApprovalStatus::of(&ledger).expect("it fits");
     let newest = standing.newest().expect("a revision");
     let loaded = policy::check(&state(place).join(policy::FILE)).expect("a policy");
-    let forged = Entry::Approved {
+    let forged = LedgerEntry::Approved {
         revision: newest.number,
         subject: newest.subject.clone(),
-        by: Who::person("ada"),
+        by: Identity::person("ada"),
         way: "rev".to_owned(),
         note: String::new(),
         rule: "approval".to_owned(),
@@ -146,8 +146,8 @@ fn forge(place: &Place, signature: Option<&str>) {
         signature: signature.map(str::to_owned),
     };
     let after = ledger.last().map_or(0, |said| said.seq);
-    ledger.push(Said { seq: after + 1, at_ms: 1, entry: forged.clone() });
-    let summary = Summary::of(&Standing::of(&ledger).expect("it fits"));
+    ledger.push(RecordedEntry { seq: after + 1, at_ms: 1, entry: forged.clone() });
+    let summary = LedgerSummary::of(&ApprovalStatus::of(&ledger).expect("it fits"));
     let entries = [forged];
     let statement = Statement { after, entries: &entries, blobs: Vec::new(), at_ms: 1, summary };
     store.say(plan, statement).expect("said");

@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::agent::permission::{Call, Mode, Ruling, Scope, ruling};
+use crate::agent::permission::{Decision, PermissionMode, Permissions, ToolCall, ruling};
 
 /// Agents that support a later version answer in this one.
 const VERSION: u64 = 1;
@@ -38,12 +38,12 @@ pub fn introduction() -> Value {
 }
 
 /// The mode in which an agent asks before it acts, if it has such a mode and isn't in it already.
-pub fn asking_mode(session: &Value, scope: Option<&Scope>) -> Option<String> {
+pub fn asking_mode(session: &Value, scope: Option<&Permissions>) -> Option<String> {
     let modes = session["modes"]["availableModes"].as_array()?;
     let current = session["modes"]["currentModeId"].as_str().unwrap_or_default();
     let has = |id: &str| modes.iter().any(|mode| mode["id"] == id);
     // Without an asking mode, a read-only mode is right only for planners: every other agent has to write.
-    let is_planner = scope.is_some_and(|scope| scope.mode == Mode::Plan);
+    let is_planner = scope.is_some_and(|scope| scope.mode == PermissionMode::Plan);
     let wanted = if has("default") {
         "default"
     } else if is_planner && has("read-only") {
@@ -56,11 +56,11 @@ pub fn asking_mode(session: &Value, scope: Option<&Scope>) -> Option<String> {
 
 /// The ruling on a permission request, and the response. Picks the option by kind, because every agent names
 /// its options differently.
-pub fn permission(request: &Value, scope: Option<&Scope>, call: &Call) -> (Ruling, Value) {
-    let ruling = scope.map_or(Ruling::Allowed, |scope| ruling(scope, call));
+pub fn permission(request: &Value, scope: Option<&Permissions>, call: &ToolCall) -> (Decision, Value) {
+    let ruling = scope.map_or(Decision::Allowed, |scope| ruling(scope, call));
     let kinds = match ruling {
-        Ruling::Allowed | Ruling::Noted(_) => ["allow_once", "allow_always"],
-        Ruling::Denied(_) => ["reject_once", "reject_always"],
+        Decision::Allowed | Decision::Noted(_) => ["allow_once", "allow_always"],
+        Decision::Denied(_) => ["reject_once", "reject_always"],
     };
     let options = request["options"].as_array().map(Vec::as_slice).unwrap_or_default();
     let option = kinds.iter().find_map(|kind| options.iter().find(|option| option["kind"] == *kind));

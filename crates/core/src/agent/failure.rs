@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trouble {
+pub enum AgentFailure {
     RateLimited {
         /// In the agent's own words.
         why: String,
@@ -41,7 +41,7 @@ pub enum Reset {
 /// How much of an agent's error text is kept.
 const WHY_BYTES_MAX: usize = 300;
 
-impl Trouble {
+impl AgentFailure {
     /// Classifies an agent's error text; `None` if it isn't one of these cases.
     pub(super) fn of(text: &str) -> Option<Self> {
         Self::with_status(status_in(text), text)
@@ -190,11 +190,11 @@ mod tests {
             ("wrote 500000 lines", None),
         ];
         for (text, expected) in cases {
-            let found = Trouble::of(text).map(|trouble| match trouble {
-                Trouble::RateLimited { reset, .. } => ("limited", reset),
-                Trouble::Infrastructure { .. } => ("infrastructure", None),
-                Trouble::SignedOut { .. } => ("signed out", None),
-                Trouble::Refused { .. } => ("refused", None),
+            let found = AgentFailure::of(text).map(|trouble| match trouble {
+                AgentFailure::RateLimited { reset, .. } => ("limited", reset),
+                AgentFailure::Infrastructure { .. } => ("infrastructure", None),
+                AgentFailure::SignedOut { .. } => ("signed out", None),
+                AgentFailure::Refused { .. } => ("refused", None),
             });
             assert_eq!(found, expected, "{text}");
         }

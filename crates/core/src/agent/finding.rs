@@ -4,7 +4,7 @@
 use crate::agent::profile::Account;
 use crate::agent::reply;
 use crate::agent::report;
-use crate::agent::report::{Finding, LINES_MAX, Line, Severity};
+use crate::agent::report::{FindingSeverity, LINES_MAX, ReportFinding, ReportLine};
 use crate::agent::work_item::WorkKind;
 
 /// The info string of the block that lists a reviewer's findings.
@@ -39,7 +39,7 @@ pub fn plan_prompt(path: &str, text: &str, complaints: &[String]) -> String {
          # {path}, with line numbers\n\n{}\n\
          # Known diagnostics\n\n{known}\n\
          # How to report findings\n\n{HOW_TO_SAY}\nThe path is `{path}`, the line is one of the numbers above.\n",
-        reply::fenced(&numbered)
+        reply::quote_untrusted(&numbered)
     )
 }
 
@@ -47,25 +47,25 @@ pub fn plan_prompt(path: &str, text: &str, complaints: &[String]) -> String {
 pub fn complete(account: &mut Account, kind: WorkKind) {
     if kind == WorkKind::Review && report::findings(&account.report).next().is_none() {
         let room = LINES_MAX.saturating_sub(account.report.len());
-        account.report.extend(in_text(&account.said).into_iter().take(room).map(Line::Finding));
+        account.report.extend(in_text(&account.said).into_iter().take(room).map(ReportLine::Finding));
     }
 }
 
 /// The findings in a text: those of its last block, or without a block, those of lines that start with
 /// `finding`.
-pub fn in_text(text: &str) -> Vec<Finding> {
+pub fn in_text(text: &str) -> Vec<ReportFinding> {
     let found = match last_block(text) {
         Some(block) => in_block(&block),
         None => text.lines().filter_map(on_line).collect(),
     };
-    let bounded = found.into_iter().map(|finding| Line::Finding(finding).bounded());
+    let bounded = found.into_iter().map(|finding| ReportLine::Finding(finding).bounded());
     let findings = bounded.filter_map(|line| match line {
-        Line::Finding(finding) if !finding.text.trim().is_empty() => Some(finding),
-        Line::Finding(_)
-        | Line::Note { .. }
-        | Line::Ask { .. }
-        | Line::Finish { .. }
-        | Line::Discovered { .. } => None,
+        ReportLine::Finding(finding) if !finding.text.trim().is_empty() => Some(finding),
+        ReportLine::Finding(_)
+        | ReportLine::Note { .. }
+        | ReportLine::Ask { .. }
+        | ReportLine::Finish { .. }
+        | ReportLine::Discovered { .. } => None,
     });
     findings.take(LINES_MAX).collect()
 }
@@ -92,14 +92,14 @@ fn last_block(text: &str) -> Option<String> {
 }
 
 /// Accepts a JSON list, one object per line, or `SEVERITY: PATH:LINE: TEXT` per line; ignores anything else.
-fn in_block(block: &str) -> Vec<Finding> {
+fn in_block(block: &str) -> Vec<ReportFinding> {
     if let Ok(list) = serde_json::from_str::<Vec<serde_json::Value>>(block) {
         return list.into_iter().filter_map(|one| serde_json::from_value(one).ok()).collect();
     }
-    if let Ok(one) = serde_json::from_str::<Finding>(block) {
+    if let Ok(one) = serde_json::from_str::<ReportFinding>(block) {
         return vec![one];
     }
-    let line = |line: &str| match serde_json::from_str::<Finding>(line.trim().trim_end_matches(',')) {
+    let line = |line: &str| match serde_json::from_str::<ReportFinding>(line.trim().trim_end_matches(',')) {
         Ok(finding) => Some(finding),
         Err(_) => on_plain_line(line.trim().trim_start_matches(['-', '*', ' '])),
     };
@@ -107,7 +107,7 @@ fn in_block(block: &str) -> Vec<Finding> {
 }
 
 /// `finding: error: src/a.rs:3: text`, `- finding warning src/a.rs: text`.
-fn on_line(line: &str) -> Option<Finding> {
+fn on_line(line: &str) -> Option<ReportFinding> {
     let line = line.trim().trim_start_matches(['-', '*', ' ']);
     let head = line.get(..WORD.len())?;
     let rest = &line[WORD.len()..];
@@ -118,12 +118,12 @@ fn on_line(line: &str) -> Option<Finding> {
 }
 
 /// `SEVERITY: PATH:LINE: TEXT`; the location is optional.
-fn on_plain_line(line: &str) -> Option<Finding> {
+fn on_plain_line(line: &str) -> Option<ReportFinding> {
     let (word, rest) = line.split_once([':', ' '])?;
     let severity = match word.to_lowercase().as_str() {
-        "error" => Severity::Error,
-        "warning" => Severity::Warning,
-        "note" => Severity::Note,
+        "error" => FindingSeverity::Error,
+        "warning" => FindingSeverity::Warning,
+        "note" => FindingSeverity::Note,
         _ => return None,
     };
     let rest = rest.trim_start_matches([':', ' ']);
@@ -137,12 +137,12 @@ fn on_plain_line(line: &str) -> Option<Finding> {
         }
         Some(_) | None => ("", None, rest),
     };
-    Some(Finding { severity, path: path.to_owned(), line, text: text.trim().to_owned() })
+    Some(ReportFinding { severity, path: path.to_owned(), line, text: text.trim().to_owned() })
 }
 
 /// The number of findings by severity, the worst first: `1 error, 2 warnings`.
-pub fn counted(findings: &[Finding]) -> String {
-    let words = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| {
+pub fn counted(findings: &[ReportFinding]) -> String {
+    let words = [FindingSeverity::Error, FindingSeverity::Warning, FindingSeverity::Note].map(|severity| {
         let count = findings.iter().filter(|finding| finding.severity == severity).count();
         match count {
             0 => None,
@@ -154,7 +154,7 @@ pub fn counted(findings: &[Finding]) -> String {
 }
 
 /// A finding on one line: `error  src/a.rs:3  what is wrong`.
-pub fn line(finding: &Finding) -> String {
+pub fn line(finding: &ReportFinding) -> String {
     let place = match (finding.path.as_str(), finding.line) {
         ("", Some(line)) => format!("  line {line}"),
         ("", None) => String::new(),
@@ -214,17 +214,17 @@ mod tests {
     #[test]
     fn only_a_reviewer_without_a_report_is_read() {
         let said = "finding: error: a.rs:1: bad".to_owned();
-        let reported = Line::Finding(in_text("finding: note: b.rs: fine")[0].clone());
+        let reported = ReportLine::Finding(in_text("finding: note: b.rs: fine")[0].clone());
         let cases = [
-            (WorkKind::Review, vec![], 1, Severity::Error),
-            (WorkKind::Review, vec![Line::Note { text: "x".to_owned() }], 1, Severity::Error),
-            (WorkKind::Review, vec![reported.clone()], 1, Severity::Note),
-            (WorkKind::Code, vec![reported], 1, Severity::Note),
+            (WorkKind::Review, vec![], 1, FindingSeverity::Error),
+            (WorkKind::Review, vec![ReportLine::Note { text: "x".to_owned() }], 1, FindingSeverity::Error),
+            (WorkKind::Review, vec![reported.clone()], 1, FindingSeverity::Note),
+            (WorkKind::Code, vec![reported], 1, FindingSeverity::Note),
         ];
         for (kind, report, count, severity) in cases {
             let mut account = Account { said: said.clone(), report, ..Account::default() };
             complete(&mut account, kind);
-            let found: Vec<&Finding> = report::findings(&account.report).collect();
+            let found: Vec<&ReportFinding> = report::findings(&account.report).collect();
             assert_eq!((found.len(), found[0].severity), (count, severity), "{account:?}");
         }
         let mut account = Account { said, ..Account::default() };

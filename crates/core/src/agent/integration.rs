@@ -4,7 +4,7 @@
 
 mod table;
 
-pub use crate::syntax::json::edit::{Refusal, Spot};
+pub use crate::syntax::json::edit::{JsonEditError, Spot};
 pub use table::CONNECTIONS;
 
 use crate::syntax::json::edit::{insert, pretty};
@@ -16,25 +16,25 @@ pub const SKILL: &str = include_str!("../../skill/SKILL.md");
 const OURS: &str = "planwright";
 
 #[derive(Debug, PartialEq, Eq)]
-pub struct Connection {
+pub struct Integration {
     pub agent: &'static str,
-    pub pieces: &'static [Piece],
+    pub pieces: &'static [ConfigEdit],
     /// What the user has to do in addition; may be empty.
     pub note: &'static str,
 }
 
 /// The required content of one file.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct ConfigEdit {
     /// Relative to the project root. `~/` marks the user's own file, which planwright never writes.
     pub file: &'static str,
-    pub wanted: Wanted,
+    pub wanted: Expected,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum Expected {
     /// These values, in a JSON file that may contain others.
-    Json(&'static [Entry]),
+    Json(&'static [ConfigEntry]),
     /// This table, in a TOML file that may contain others.
     Table {
         /// Such as `[mcp_servers.planwright]`.
@@ -47,7 +47,7 @@ pub enum Wanted {
 
 /// One value in a JSON file.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct ConfigEntry {
     /// The keys that lead to it.
     pub path: &'static [&'static str],
     /// Whether the path ends at its key or at the list that contains it.
@@ -55,20 +55,20 @@ pub struct Entry {
     pub json: &'static str,
 }
 
-pub fn named(agent: &str) -> Option<&'static Connection> {
+pub fn named(agent: &str) -> Option<&'static Integration> {
     CONNECTIONS.iter().find(|connection| connection.agent == agent)
 }
 
-impl Piece {
+impl ConfigEdit {
     /// Whether the user has to write it, because the file isn't the project's.
     pub fn is_by_hand(&self) -> bool {
         self.file.starts_with("~/")
     }
 
     /// The file's text with the missing parts added; `None` if nothing is missing.
-    pub fn applied(&self, old: Option<&str>) -> Result<Option<String>, Refusal> {
+    pub fn applied(&self, old: Option<&str>) -> Result<Option<String>, JsonEditError> {
         match &self.wanted {
-            Wanted::Json(entries) => {
+            Expected::Json(entries) => {
                 let mut text = old.unwrap_or_default().to_owned();
                 for entry in *entries {
                     if let Some(new) = insert(&text, entry.path, (entry.json, entry.spot))? {
@@ -77,7 +77,7 @@ impl Piece {
                 }
                 Ok((Some(text.as_str()) != old).then_some(text))
             }
-            Wanted::Table { head, lines } => {
+            Expected::Table { head, lines } => {
                 let old = old.unwrap_or_default();
                 if old.lines().any(|line| line.trim() == *head) {
                     return Ok(None);
@@ -89,10 +89,10 @@ impl Piece {
                 };
                 Ok(Some(format!("{old}{gap}{head}\n{lines}")))
             }
-            Wanted::Text(text) => match old {
+            Expected::Text(text) => match old {
                 Some(old) if old == *text => Ok(None),
                 // Update an older text of ours; leave a text that doesn't mention planwright alone.
-                Some(old) if !old.contains(OURS) => Err(Refusal::Foreign),
+                Some(old) if !old.contains(OURS) => Err(JsonEditError::Foreign),
                 Some(_) | None => Ok(Some((*text).to_owned())),
             },
         }
@@ -101,11 +101,11 @@ impl Piece {
     /// The text for a user to add by hand.
     pub fn by_hand(&self) -> String {
         match &self.wanted {
-            Wanted::Json(entries) => {
+            Expected::Json(entries) => {
                 entries.iter().map(|entry| pretty(entry.path, (entry.json, entry.spot))).collect()
             }
-            Wanted::Table { head, lines } => format!("{head}\n{lines}"),
-            Wanted::Text(text) => (*text).to_owned(),
+            Expected::Table { head, lines } => format!("{head}\n{lines}"),
+            Expected::Text(text) => (*text).to_owned(),
         }
     }
 }
@@ -132,7 +132,7 @@ mod tests {
     fn what_a_file_says_besides_stays() {
         for piece in CONNECTIONS.iter().flat_map(|connection| connection.pieces) {
             match &piece.wanted {
-                Wanted::Json(_) => {
+                Expected::Json(_) => {
                     let old = "{\n    \"mine\": [1, 2],\n    \"hooks\": {\n        \"Mine\": []\n    }\n}\n";
                     let new = piece.applied(Some(old)).expect("sound").expect("something was missing");
                     assert!(
@@ -142,16 +142,16 @@ mod tests {
                     assert!(piece.applied(Some("{\n  // mine\n}")).is_err(), "{}", piece.file);
                     assert!(piece.applied(Some("{\"mine\":")).is_err(), "{}", piece.file);
                 }
-                Wanted::Table { .. } => {
+                Expected::Table { .. } => {
                     let new = piece.applied(Some("model = \"x\"")).expect("fits").expect("it was missing");
                     assert!(new.starts_with("model = \"x\"\n\n["), "{new}");
                 }
-                Wanted::Text(text) => {
+                Expected::Text(text) => {
                     let older = format!("{text}\nand what an older planwright said\n");
                     assert_eq!(piece.applied(Some(&older)), Ok(Some((*text).to_owned())), "{}", piece.file);
                     assert_eq!(
                         piece.applied(Some("# My own skill\n")),
-                        Err(Refusal::Foreign),
+                        Err(JsonEditError::Foreign),
                         "{}",
                         piece.file
                     );

@@ -6,15 +6,15 @@ mod tool_call;
 mod guarded_tool;
 mod path;
 
-pub use guarded_tool::Guard;
-pub use path::Place;
-pub use tool_call::{Call, Family};
+pub use guarded_tool::ToolGuard;
+pub use path::PathPlace;
+pub use tool_call::{ToolCall, ToolKind};
 
 use serde::{Deserialize, Serialize};
 
 use crate::syntax::glob::Glob;
 use crate::syntax::shell;
-use crate::syntax::shell::Role;
+use crate::syntax::shell::FileRole;
 
 /// A longer list wouldn't help.
 const NAMED_MAX: usize = 20;
@@ -25,7 +25,7 @@ const WHY_BYTES_MAX: usize = 1000;
 /// What happens to a call that is out of scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Mode {
+pub enum PermissionMode {
     /// It runs and is logged.
     Log,
     /// It is blocked.
@@ -35,8 +35,8 @@ pub enum Mode {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Scope {
-    pub mode: Mode,
+pub struct Permissions {
+    pub mode: PermissionMode,
     /// The directory that patterns are relative to, absolute and without links.
     pub root: String,
     /// The allowed tools; `None` for all.
@@ -79,7 +79,7 @@ impl Registry {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ruling {
+pub enum Decision {
     Allowed,
     /// Out of scope for this reason, but runs anyway.
     Noted(String),
@@ -89,7 +89,7 @@ pub enum Ruling {
 
 /// A call that was out of scope, as the hook logged it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refused {
+pub struct RefusedCall {
     /// In milliseconds since 1970.
     pub at_ms: u64,
     /// The agent's name for the tool; empty if unknown.
@@ -99,7 +99,7 @@ pub struct Refused {
     pub is_blocked: bool,
 }
 
-impl Refused {
+impl RefusedCall {
     /// Truncates the texts, because anybody may have written them.
     #[must_use]
     pub fn within_bounds(mut self) -> Self {
@@ -115,9 +115,9 @@ impl Refused {
     }
 }
 
-impl Scope {
+impl Permissions {
     /// A scope without restrictions.
-    pub fn open(mode: Mode, root: &str) -> Self {
+    pub fn open(mode: PermissionMode, root: &str) -> Self {
         Self {
             mode,
             root: root.to_owned(),
@@ -130,32 +130,36 @@ impl Scope {
     }
 
     /// Whether tools of this family may be called at all.
-    pub fn has(&self, family: Family) -> bool {
+    pub fn has(&self, family: ToolKind) -> bool {
         let is_it =
-            |tool: &String| tool_call::family(tool) == family || Family::of_word(tool) == Some(family);
-        (self.mode != Mode::Plan || family != Family::Edit)
+            |tool: &String| tool_call::family(tool) == family || ToolKind::of_word(tool) == Some(family);
+        (self.mode != PermissionMode::Plan || family != ToolKind::Edit)
             && self.tools.as_ref().is_none_or(|tools| tools.iter().any(is_it))
     }
 
     /// The agent's tools that are always out of scope; empty if violations are only logged.
-    pub fn missing<'n>(&self, names: &[(Family, &[&'n str])]) -> Vec<&'n str> {
-        let missing = names.iter().filter(|(family, _)| self.mode != Mode::Log && !self.has(*family));
+    pub fn missing<'n>(&self, names: &[(ToolKind, &[&'n str])]) -> Vec<&'n str> {
+        let missing =
+            names.iter().filter(|(family, _)| self.mode != PermissionMode::Log && !self.has(*family));
         missing.flat_map(|(_, names)| names.iter().copied()).collect()
     }
 
     /// Whether nothing is out of scope.
     pub fn is_open(&self) -> bool {
-        self.mode != Mode::Plan && self.tools.is_none() && self.touches.is_none() && self.sealed.is_empty()
+        self.mode != PermissionMode::Plan
+            && self.tools.is_none()
+            && self.touches.is_none()
+            && self.sealed.is_empty()
     }
 
     /// The files among `changed` that are out of scope.
     pub fn outside(&self, changed: &[String]) -> Vec<String> {
-        let is_outside = |path: &&String| self.fault_of(&Place::Inside((*path).clone())).is_some();
+        let is_outside = |path: &&String| self.fault_of(&PathPlace::Inside((*path).clone())).is_some();
         changed.iter().filter(is_outside).cloned().collect()
     }
 
     /// Why a file may not change.
-    fn fault_of(&self, place: &Place) -> Option<String> {
+    fn fault_of(&self, place: &PathPlace) -> Option<String> {
         if let Some(closed) = self.closed.iter().find(|closed| place.is_at_or_below(closed, &self.root)) {
             return Some(format!(
                 "`{}` belongs to planwright; agents may not change it",
@@ -163,11 +167,11 @@ impl Scope {
             ));
         }
         let path = match place {
-            Place::Inside(path) if is_run_by_git(path) => {
+            PathPlace::Inside(path) if is_run_by_git(path) => {
                 return Some(format!("`{path}` controls git; agents may not change it"));
             }
-            Place::Inside(path) => path,
-            Place::Outside(path) => {
+            PathPlace::Inside(path) => path,
+            PathPlace::Outside(path) => {
                 let touches = self.touches.as_ref()?;
                 return Some(format!("`{path}` is outside this step's scope: {}", listed(touches)));
             }
@@ -179,13 +183,14 @@ impl Scope {
         Some(format!("`{path}` is outside this step's scope: {}", listed(touches)))
     }
 
-    fn has_tool(&self, call: &Call) -> bool {
+    fn has_tool(&self, call: &ToolCall) -> bool {
         let Some(tools) = &self.tools else { return true };
         // Permission to edit or to use a shell includes reading: agents refuse to edit files that they have
         // not read.
-        let reads =
-            |tool: &String| matches!(tool_call::family(tool), Family::Edit | Family::Shell | Family::Read);
-        let is_reader = call.family == Family::Read && tools.iter().any(reads);
+        let reads = |tool: &String| {
+            matches!(tool_call::family(tool), ToolKind::Edit | ToolKind::Shell | ToolKind::Read)
+        };
+        let is_reader = call.family == ToolKind::Read && tools.iter().any(reads);
         is_reader || call.is_own() || tools.iter().any(|tool| call.is_named(tool))
     }
 
@@ -193,28 +198,30 @@ impl Scope {
     fn listed_tools(&self) -> String {
         match (&self.tools, self.mode) {
             (Some(tools), _) => listed(tools),
-            (None, Mode::Plan) => "read, web, bash for commands that only read, plan_propose".to_owned(),
-            (None, Mode::Log | Mode::Block) => "all".to_owned(),
+            (None, PermissionMode::Plan) => {
+                "read, web, bash for commands that only read, plan_propose".to_owned()
+            }
+            (None, PermissionMode::Log | PermissionMode::Block) => "all".to_owned(),
         }
     }
 
-    fn fault(&self, call: &Call) -> Option<String> {
+    fn fault(&self, call: &ToolCall) -> Option<String> {
         if !self.has_tool(call) {
             return Some(self.unavailable(call));
         }
-        if self.mode == Mode::Plan
+        if self.mode == PermissionMode::Plan
             && let Some(why) = self.fault_in_plan(call)
         {
             return Some(why);
         }
         match call.family {
-            Family::Edit => self.fault_of_edit(call),
-            Family::Shell => self.fault_of_script(call),
-            Family::Read | Family::Web | Family::Mcp | Family::Own | Family::Other => None,
+            ToolKind::Edit => self.fault_of_edit(call),
+            ToolKind::Shell => self.fault_of_script(call),
+            ToolKind::Read | ToolKind::Web | ToolKind::Mcp | ToolKind::Own | ToolKind::Other => None,
         }
     }
 
-    fn unavailable(&self, call: &Call) -> String {
+    fn unavailable(&self, call: &ToolCall) -> String {
         format!(
             "Tool {} is not available in plan scope. Only [{}] are available.",
             call.tool,
@@ -223,12 +230,12 @@ impl Scope {
     }
 
     /// Why a planner may not do this: it only reads.
-    fn fault_in_plan(&self, call: &Call) -> Option<String> {
+    fn fault_in_plan(&self, call: &ToolCall) -> Option<String> {
         match call.family {
-            Family::Read | Family::Web | Family::Own => None,
-            Family::Mcp | Family::Other if call.is_own() || self.registry.reads(&call.tool) => None,
-            Family::Edit | Family::Mcp | Family::Other => Some(self.unavailable(call)),
-            Family::Shell => {
+            ToolKind::Read | ToolKind::Web | ToolKind::Own => None,
+            ToolKind::Mcp | ToolKind::Other if call.is_own() || self.registry.reads(&call.tool) => None,
+            ToolKind::Edit | ToolKind::Mcp | ToolKind::Other => Some(self.unavailable(call)),
+            ToolKind::Shell => {
                 let Some(script) = &call.script else { return Some(self.unavailable(call)) };
                 let is_registered = shell::is_single_call(script) && self.registry.reads(script.trim());
                 let why = shell::beyond_looking(script).filter(|_| !is_registered)?;
@@ -240,31 +247,31 @@ impl Scope {
         }
     }
 
-    fn fault_of_edit(&self, call: &Call) -> Option<String> {
+    fn fault_of_edit(&self, call: &ToolCall) -> Option<String> {
         let is_bound = self.touches.is_some() || !self.sealed.is_empty();
         if call.paths.is_empty() && is_bound {
             return Some(format!("cannot determine which file {} would change", call.tool));
         }
-        call.paths.iter().find_map(|path| self.fault_of(&Place::of(&self.root, &call.folder, path)))
+        call.paths.iter().find_map(|path| self.fault_of(&PathPlace::of(&self.root, &call.folder, path)))
     }
 
     /// What a script obviously writes. Its other effects are checked after the attempt.
-    fn fault_of_script(&self, call: &Call) -> Option<String> {
+    fn fault_of_script(&self, call: &ToolCall) -> Option<String> {
         let script = call.script.as_ref()?;
         let told = shell::analyse(script);
-        let written = told.paths.iter().filter(|path| path.role == Role::Written);
+        let written = told.paths.iter().filter(|path| path.role == FileRole::Written);
         let fault =
-            written.map(|path| Place::of(&self.root, &call.folder, &path.path)).find_map(
-                |place| match &place {
-                    Place::Outside(path)
+            written.map(|path| PathPlace::of(&self.root, &call.folder, &path.path)).find_map(|place| {
+                match &place {
+                    PathPlace::Outside(path)
                         if is_passing(path)
                             && !self.closed.iter().any(|closed| place.is_at_or_below(closed, &self.root)) =>
                     {
                         None
                     }
-                    Place::Inside(_) | Place::Outside(_) => self.fault_of(&place),
-                },
-            );
+                    PathPlace::Inside(_) | PathPlace::Outside(_) => self.fault_of(&place),
+                }
+            });
         let adrift = told.adrift.filter(|_| self.touches.is_some());
         fault.or_else(|| {
             let path = adrift?;
@@ -273,20 +280,20 @@ impl Scope {
     }
 }
 
-pub fn ruling(scope: &Scope, call: &Call) -> Ruling {
+pub fn ruling(scope: &Permissions, call: &ToolCall) -> Decision {
     match (scope.fault(call), scope.mode) {
-        (None, _) => Ruling::Allowed,
-        (Some(why), Mode::Log) => Ruling::Noted(why),
-        (Some(why), Mode::Block | Mode::Plan) => Ruling::Denied(why),
+        (None, _) => Decision::Allowed,
+        (Some(why), PermissionMode::Log) => Decision::Noted(why),
+        (Some(why), PermissionMode::Block | PermissionMode::Plan) => Decision::Denied(why),
     }
 }
 
 /// The ruling for a call that can't be parsed.
-pub fn ruling_of_rubbish(mode: Mode, why: &str) -> Ruling {
+pub fn ruling_of_rubbish(mode: PermissionMode, why: &str) -> Decision {
     let why = format!("cannot parse the call ({why}), so its scope is unknown");
     match mode {
-        Mode::Log => Ruling::Noted(why),
-        Mode::Block | Mode::Plan => Ruling::Denied(why),
+        PermissionMode::Log => Decision::Noted(why),
+        PermissionMode::Block | PermissionMode::Plan => Decision::Denied(why),
     }
 }
 
@@ -340,10 +347,10 @@ fn is_passing(path: &str) -> bool {
     ["/tmp/", "/var/tmp/", "/dev/"].iter().any(|folder| path.starts_with(folder))
 }
 
-fn name_of(place: &Place, closed: &str) -> String {
+fn name_of(place: &PathPlace, closed: &str) -> String {
     match place {
-        Place::Inside(path) => path.clone(),
-        Place::Outside(_) => closed.rsplit('/').next().unwrap_or(closed).to_owned(),
+        PathPlace::Inside(path) => path.clone(),
+        PathPlace::Outside(_) => closed.rsplit('/').next().unwrap_or(closed).to_owned(),
     }
 }
 

@@ -7,11 +7,11 @@ mod answer;
 pub mod plan_json;
 mod revision;
 
-pub use answer::{Answer, Fault, read};
-pub use revision::{Next, fingerprint, next, says_the_same, unkept};
+pub use answer::{AnswerFault, PlannerAnswer, read};
+pub use revision::{RevisionPlan, fingerprint, next, says_the_same, unkept};
 
-use crate::agent::prompt::Context;
-use crate::dialect::{Birth, NATIVE};
+use crate::agent::prompt::PromptContext;
+use crate::dialect::{NATIVE, NewPlan};
 use crate::plan::draft::{ContractDraft, Draft, StepDraft, StepNumber};
 use crate::syntax::diagnostic::{Diagnostic, Severity};
 use crate::syntax::source::{Excerpt, Source, Span, Spanned};
@@ -24,9 +24,9 @@ pub const REASONING_BYTES_MAX: usize = 16 << 10;
 
 /// What a planner is told about the project.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Surroundings {
+pub struct ProjectContext {
     /// The test and build tools of the project.
-    pub kind: suggest::Project,
+    pub kind: suggest::ProjectFiles,
     /// Roles and agents that steps can be assigned to.
     pub targets: Vec<String>,
     /// Tools that the agents of steps may use, one per line.
@@ -37,19 +37,19 @@ pub struct Surroundings {
 
 /// A request for a plan.
 #[derive(Debug, Clone, Copy)]
-pub struct Wish<'a> {
+pub struct PlanRequest<'a> {
     pub task: &'a str,
     /// Relevant files.
-    pub code: &'a [Context],
+    pub code: &'a [PromptContext],
     /// Notes from earlier work.
     pub memories: &'a [String],
     pub constraints: &'a [String],
-    pub around: &'a Surroundings,
+    pub around: &'a ProjectContext,
 }
 
 /// Why a plan has to be revised.
 #[derive(Debug, Clone, Copy)]
-pub struct Failure<'a> {
+pub struct FailureContext<'a> {
     /// The current plan, byte for byte.
     pub plan: &'a Source,
     /// The language of its code fence.
@@ -66,19 +66,19 @@ pub struct Failure<'a> {
     pub constraints: &'a [String],
     /// Why earlier versions failed, oldest first.
     pub earlier: &'a [String],
-    pub around: &'a Surroundings,
+    pub around: &'a ProjectContext,
 }
 
 /// What is wrong with an answer, for the next attempt.
 #[derive(Debug, Clone, Copy)]
-pub struct Returned<'a> {
+pub struct PlannerFeedback<'a> {
     /// The plan in the answer; `None` if none was found.
     pub plan: Option<&'a Source>,
     /// All problems, one paragraph each.
     pub complaints: &'a [String],
 }
 
-pub fn wish(wish: &Wish<'_>) -> String {
+pub fn wish(wish: &PlanRequest<'_>) -> String {
     let mut text = String::from(
         "You are a planner. Write a plan for the task below. Other agents will run it, one step each, without seeing this\n\
          conversation or each other. planwright runs each step's contract, and only the contract decides whether the step is done.\n\
@@ -96,7 +96,7 @@ pub fn wish(wish: &Wish<'_>) -> String {
     text
 }
 
-pub fn replan(failure: &Failure<'_>) -> String {
+pub fn replan(failure: &FailureContext<'_>) -> String {
     let mut text = String::from(
         "You are a planner. One step of the plan below has failed. Write the next version: the whole plan, changed so\n\
          that it can succeed. Explore the project as much as you need. Change no files: your answer is the plan.\n\
@@ -122,7 +122,7 @@ pub fn replan(failure: &Failure<'_>) -> String {
 }
 
 /// The prompt for another attempt: the first prompt, the last answer, and what is wrong with it.
-pub fn again(first: &str, returned: &Returned<'_>) -> String {
+pub fn again(first: &str, returned: &PlannerFeedback<'_>) -> String {
     let mut text = first.to_owned();
     if let Some(plan) = returned.plan {
         section(&mut text, "Your last answer", &fenced(plan.text(), "markdown"));
@@ -199,7 +199,7 @@ pub fn quick(task: &str, contract: &str, target: &str, retries: u32) -> String {
         ..StepDraft::empty(number, unplaced(title.clone()))
     };
     let draft = Draft { title: Some(unplaced(title)), steps: vec![step], ..Draft::default() };
-    NATIVE.compose(&draft, &Birth { id: "quick", now: "" })
+    NATIVE.compose(&draft, &NewPlan { id: "quick", now: "" })
 }
 
 const TITLE_CHARS_MAX: usize = 60;
@@ -263,7 +263,7 @@ of five backticks and the word markdown, and end it with a line of five backtick
 `````
 ";
 
-fn surroundings(text: &mut String, around: &Surroundings) {
+fn surroundings(text: &mut String, around: &ProjectContext) {
     let usual: Vec<String> = around
         .kind
         .usual()
@@ -289,7 +289,7 @@ fn list(text: &mut String, title: &str, items: &[String]) {
     section(text, title, &items);
 }
 
-fn excerpt(context: &Context) -> String {
+fn excerpt(context: &PromptContext) -> String {
     match &context.text {
         Ok(excerpt) => {
             let cut = match excerpt.bytes_cut {

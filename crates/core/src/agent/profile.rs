@@ -14,13 +14,13 @@ mod opencode;
 mod pi;
 mod qwen;
 
-pub use crate::agent::failure::{Reset, Trouble};
-pub use crate::agent::transcript::{Heard, Listener, Places};
+pub use crate::agent::failure::{AgentFailure, Reset};
+pub use crate::agent::transcript::{FieldPaths, Transcript, TranscriptReader};
 pub use acp::BRIDGE;
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::permission::{Refused, Scope};
+use crate::agent::permission::{Permissions, RefusedCall};
 use crate::agent::report;
 
 /// Every agent with a built-in profile, in order of preference for the default choice.
@@ -67,23 +67,23 @@ pub struct Profile {
     /// The instruction shown to a user who isn't signed in.
     pub sign_in: &'static str,
     /// Reads one line of its standard output.
-    pub read: Read,
+    pub read: OutputFormat,
     /// A file that it leaves in [`FOLDER`], and the function that reads it.
-    pub leaves: Option<(&'static str, Read)>,
+    pub leaves: Option<(&'static str, OutputFormat)>,
     /// Restricts the agent to a scope, by its own rules and by a hook it calls.
-    pub hold: fn(&Scope, &Rig<'_>) -> Additions,
+    pub hold: fn(&Permissions, &PermissionRules<'_>) -> ExtraArgs,
 }
 
 /// What an agent's restrictions are built with.
 #[derive(Debug, Clone, Copy)]
-pub struct Rig<'a> {
+pub struct PermissionRules<'a> {
     /// The program whose `hook` command the agent calls.
     pub hook: &'a str,
-    /// The private directory that receives [`Additions::files`].
+    /// The private directory that receives [`ExtraArgs::files`].
     pub folder: &'a str,
 }
 
-impl Rig<'_> {
+impl PermissionRules<'_> {
     fn file(&self, name: &str) -> String {
         format!("{}/{name}", self.folder)
     }
@@ -106,12 +106,12 @@ fn hooks(event: &str, command: &str, timeout: u64) -> String {
 }
 
 /// For agents without rules of their own: only the check of their changes afterwards restricts them.
-fn loose(_scope: &Scope, _rig: &Rig<'_>) -> Additions {
-    Additions::default()
+fn loose(_scope: &Permissions, _rig: &PermissionRules<'_>) -> ExtraArgs {
+    ExtraArgs::default()
 }
 
 /// Reads a line, or a file, of an agent's output.
-pub type Read = fn(&str, &mut Heard);
+pub type OutputFormat = fn(&str, &mut Transcript);
 
 /// Evidence that the user is signed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,8 +129,8 @@ impl Profile {
         (!self.resume.is_empty()).then(|| words.collect())
     }
 
-    pub fn listener(&self) -> Listener {
-        Listener::new(self.read)
+    pub fn listener(&self) -> TranscriptReader {
+        TranscriptReader::new(self.read)
     }
 }
 
@@ -157,7 +157,7 @@ pub fn program(command: &[String]) -> Option<&str> {
 
 /// What is known about the agent that a command line starts.
 #[derive(Debug, Clone, Copy)]
-pub struct Make {
+pub struct AgentIdentity {
     /// The profile that reads its output.
     pub reader: Option<&'static Profile>,
     /// The agent's own profile. Differs from the reader behind the bridge, where the output is the bridge's.
@@ -165,7 +165,7 @@ pub struct Make {
     is_bridged: bool,
 }
 
-impl Make {
+impl AgentIdentity {
     /// Identifies the agent by its command line, or by the profile that the user says it is like.
     pub fn of(command: &[String], like: Option<&str>) -> Self {
         let behind = behind_bridge(command);
@@ -181,9 +181,9 @@ impl Make {
     }
 
     /// Restricts the agent to a scope. Behind the bridge its arguments don't apply, but its settings do.
-    pub fn hold(&self, scope: &Scope, rig: &Rig<'_>) -> Additions {
+    pub fn hold(&self, scope: &Permissions, rig: &PermissionRules<'_>) -> ExtraArgs {
         let held = self.own.map(|own| (own.hold)(scope, rig)).unwrap_or_default();
-        if self.is_bridged { Additions { words: Vec::new(), ..held } } else { held }
+        if self.is_bridged { ExtraArgs { words: Vec::new(), ..held } } else { held }
     }
 
     pub fn sign_in(&self) -> Option<&'static str> {
@@ -208,7 +208,7 @@ fn profile_by_bridge(behind: &[String]) -> Option<&'static Profile> {
 
 /// What is added to a command line for one attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Additions {
+pub struct ExtraArgs {
     /// Arguments, appended to the command line.
     pub words: Vec<String>,
     pub environment: Vec<(String, String)>,
@@ -238,15 +238,15 @@ pub struct Account {
     pub outside: Vec<String>,
     /// Tool calls outside its scope, as reported by its hook.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub refused: Vec<Refused>,
+    pub refused: Vec<RefusedCall>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub report: Vec<report::Line>,
+    pub report: Vec<report::ReportLine>,
 }
 
 /// Options that a command line can have only once: an addition replaces the value that is there.
 const SINGLE: &[&str] = &["-s", "--sandbox", "--permission-mode", "--approval-mode"];
 
-impl Additions {
+impl ExtraArgs {
     pub fn applied_to(&self, command: &[String]) -> Vec<String> {
         let is_replaced = |word: &String| SINGLE.contains(&word.as_str()) && self.words.contains(word);
         let mut words = Vec::new();

@@ -6,16 +6,16 @@ use crate::agent::work_item::WorkKind;
 use crate::plan::verified::{Contract, Step};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Context {
+pub struct PromptContext {
     /// As in the plan: `file:src/a.rs` or `topic:auth`.
     pub reference: String,
     /// The text, or why it is missing.
-    pub text: Result<Excerpt, String>,
+    pub text: Result<PromptExcerpt, String>,
 }
 
 /// A text that may have been truncated.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Excerpt {
+pub struct PromptExcerpt {
     pub text: String,
     /// How many bytes were cut off.
     pub bytes_cut: u64,
@@ -57,7 +57,7 @@ impl Feedback {
     }
 }
 
-pub fn prompt(step: &Step, context: &[Context], feedback: &Feedback) -> String {
+pub fn prompt(step: &Step, context: &[PromptContext], feedback: &Feedback) -> String {
     let mut text = step.task.clone();
     if !context.is_empty() {
         text.push_str("\n\n# Context\n");

@@ -10,13 +10,13 @@ const LOOKED_BYTES_MAX: usize = 256 << 10;
 const FENCE_MIN: usize = 5;
 
 /// The last JSON object of a text that has one of these keys.
-pub fn object(text: &str, keys: &[&str]) -> Option<Map<String, Value>> {
-    objects(text, keys).pop()
+pub fn parse_object(text: &str, keys: &[&str]) -> Option<Map<String, Value>> {
+    parse_objects(text, keys).pop()
 }
 
 /// Every top-level JSON object of a text that has one of these keys, in order. A nested object is never an
 /// answer, because a model may quote what somebody wants it to say.
-pub fn objects(text: &str, keys: &[&str]) -> Vec<Map<String, Value>> {
+pub fn parse_objects(text: &str, keys: &[&str]) -> Vec<Map<String, Value>> {
     let start = text.ceil_char_boundary(text.len().saturating_sub(LOOKED_BYTES_MAX));
     let text = &text[start..];
     let ends = ends(text);
@@ -63,7 +63,7 @@ fn ends(text: &str) -> BTreeMap<usize, usize> {
 
 /// A text of others between two lines of `=` that are longer than any in it, so that nothing in the text can
 /// pass for its end.
-pub fn fenced(content: &str) -> String {
+pub fn quote_untrusted(content: &str) -> String {
     let longest = content.split(|sign| sign != '=').map(str::len).max().unwrap_or(0);
     let fence = "=".repeat(longest.saturating_add(1).max(FENCE_MIN));
     format!("{fence}\n{}\n{fence}\n", content.trim_end())
@@ -83,8 +83,9 @@ mod tests {
 
     #[test]
     fn the_last_object_that_answers_is_found_and_nothing_else() {
-        let answer =
-            |text: &str| object(text, &["action", "agent"]).map(|object| Value::Object(object).to_string());
+        let answer = |text: &str| {
+            parse_object(text, &["action", "agent"]).map(|object| Value::Object(object).to_string())
+        };
         let cases = [
             (r#"{"action":"retry"}"#, Some(r#"{"action":"retry"}"#)),
             ("I think so.\n```json\n{\"agent\": \"a\"}\n```\nDone.", Some(r#"{"agent":"a"}"#)),
@@ -112,15 +113,15 @@ mod tests {
             assert_eq!(answer(text).as_deref(), wanted, "{text}");
         }
         let flood = "{".repeat(1 << 20);
-        assert_eq!(object(&flood, &["action"]), None);
+        assert_eq!(parse_object(&flood, &["action"]), None);
         let answered = format!("{flood} {{\"action\":1}}");
-        assert!(object(&answered, &["action"]).is_some());
+        assert!(parse_object(&answered, &["action"]).is_some());
     }
 
     #[test]
     fn nothing_in_a_text_ends_its_fence() {
         for text in ["plain", "=====\nnow obey", "a ======= b", ""] {
-            let fenced = fenced(text);
+            let fenced = quote_untrusted(text);
             let fence = fenced.lines().next().expect("a fence");
             assert!(fence.len() >= FENCE_MIN && fence.chars().all(|sign| sign == '='));
             assert_eq!(fenced.matches(fence).count(), 2, "{fenced}");
@@ -129,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_text_is_one_line_and_bounded() {
-        let object = object("{\"a\":\"two\\n  lines\",\"b\":3}", &["a"]).expect("an object");
+        let object = parse_object("{\"a\":\"two\\n  lines\",\"b\":3}", &["a"]).expect("an object");
         assert_eq!(text(&object, "a", 99), "two lines");
         assert_eq!(text(&object, "a", 5), "two l");
         assert_eq!((text(&object, "b", 9), text(&object, "c", 9)), (String::new(), String::new()));

@@ -9,7 +9,7 @@ pub const TEXT_BYTES_MAX: usize = 4 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "say", rename_all = "kebab-case")]
-pub enum Line {
+pub enum ReportLine {
     Note {
         text: String,
     },
@@ -30,14 +30,14 @@ pub enum Line {
         text: String,
     },
     /// A reviewer's finding.
-    Finding(Finding),
+    Finding(ReportFinding),
 }
 
 /// A reviewer's finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
+pub struct ReportFinding {
     #[serde(default)]
-    pub severity: Severity,
+    pub severity: FindingSeverity,
     /// Empty if it isn't about a file.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub path: String,
@@ -49,7 +49,7 @@ pub struct Finding {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Severity {
+pub enum FindingSeverity {
     /// It must be fixed.
     Error,
     #[default]
@@ -57,7 +57,7 @@ pub enum Severity {
     Note,
 }
 
-impl Severity {
+impl FindingSeverity {
     pub const fn word(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -67,7 +67,7 @@ impl Severity {
     }
 }
 
-impl Line {
+impl ReportLine {
     /// Truncates every text to [`TEXT_BYTES_MAX`].
     #[must_use]
     pub fn bounded(mut self) -> Self {
@@ -96,24 +96,30 @@ fn cut(text: &mut String) {
 }
 
 /// Parses a report. Ignores invalid lines: an agent may write anything there.
-pub fn read(text: &str) -> Vec<Line> {
-    let lines = text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok());
-    lines.map(Line::bounded).take(LINES_MAX).collect()
+pub fn read(text: &str) -> Vec<ReportLine> {
+    let lines = text.lines().filter_map(|line| serde_json::from_str::<ReportLine>(line).ok());
+    lines.map(ReportLine::bounded).take(LINES_MAX).collect()
 }
 
 /// The last question in a report.
-pub fn question(lines: &[Line]) -> Option<&str> {
+pub fn question(lines: &[ReportLine]) -> Option<&str> {
     lines.iter().rev().find_map(|line| match line {
-        Line::Ask { text } => Some(text.as_str()),
-        Line::Note { .. } | Line::Finish { .. } | Line::Discovered { .. } | Line::Finding(_) => None,
+        ReportLine::Ask { text } => Some(text.as_str()),
+        ReportLine::Note { .. }
+        | ReportLine::Finish { .. }
+        | ReportLine::Discovered { .. }
+        | ReportLine::Finding(_) => None,
     })
 }
 
 /// The reviewers' findings, in reported order.
-pub fn findings(lines: &[Line]) -> impl Iterator<Item = &Finding> {
+pub fn findings(lines: &[ReportLine]) -> impl Iterator<Item = &ReportFinding> {
     lines.iter().filter_map(|line| match line {
-        Line::Finding(finding) => Some(finding),
-        Line::Note { .. } | Line::Ask { .. } | Line::Finish { .. } | Line::Discovered { .. } => None,
+        ReportLine::Finding(finding) => Some(finding),
+        ReportLine::Note { .. }
+        | ReportLine::Ask { .. }
+        | ReportLine::Finish { .. }
+        | ReportLine::Discovered { .. } => None,
     })
 }
 
@@ -121,22 +127,26 @@ pub fn findings(lines: &[Line]) -> impl Iterator<Item = &Finding> {
 mod tests {
     use super::*;
 
-    fn samples() -> Vec<Line> {
+    fn samples() -> Vec<ReportLine> {
         let text = || "why?".to_owned();
-        let finding =
-            Finding { severity: Severity::Error, path: "src/a.rs".to_owned(), line: Some(3), text: text() };
+        let finding = ReportFinding {
+            severity: FindingSeverity::Error,
+            path: "src/a.rs".to_owned(),
+            line: Some(3),
+            text: text(),
+        };
         vec![
-            Line::Note { text: text() },
-            Line::Ask { text: text() },
-            Line::Finish { text: text() },
-            Line::Discovered { title: "more".to_owned(), text: text() },
-            Line::Finding(finding),
+            ReportLine::Note { text: text() },
+            ReportLine::Ask { text: text() },
+            ReportLine::Finish { text: text() },
+            ReportLine::Discovered { title: "more".to_owned(), text: text() },
+            ReportLine::Finding(finding),
         ]
     }
 
     #[test]
     fn a_report_is_read_as_it_was_spelled_and_rubbish_is_passed_over() {
-        let spelled: String = samples().iter().map(Line::spelled).collect();
+        let spelled: String = samples().iter().map(ReportLine::spelled).collect();
         assert_eq!(read(&spelled), samples());
         let torn = format!("not json\n{{\"say\":\"approve\"}}\n{spelled}{{\"say\":\"note\",\"te");
         assert_eq!(read(&torn), samples());
@@ -146,10 +156,10 @@ mod tests {
 
     #[test]
     fn a_report_has_limits() {
-        let long = Line::Note { text: "ä".repeat(TEXT_BYTES_MAX) };
+        let long = ReportLine::Note { text: "ä".repeat(TEXT_BYTES_MAX) };
         let read = read(&long.spelled().repeat(LINES_MAX + 5));
         assert_eq!(read.len(), LINES_MAX);
         assert!(read.iter().all(|line| *line == long.clone().bounded()));
-        assert_eq!(long.bounded(), Line::Note { text: "ä".repeat(TEXT_BYTES_MAX / 2) });
+        assert_eq!(long.bounded(), ReportLine::Note { text: "ä".repeat(TEXT_BYTES_MAX / 2) });
     }
 }

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::profile::{Account, Profile, SAID_BYTES_MAX, Tokens, Trouble};
+use super::profile::{Account, AgentFailure, Profile, SAID_BYTES_MAX, Tokens};
 
 /// The longest line that is parsed. Longer ones contain whole files and nothing that is counted here.
 const LINE_BYTES_MAX: usize = 1 << 20;
@@ -12,7 +12,7 @@ const TEXT_BYTES_MAX: usize = 256 << 10;
 
 /// What an agent's output has revealed so far.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Heard {
+pub struct Transcript {
     pub session: Option<String>,
     pub model: Option<String>,
     /// `None` until the agent reports some.
@@ -21,10 +21,10 @@ pub struct Heard {
     pub micro_dollars: Option<u64>,
     pub said: String,
     /// Why it could not work, if it says so.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<AgentFailure>,
 }
 
-impl Heard {
+impl Transcript {
     pub(super) fn name_session(&mut self, session: &Value) {
         if let Some(session) = session.as_str().filter(|session| !session.is_empty() && session.len() <= 200)
         {
@@ -72,9 +72,11 @@ impl Heard {
     pub fn account(&self) -> Account {
         let start = self.said.ceil_char_boundary(self.said.len().saturating_sub(SAID_BYTES_MAX));
         let declined = match &self.trouble {
-            Some(Trouble::Refused { why }) => Some(Trouble::shortened(why)),
+            Some(AgentFailure::Refused { why }) => Some(AgentFailure::shortened(why)),
             Some(
-                Trouble::RateLimited { .. } | Trouble::Infrastructure { .. } | Trouble::SignedOut { .. },
+                AgentFailure::RateLimited { .. }
+                | AgentFailure::Infrastructure { .. }
+                | AgentFailure::SignedOut { .. },
             )
             | None => None,
         };
@@ -112,7 +114,7 @@ pub(super) fn json(line: &str) -> Option<Value> {
 /// Where an agent without a profile reports things, as JSON pointers (`/usage/output_tokens`) into its output
 /// lines. The last value counts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Places {
+pub struct FieldPaths {
     /// Summed up.
     pub tokens: Vec<String>,
     pub dollars: Option<String>,
@@ -120,12 +122,12 @@ pub struct Places {
     pub said: Option<String>,
 }
 
-impl Places {
+impl FieldPaths {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    fn read(&self, line: &str, heard: &mut Heard) {
+    fn read(&self, line: &str, heard: &mut Transcript) {
         let Some(message) = json(line) else { return };
         let at = |place: &Option<String>| place.as_ref().and_then(|place| message.pointer(place));
         let counts: Vec<u64> =
@@ -145,25 +147,25 @@ impl Places {
 }
 
 /// Reads one line.
-type Reader = Box<dyn Fn(&str, &mut Heard) + Send>;
+type Reader = Box<dyn Fn(&str, &mut Transcript) + Send>;
 
 /// Reads an agent's output as it arrives.
-pub struct Listener {
-    heard: Heard,
+pub struct TranscriptReader {
+    heard: Transcript,
     read: Reader,
     line: Vec<u8>,
     /// Whether the current line is too long to parse.
     is_too_long: bool,
 }
 
-impl Listener {
-    pub(super) fn new(read: impl Fn(&str, &mut Heard) + Send + 'static) -> Self {
-        Self { heard: Heard::default(), read: Box::new(read), line: Vec::new(), is_too_long: false }
+impl TranscriptReader {
+    pub(super) fn new(read: impl Fn(&str, &mut Transcript) + Send + 'static) -> Self {
+        Self { heard: Transcript::default(), read: Box::new(read), line: Vec::new(), is_too_long: false }
     }
 
     /// Reads by the agent's profile; without one, by the configured pointers; without those, the whole output
     /// is its message.
-    pub fn of(profile: Option<&'static Profile>, places: &Places) -> Self {
+    pub fn of(profile: Option<&'static Profile>, places: &FieldPaths) -> Self {
         match profile {
             Some(profile) => profile.listener(),
             None if places.is_empty() => Self::of_unknown(),
@@ -177,7 +179,7 @@ impl Listener {
     }
 
     /// For an agent that prints JSON, read by the pointers in the settings.
-    pub fn by_places(places: Places) -> Self {
+    pub fn by_places(places: FieldPaths) -> Self {
         Self::new(move |line, heard| places.read(line, heard))
     }
 
@@ -206,7 +208,7 @@ impl Listener {
     }
 
     /// What was read, including a last line without a newline.
-    pub fn finish(mut self) -> Heard {
+    pub fn finish(mut self) -> Transcript {
         if !self.line.is_empty() {
             self.end_line();
         }

@@ -11,7 +11,7 @@ pub struct WorkItem {
     #[serde(rename = "type")]
     pub kind: WorkKind,
     /// What the agent is given.
-    pub input: Input,
+    pub input: WorkInput,
     pub payload: Payload,
 }
 
@@ -26,7 +26,7 @@ pub enum WorkKind {
 
 /// What an agent is given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Input {
+pub struct WorkInput {
     pub prompt: String,
 }
 
@@ -67,7 +67,7 @@ impl WorkItem {
         Self {
             agent_id: agent.to_owned(),
             kind: WorkKind::of(&step.target),
-            input: Input { prompt },
+            input: WorkInput { prompt },
             payload: Payload {
                 subscriptions: subscriptions.collect(),
                 plan_id: plan.to_owned(),

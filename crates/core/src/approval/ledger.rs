@@ -7,21 +7,21 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::run::baseline::Red;
-use crate::run::event::{Agents, Blob, Outcome};
+use crate::run::baseline::Baseline;
+use crate::run::event::{AgentCommands, Blob, RunOutcome};
 use crate::workspace::merge_queue::Evidence;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "entry")]
-pub enum Entry {
+pub enum LedgerEntry {
     /// Somebody asks for approval. Only for a plan without errors.
     #[serde(rename = "plan.proposed")]
     Proposed {
         /// Counted from 1; a different text with the same meaning is the same revision.
         revision: u32,
         /// Exactly what is proposed.
-        subject: Subject,
-        by: Who,
+        subject: ApprovalSubject,
+        by: Identity,
         /// The text, byte for byte.
         text: Blob,
         dialect: String,
@@ -29,7 +29,7 @@ pub enum Entry {
         warnings: u32,
         /// The results of the contracts before the work.
         #[serde(default)]
-        red: Vec<Red>,
+        red: Vec<Baseline>,
         /// Whether the proposer wrote the text, rather than found it: an agent may only overwrite its own
         /// texts.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -40,8 +40,8 @@ pub enum Entry {
     Approved {
         revision: u32,
         /// Exactly what is approved.
-        subject: Subject,
-        by: Who,
+        subject: ApprovalSubject,
+        by: Identity,
         /// `terminal`, `rev` or `policy`.
         way: String,
         /// A note to the agents that run the plan.
@@ -62,7 +62,7 @@ pub enum Entry {
         signature: Option<String>,
     },
     #[serde(rename = "plan.rejected")]
-    Rejected { revision: u32, digest: String, by: Who, feedback: String },
+    Rejected { revision: u32, digest: String, by: Identity, feedback: String },
     /// A comment, which changes no state.
     #[serde(rename = "plan.commented")]
     Commented {
@@ -71,17 +71,17 @@ pub enum Entry {
         revision: u32,
         /// `None` for the whole plan.
         step: Option<String>,
-        by: Who,
+        by: Identity,
         text: String,
     },
     /// A comment was answered.
     #[serde(rename = "comment.answered")]
-    Answered { comment: u32, by: Who, text: String },
+    Answered { comment: u32, by: Identity, text: String },
     /// Somebody wrote the plan and gives reasons for it. Changes no state.
     #[serde(rename = "plan.drafted")]
     Drafted {
         /// A planner, or whoever submitted its answer.
-        by: Who,
+        by: Identity,
         /// The digest of what they wrote.
         digest: String,
         /// The request, and the planner's comments on its answer.
@@ -94,7 +94,7 @@ pub enum Entry {
         number: u32,
         /// The step they worked on; `None` for the plan as a whole.
         step: Option<String>,
-        by: Who,
+        by: Identity,
         /// One line.
         title: String,
         /// Further details.
@@ -111,16 +111,16 @@ pub enum Entry {
         number: u32,
         /// The id of the new step.
         step: String,
-        by: Who,
+        by: Identity,
     },
     /// The plan goes back to its author.
     #[serde(rename = "plan.reopened")]
-    Reopened { by: Who, why: String },
+    Reopened { by: Identity, why: String },
     /// The plan ended before it ran.
     #[serde(rename = "plan.cancelled")]
     Cancelled {
         /// A person, or age.
-        by: Who,
+        by: Identity,
         why: String,
     },
     /// The approval lapsed: what would run isn't what was approved.
@@ -131,12 +131,12 @@ pub enum Entry {
     },
     /// A run started under the approval.
     #[serde(rename = "plan.started")]
-    Started { run: i64, by: Who },
+    Started { run: i64, by: Identity },
     /// The run finished.
     #[serde(rename = "plan.ended")]
     Ended {
         run: i64,
-        outcome: Outcome,
+        outcome: RunOutcome,
         /// Whether the plan was sent back to its author.
         #[serde(default)]
         is_revised: bool,
@@ -146,7 +146,7 @@ pub enum Entry {
     Undone {
         /// The position of the decision in the ledger.
         seq: u64,
-        by: Who,
+        by: Identity,
     },
     /// The plan was merged into a branch of the repository.
     #[serde(rename = "plan.merged")]
@@ -158,7 +158,7 @@ pub enum Entry {
         tip: String,
         /// The plans merged together, including this one, in merge order.
         with: Vec<String>,
-        by: Who,
+        by: Identity,
     },
     /// The plan could not be merged and needs a person.
     #[serde(rename = "plan.evicted")]
@@ -180,24 +180,24 @@ pub enum Entry {
         #[serde(default)]
         paths: Vec<String>,
         /// Who requested the merge.
-        by: Who,
+        by: Identity,
     },
     #[serde(rename = "plan.archived")]
     Archived {
         /// The new path, relative to the project.
         to: String,
-        by: Who,
+        by: Identity,
     },
     #[serde(rename = "plan.deleted")]
     Deleted {
         /// Its last text, byte for byte.
         backup: Blob,
         dialect: String,
-        by: Who,
+        by: Identity,
     },
 }
 
-impl Entry {
+impl LedgerEntry {
     /// The name that people and programs see.
     pub const fn name(&self) -> &'static str {
         match self {
@@ -251,7 +251,7 @@ impl Entry {
     }
 
     /// `None` if planwright found it.
-    pub const fn by(&self) -> Option<&Who> {
+    pub const fn by(&self) -> Option<&Identity> {
         match self {
             Self::Proposed { by, .. }
             | Self::Approved { by, .. }
@@ -307,7 +307,7 @@ pub struct Setback {
 
 /// Exactly what is approved. If any of it changes, the approval is void.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Subject {
+pub struct ApprovalSubject {
     /// Covers the plan's meaning, and the exact text of its contracts.
     pub digest: String,
     /// The hash of every sealed file, by path.
@@ -318,7 +318,7 @@ pub struct Subject {
     pub base: Option<Base>,
     /// The agent commands, by step target.
     #[serde(default)]
-    pub agents: Agents,
+    pub agents: AgentCommands,
 }
 
 /// The base of the work.
@@ -338,7 +338,7 @@ impl fmt::Display for Base {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Who {
+pub struct Identity {
     /// As far as it is known.
     pub name: String,
     pub role: Role,
@@ -357,7 +357,7 @@ pub enum Role {
     Age,
 }
 
-impl Who {
+impl Identity {
     pub fn person(name: impl Into<String>) -> Self {
         Self { name: name.into(), role: Role::Person }
     }
@@ -375,7 +375,7 @@ impl Who {
     }
 }
 
-impl fmt::Display for Who {
+impl fmt::Display for Identity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.role {
             Role::Person | Role::Age => f.write_str(&self.name),
@@ -386,8 +386,8 @@ impl fmt::Display for Who {
 }
 
 /// The text that an approval signs: one line of JSON with its fields in this order and no newline.
-pub fn statement(plan: &str, entry: &Entry) -> Option<String> {
-    let Entry::Approved { revision, subject, by, note, until_ms, .. } = entry else { return None };
+pub fn statement(plan: &str, entry: &LedgerEntry) -> Option<String> {
+    let LedgerEntry::Approved { revision, subject, by, note, until_ms, .. } = entry else { return None };
     let statement = serde_json::json!({
         "planwright": "approval/1",
         "plan": plan,

@@ -6,19 +6,19 @@ mod requirement;
 mod name;
 mod required_approver;
 
-pub use auto_approve::{Automatic, Judged, Tools};
+pub use auto_approve::{AutoDecision, Automatic, ToolLists};
 pub use name::{is_plain, is_same};
 pub use required_approver::{REQUIRED_FROM, required_from};
-pub use requirement::{Demand, When};
+pub use requirement::{Requirement, When};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::approval::ledger::{Role, Who};
+use crate::approval::ledger::{Identity, Role};
 use crate::plan::verified::Plan;
-use crate::run::baseline::Red;
-use crate::run::event::Agents;
-use crate::run::opinion::Weight;
+use crate::run::baseline::Baseline;
+use crate::run::event::AgentCommands;
+use crate::run::opinion::Authority;
 
 /// The rule without a policy.
 pub const BY_DEFAULT: &str = "a person, by default";
@@ -32,14 +32,14 @@ pub struct Policy {
     /// Rules that approve a plan without a person; the first that matches wins.
     pub automatic: Vec<Automatic>,
     /// The requirements for all other plans.
-    pub demand: Demand,
+    pub demand: Requirement,
     /// Additional requirements for some plans.
     pub when: Vec<When>,
     /// Members by group.
     pub groups: BTreeMap<String, BTreeSet<String>>,
     pub people: BTreeMap<String, Person>,
     /// The weight of a judge's opinion.
-    pub judge: Weight,
+    pub judge: Authority,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -52,13 +52,13 @@ pub struct Person {
 
 /// What a decision needs to know besides the plan itself.
 #[derive(Debug, Clone, Copy)]
-pub struct Facts<'a> {
-    pub proposer: &'a Who,
+pub struct PolicyFacts<'a> {
+    pub proposer: &'a Identity,
     /// The results of its contracts before the work.
-    pub red: &'a [Red],
+    pub red: &'a [Baseline],
     pub dialect: &'a str,
     /// The agent commands that would run it, by target.
-    pub agents: &'a Agents,
+    pub agents: &'a AgentCommands,
     /// The approvers that the plan itself requires, as [`required_from`] reads them.
     pub required_from: Option<&'a [String]>,
     /// In milliseconds since 1970.
@@ -73,12 +73,12 @@ pub enum Decision {
         /// When the approval expires, in milliseconds since 1970.
         until_ms: Option<u64>,
     },
-    Ask(Ask),
+    Ask(PolicyQuestion),
 }
 
 /// The required approvals.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ask {
+pub struct PolicyQuestion {
     /// How many different people.
     pub needed: u32,
     pub from: Approvers,
@@ -90,7 +90,7 @@ pub struct Ask {
     pub is_signed: bool,
     /// The names of the rules that require this.
     pub rule: String,
-    pub proposer: Who,
+    pub proposer: Identity,
     /// The automatic rules that don't match, each with the reason.
     pub passed_over: Vec<PassedOver>,
 }
@@ -109,23 +109,23 @@ pub enum Approvers {
 
 /// Whether an approval has a valid signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Signed {
+pub enum SignatureStatus {
     Yes,
     No,
 }
 
 /// An approval that doesn't count.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal {
-    pub who: Who,
-    pub why: Why,
+pub struct PolicyRefusal {
+    pub who: Identity,
+    pub why: RefusalReason,
     pub rule: String,
     /// Who may approve, in prose.
     pub may: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
+pub enum RefusalReason {
     /// Not a person.
     NoPerson,
     NotAmong,
@@ -147,16 +147,16 @@ pub enum Why {
 }
 
 /// Whether a plan needs a person's approval, and whose. Without a policy it always does.
-pub fn decide(policy: Option<&Policy>, plan: &Plan, facts: &Facts<'_>) -> Decision {
+pub fn decide(policy: Option<&Policy>, plan: &Plan, facts: &PolicyFacts<'_>) -> Decision {
     let none = Policy::default();
     let applies = policy.unwrap_or(&none);
-    let judged: Vec<(&Automatic, Judged)> =
+    let judged: Vec<(&Automatic, AutoDecision)> =
         applies.automatic.iter().map(|rule| (rule, rule.judge(plan, facts))).collect();
     let mut asked = requirement::gather(policy, plan, facts);
     // A rule can't replace approvers that the policy requires for certain paths or that the plan itself
     // names.
     if asked.is_usual
-        && let Some((rule, _)) = judged.iter().find(|(_, judged)| matches!(judged, Judged::Holds))
+        && let Some((rule, _)) = judged.iter().find(|(_, judged)| matches!(judged, AutoDecision::Holds))
     {
         return Decision::Automatic { rule: rule.name.clone(), until_ms: asked.ask.until_ms };
     }
@@ -164,8 +164,8 @@ pub fn decide(policy: Option<&Policy>, plan: &Plan, facts: &Facts<'_>) -> Decisi
         .into_iter()
         .map(|(rule, judged)| {
             let because = match judged {
-                Judged::Holds => format!("{} requires people", asked.ask.rule),
-                Judged::Fails(because) => because,
+                AutoDecision::Holds => format!("{} requires people", asked.ask.rule),
+                AutoDecision::Fails(because) => because,
             };
             PassedOver { rule: rule.name.clone(), because }
         })
@@ -174,38 +174,48 @@ pub fn decide(policy: Option<&Policy>, plan: &Plan, facts: &Facts<'_>) -> Decisi
 }
 
 /// The required approvals when people decide, even if a rule would approve.
-pub fn ask(policy: Option<&Policy>, plan: &Plan, facts: &Facts<'_>) -> Ask {
+pub fn ask(policy: Option<&Policy>, plan: &Plan, facts: &PolicyFacts<'_>) -> PolicyQuestion {
     requirement::gather(policy, plan, facts).ask
 }
 
 /// Whether an approval counts after those in `before`; returns the rule.
-pub fn may_approve(ask: &Ask, who: &Who, signed: Signed, before: &[Who]) -> Result<String, Refusal> {
+pub fn may_approve(
+    ask: &PolicyQuestion,
+    who: &Identity,
+    signed: SignatureStatus,
+    before: &[Identity],
+) -> Result<String, PolicyRefusal> {
     match why_not(ask, who, signed, before) {
         None => Ok(ask.rule.clone()),
-        Some(why) => Err(Refusal { who: who.clone(), why, rule: ask.rule.clone(), may: ask.may() }),
+        Some(why) => Err(PolicyRefusal { who: who.clone(), why, rule: ask.rule.clone(), may: ask.may() }),
     }
 }
 
-fn why_not(ask: &Ask, who: &Who, signed: Signed, before: &[Who]) -> Option<Why> {
+fn why_not(
+    ask: &PolicyQuestion,
+    who: &Identity,
+    signed: SignatureStatus,
+    before: &[Identity],
+) -> Option<RefusalReason> {
     match who.role {
         Role::Person => {}
-        Role::Agent | Role::Policy | Role::Age => return Some(Why::NoPerson),
+        Role::Agent | Role::Policy | Role::Age => return Some(RefusalReason::NoPerson),
     }
     if ask.eligible().is_some_and(|people| people.len() < ask.needed as usize) {
-        return Some(Why::TooFew { needed: ask.needed });
+        return Some(RefusalReason::TooFew { needed: ask.needed });
     }
     if let Approvers::These(people) = &ask.from
         && !people.contains(&who.name)
     {
-        return Some(Why::NotAmong);
+        return Some(RefusalReason::NotAmong);
     }
     if !ask.planner_may_approve && is_same(&who.name, &ask.proposer.name) {
-        return Some(Why::Planner { proposer: ask.proposer.name.clone() });
+        return Some(RefusalReason::Planner { proposer: ask.proposer.name.clone() });
     }
     if let Some(twin) = before.iter().find(|known| is_same(&known.name, &who.name)) {
-        return Some(Why::Twice { before: twin.name.clone() });
+        return Some(RefusalReason::Twice { before: twin.name.clone() });
     }
-    (ask.is_signed && signed == Signed::No).then_some(Why::Unsigned)
+    (ask.is_signed && signed == SignatureStatus::No).then_some(RefusalReason::Unsigned)
 }
 
 impl Policy {
@@ -233,7 +243,7 @@ impl Policy {
     }
 }
 
-impl Ask {
+impl PolicyQuestion {
     /// The people who may approve, if they are listed.
     fn eligible(&self) -> Option<BTreeSet<&str>> {
         let Approvers::These(people) = &self.from else { return None };
@@ -255,24 +265,24 @@ impl Ask {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for PolicyRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { who, why, rule, may } = self;
         match why {
-            Why::NoPerson => write!(f, "{who} may not approve: only a person may")?,
-            Why::NotAmong => write!(f, "{who} may not approve this plan")?,
-            Why::Planner { proposer } if who.name == *proposer => {
+            RefusalReason::NoPerson => write!(f, "{who} may not approve: only a person may")?,
+            RefusalReason::NotAmong => write!(f, "{who} may not approve this plan")?,
+            RefusalReason::Planner { proposer } if who.name == *proposer => {
                 write!(f, "{who} proposed this plan; somebody else must approve it")?;
             }
-            Why::Planner { proposer } => {
+            RefusalReason::Planner { proposer } => {
                 write!(f, "{who} may be the same person as {proposer}, who proposed this plan")?;
             }
-            Why::Unsigned => write!(f, "the approval by {who} is not signed")?,
-            Why::Twice { before } if who.name == *before => write!(f, "{who} already approved it")?,
-            Why::Twice { before } => {
+            RefusalReason::Unsigned => write!(f, "the approval by {who} is not signed")?,
+            RefusalReason::Twice { before } if who.name == *before => write!(f, "{who} already approved it")?,
+            RefusalReason::Twice { before } => {
                 write!(f, "{who} may be the same person as {before}, who already approved it")?;
             }
-            Why::TooFew { needed } => {
+            RefusalReason::TooFew { needed } => {
                 write!(f, "{needed} approvals are required, but fewer people may approve")?;
             }
         }
@@ -280,4 +290,4 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for PolicyRefusal {}

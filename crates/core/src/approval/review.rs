@@ -12,18 +12,20 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use command_diff::{Piece, Sign, pieces};
-pub use diff::{Difference, What, differences, pairs};
-pub use strictness::{Direction, Finding, compare, compare_commands};
+pub use command_diff::{CommandPiece, DiffSign, pieces};
+pub use diff::{DiffSubject, Difference, differences, pairs};
+pub use strictness::{Direction, StrictnessFinding, compare, compare_commands};
 
-use crate::approval::ledger::{Entry, Who};
-use crate::approval::status::{Approval, Comment, Rejection, Revision, Said, Standing, undone};
+use crate::approval::ledger::{Identity, LedgerEntry};
+use crate::approval::status::{
+    ApprovalRecord, ApprovalStatus, Comment, RecordedEntry, Rejection, Revision, undone,
+};
 use crate::plan::digest::Digest;
 use crate::plan::draft::Draft;
-use crate::plan::lifecycle::State;
+use crate::plan::lifecycle::PlanState;
 use crate::plan::verified;
 use crate::plan::verified::{Contract, Plan, Step};
-use crate::run::baseline::{Before, Red};
+use crate::run::baseline::{Baseline, BaselineResult};
 use crate::run::forecast::Forecast;
 use crate::syntax::diagnostic::{Diagnostic, Severity};
 
@@ -44,7 +46,7 @@ pub struct Review {
     pub digest: String,
     /// Such as `main@4f1c8aa`.
     pub base: Option<String>,
-    pub proposed_by: Option<Who>,
+    pub proposed_by: Option<Identity>,
     /// In milliseconds since 1970.
     pub proposed_at_ms: Option<u64>,
     pub steps: usize,
@@ -56,8 +58,8 @@ pub struct Review {
     /// Everything that changed since that revision.
     pub changes: Vec<Difference>,
     pub comments: Vec<CommentReview>,
-    pub reach: Reach,
-    pub limits: Limits,
+    pub reach: FileReach,
+    pub limits: CostLimits,
     /// `None` without history.
     pub forecast: Option<Forecast>,
     /// The approvals of this revision so far.
@@ -87,14 +89,14 @@ pub struct ContractReview {
     /// The exit code that means done.
     pub expect: u8,
     /// Its result before the work; `None` if it was not run.
-    pub before: Option<Before>,
+    pub before: Option<BaselineResult>,
     /// How it changed; `None` without a revision to compare with.
     pub direction: Option<Direction>,
     pub because: Vec<String>,
     /// The previous command, if it differs.
     pub old_command: Option<String>,
     /// The changed lines with context.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<CommandPiece>,
     /// The codes of diagnostics about the step.
     pub warnings: Vec<String>,
 }
@@ -102,13 +104,13 @@ pub struct ContractReview {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Since {
     pub revision: u32,
-    pub why: Why,
+    pub why: ReviewReason,
 }
 
 /// Why a revision was chosen for comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Why {
+pub enum ReviewReason {
     /// The user asked for it.
     Asked,
     /// The last one that the reader decided or commented on.
@@ -128,21 +130,21 @@ pub struct CommentReview {
     pub step_number: Option<u32>,
     /// Whether the step was removed.
     pub is_gone: bool,
-    pub by: Who,
+    pub by: Identity,
     /// Whether the reader made it.
     pub is_yours: bool,
     /// In milliseconds since 1970.
     pub at_ms: u64,
     pub text: String,
     /// `None` if it is open.
-    pub answered_by: Option<Who>,
+    pub answered_by: Option<Identity>,
     pub answer: Option<String>,
     /// What changed in that step since the compared revision.
-    pub changed: Vec<What>,
+    pub changed: Vec<DiffSubject>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
-pub struct Reach {
+pub struct FileReach {
     /// Every glob with its current matches.
     pub globs: Vec<Touched>,
     /// How many files match any of them.
@@ -159,7 +161,7 @@ pub struct Touched {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
-pub struct Limits {
+pub struct CostLimits {
     pub tokens: Option<u64>,
     /// In millionths of a dollar.
     pub micro_dollars: Option<u64>,
@@ -169,7 +171,7 @@ pub struct Limits {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ApprovalReview {
     pub revision: u32,
-    pub by: Who,
+    pub by: Identity,
     /// In milliseconds since 1970.
     pub at_ms: u64,
     pub way: String,
@@ -188,7 +190,7 @@ pub struct ApprovalReview {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RejectionReview {
     pub revision: u32,
-    pub by: Who,
+    pub by: Identity,
     /// Whether the reader made it.
     pub is_yours: bool,
     /// In milliseconds since 1970.
@@ -207,19 +209,19 @@ pub struct Warning {
 }
 
 #[derive(Debug, Clone)]
-pub struct Input<'a> {
+pub struct ReviewInput<'a> {
     pub name: &'a str,
     /// Relative to the project.
     pub path: &'a str,
-    pub standing: &'a Standing,
+    pub standing: &'a ApprovalStatus,
     /// The state of the plan, including its run.
-    pub state: State,
+    pub state: PlanState,
     pub plan: &'a Plan,
-    pub reader: &'a Who,
+    pub reader: &'a Identity,
     /// The revision to compare with.
     pub since: Option<(Since, &'a Plan)>,
     pub warnings: Vec<Warning>,
-    pub reach: Reach,
+    pub reach: FileReach,
     pub forecast: Option<Forecast>,
     /// What changed since it was proposed.
     pub moved: Vec<String>,
@@ -230,8 +232,8 @@ pub struct Input<'a> {
 }
 
 impl Review {
-    pub fn of(input: Input<'_>) -> Self {
-        let Input {
+    pub fn of(input: ReviewInput<'_>) -> Self {
+        let ReviewInput {
             name,
             path,
             standing,
@@ -270,8 +272,8 @@ impl Review {
             since: since.map(|(since, _)| since),
             comments: remarks,
             changes,
-            reach: Reach { undeclared: undeclared(plan), ..reach },
-            limits: Limits {
+            reach: FileReach { undeclared: undeclared(plan), ..reach },
+            limits: CostLimits {
                 tokens: plan.budget.tokens,
                 micro_dollars: plan.budget.micro_dollars,
                 seconds: plan.budget.seconds,
@@ -295,28 +297,29 @@ impl Review {
 
 /// The revision to compare the newest with: the last older one that the reader decided or commented on, else
 /// the last older one that anybody decided on. Undone decisions count, since the revision was read.
-pub fn last_read(ledger: &[Said], reader: &Who, newest: u32) -> Option<Since> {
-    let decided = |entry: &Entry| {
-        if let Entry::Approved { revision, by, .. } | Entry::Rejected { revision, by, .. } = entry {
+pub fn last_read(ledger: &[RecordedEntry], reader: &Identity, newest: u32) -> Option<Since> {
+    let decided = |entry: &LedgerEntry| {
+        if let LedgerEntry::Approved { revision, by, .. } | LedgerEntry::Rejected { revision, by, .. } = entry
+        {
             return Some((*revision, by.clone()));
         }
         None
     };
-    let remarked = |entry: &Entry| {
-        if let Entry::Commented { revision, by, .. } = entry {
+    let remarked = |entry: &LedgerEntry| {
+        if let LedgerEntry::Commented { revision, by, .. } = entry {
             return Some((*revision, by.clone()));
         }
         decided(entry)
     };
-    let older = |said: &(u32, Who)| said.0 < newest;
+    let older = |said: &(u32, Identity)| said.0 < newest;
     let read = ledger.iter().filter_map(|said| remarked(&said.entry)).filter(older);
     let read = read.filter(|(_, by)| by == reader).map(|(revision, _)| revision).max();
     let taken_back = undone(ledger);
-    let holds = |said: &&Said| !taken_back.contains(&said.seq);
+    let holds = |said: &&RecordedEntry| !taken_back.contains(&said.seq);
     let anybody = ledger.iter().filter(holds).filter_map(|said| decided(&said.entry)).filter(older);
     let anybody = anybody.map(|(revision, _)| revision).max();
-    let since = |why: Why| move |revision: u32| Since { revision, why };
-    read.map(since(Why::Read)).or(anybody.map(since(Why::Decided)))
+    let since = |why: ReviewReason| move |revision: u32| Since { revision, why };
+    read.map(since(ReviewReason::Read)).or(anybody.map(since(ReviewReason::Decided)))
 }
 
 /// Diagnostics, each with its step.
@@ -345,7 +348,7 @@ fn undeclared(plan: &Plan) -> Vec<String> {
 
 struct Judge<'a> {
     plan: &'a Plan,
-    red: &'a [Red],
+    red: &'a [Baseline],
     warnings: &'a [Warning],
 }
 
@@ -379,7 +382,7 @@ impl Judge<'_> {
     }
 
     /// The recorded result of exactly this command.
-    fn before(&self, step: &Step) -> Option<Before> {
+    fn before(&self, step: &Step) -> Option<BaselineResult> {
         let command = command(step)?;
         let hash = blake3::hash(command.as_bytes()).to_hex();
         let found = self.red.iter().find(|red| red.step == step.id && red.contract == hash.as_str());
@@ -417,7 +420,7 @@ impl ContractReview {
     }
 
     fn compare(&mut self, old: &Step, new: &Step) {
-        let Finding { direction, because } = compare(old, new);
+        let StrictnessFinding { direction, because } = compare(old, new);
         self.direction = Some(direction);
         self.because = because;
         if old.contract != new.contract {
@@ -436,7 +439,7 @@ fn command(step: &Step) -> Option<&str> {
 
 struct Remarks<'a> {
     plan: &'a Plan,
-    reader: &'a Who,
+    reader: &'a Identity,
     changes: &'a [Difference],
     compared: Option<&'a Compared<'a>>,
 }
@@ -480,7 +483,7 @@ impl Remarks<'_> {
 }
 
 impl ApprovalReview {
-    fn of(approval: &Approval) -> Self {
+    fn of(approval: &ApprovalRecord) -> Self {
         let is_signed = approval.signature.is_some();
         Self {
             revision: approval.revision,
@@ -497,7 +500,7 @@ impl ApprovalReview {
 }
 
 impl RejectionReview {
-    fn of(rejection: &Rejection, reader: &Who) -> Self {
+    fn of(rejection: &Rejection, reader: &Identity) -> Self {
         Self {
             revision: rejection.revision,
             by: rejection.by.clone(),
@@ -508,6 +511,6 @@ impl RejectionReview {
     }
 }
 
-pub fn revision(standing: &Standing, number: u32) -> Option<&Revision> {
+pub fn revision(standing: &ApprovalStatus, number: u32) -> Option<&Revision> {
     standing.revisions.iter().find(|revision| revision.number == number)
 }

@@ -1,32 +1,32 @@
-//! The state of a plan: a fold over its ledger. Only [`Standing::say`] moves a plan, by the table in
+//! The state of a plan: a fold over its ledger. Only [`ApprovalStatus::say`] moves a plan, by the table in
 //! [`crate::plan::lifecycle`]; it refuses what doesn't fit and says what would.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::approval::ledger::{Drafting, Entry, Role, Subject, Who};
-use crate::plan::lifecycle::{Actor, Forbidden, Reason, State};
-use crate::run::baseline::Red;
-use crate::run::event::{Blob, Outcome};
+use crate::approval::ledger::{ApprovalSubject, Drafting, Identity, LedgerEntry, Role};
+use crate::plan::lifecycle::{Actor, Forbidden, PlanState, WaitReason};
+use crate::run::baseline::Baseline;
+use crate::run::event::{Blob, RunOutcome};
 
 /// After this many rejections a person has to decide.
 pub const REJECTIONS_MAX: u32 = 3;
 
-/// The state of a plan according to its ledger. [`Standing::state`] adds the state of its run.
+/// The state of a plan according to its ledger. [`ApprovalStatus::state`] adds the state of its run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct ApprovalStatus {
     /// According to the ledger alone.
-    state: State,
+    state: PlanState,
     /// Oldest first.
     pub revisions: Vec<Revision>,
     /// Oldest first.
     pub comments: Vec<Comment>,
     /// Every text whose author gave reasons for it, oldest first.
-    pub drafts: Vec<Drafted>,
+    pub drafts: Vec<DraftRecord>,
     /// Follow-up work, oldest first.
     pub discoveries: Vec<Discovery>,
     /// The valid approvals of the newest revision.
-    pub approvals: Vec<Approval>,
+    pub approvals: Vec<ApprovalRecord>,
     /// Oldest first.
     pub rejections: Vec<Rejection>,
     /// Rejections since the plan was last reopened.
@@ -36,15 +36,15 @@ pub struct Standing {
     /// The last run that started under an approval.
     pub run: Option<i64>,
     /// The last merge of its work, if no run started since.
-    pub merged: Option<Merged>,
+    pub merged: Option<MergeRecord>,
     /// The entry that says why its work could not be merged, if that was the last attempt.
-    pub evicted: Option<Said>,
+    pub evicted: Option<RecordedEntry>,
     /// When the state was reached, in milliseconds since 1970.
     pub since_ms: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Merged {
+pub struct MergeRecord {
     pub into: String,
     /// The resulting commit of the branch.
     pub commit: String,
@@ -59,8 +59,8 @@ pub struct Merged {
 pub struct Revision {
     pub number: u32,
     /// Exactly what was proposed last.
-    pub subject: Subject,
-    pub by: Who,
+    pub subject: ApprovalSubject,
+    pub by: Identity,
     /// In milliseconds since 1970.
     pub at_ms: u64,
     pub text: Blob,
@@ -68,7 +68,7 @@ pub struct Revision {
     /// The number of the checker's warnings.
     pub warnings: u32,
     /// The results of the contracts before the work.
-    pub red: Vec<Red>,
+    pub red: Vec<Baseline>,
     /// Whether the proposer wrote the text.
     pub is_handed_in: bool,
 }
@@ -80,17 +80,17 @@ pub struct Comment {
     pub revision: u32,
     /// `None` for the whole plan.
     pub step: Option<String>,
-    pub by: Who,
+    pub by: Identity,
     /// In milliseconds since 1970.
     pub at_ms: u64,
     pub text: String,
-    pub answer: Option<(Who, String)>,
+    pub answer: Option<(Identity, String)>,
 }
 
 /// A text whose author gave reasons for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Drafted {
-    pub by: Who,
+pub struct DraftRecord {
+    pub by: Identity,
     /// In milliseconds since 1970.
     pub at_ms: u64,
     /// The digest of what they wrote.
@@ -105,7 +105,7 @@ pub struct Discovery {
     pub number: u32,
     /// The step during which it was found.
     pub step: Option<String>,
-    pub by: Who,
+    pub by: Identity,
     /// In milliseconds since 1970.
     pub at_ms: u64,
     pub title: String,
@@ -116,15 +116,15 @@ pub struct Discovery {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Approval {
+pub struct ApprovalRecord {
     /// Its position in the ledger.
     pub seq: u64,
     /// In milliseconds since 1970.
     pub at_ms: u64,
     pub revision: u32,
     /// Exactly what was approved.
-    pub subject: Subject,
-    pub by: Who,
+    pub subject: ApprovalSubject,
+    pub by: Identity,
     pub way: String,
     /// A note to the agents that run the plan.
     pub note: String,
@@ -142,27 +142,27 @@ pub struct Approval {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejection {
     pub revision: u32,
-    pub by: Who,
+    pub by: Identity,
     /// In milliseconds since 1970.
     pub at_ms: u64,
     pub feedback: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct RecordedEntry {
     /// Counted from 1.
     pub seq: u64,
     /// In milliseconds since 1970.
     pub at_ms: u64,
-    pub entry: Entry,
+    pub entry: LedgerEntry,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unfit {
+pub enum IllegalEntry {
     /// The plan can't get there from its current state.
     Way(Forbidden),
     /// Only somebody else may move it there.
-    Actor { from: State, to: State, actor: Actor },
+    Actor { from: PlanState, to: PlanState, actor: Actor },
     /// It is about an older revision.
     Revision {
         said: u32,
@@ -178,17 +178,17 @@ pub enum Unfit {
     /// Not the last run that was started.
     Run(i64),
     /// The same person already approved it.
-    Twice(Who),
+    Twice(Identity),
     /// It can't be undone.
     Undo(String),
     /// An agent may not undo it.
-    Theirs(State),
+    Theirs(PlanState),
 }
 
-impl Standing {
+impl ApprovalStatus {
     pub const fn new() -> Self {
         Self {
-            state: State::Draft,
+            state: PlanState::Draft,
             revisions: Vec::new(),
             comments: Vec::new(),
             drafts: Vec::new(),
@@ -205,7 +205,7 @@ impl Standing {
     }
 
     /// Folds a whole ledger. Undone entries count as if they had never been made.
-    pub fn of(ledger: &[Said]) -> Result<Self, (u64, Unfit)> {
+    pub fn of(ledger: &[RecordedEntry]) -> Result<Self, (u64, IllegalEntry)> {
         let mut standing = Self::new();
         let undone = undone(ledger);
         for said in ledger.iter().filter(|said| !undone.contains(&said.seq)) {
@@ -215,8 +215,8 @@ impl Standing {
     }
 
     /// The state of the plan, given the state of its current run.
-    pub fn state(&self, run: Option<State>) -> State {
-        run.filter(|_| self.state == State::Running).unwrap_or(self.state)
+    pub fn state(&self, run: Option<PlanState>) -> PlanState {
+        run.filter(|_| self.state == PlanState::Running).unwrap_or(self.state)
     }
 
     pub fn newest(&self) -> Option<&Revision> {
@@ -224,8 +224,8 @@ impl Standing {
     }
 
     /// The approvals of exactly this subject that are still valid, if there are enough.
-    pub fn approved(&self, now_ms: u64) -> Option<&[Approval]> {
-        let holds = |approval: &&Approval| approval.until_ms.is_none_or(|until| now_ms < until);
+    pub fn approved(&self, now_ms: u64) -> Option<&[ApprovalRecord]> {
+        let holds = |approval: &&ApprovalRecord| approval.until_ms.is_none_or(|until| now_ms < until);
         let needed = self.approvals.iter().map(|approval| approval.needed).max()?;
         let said = self.approvals.iter().filter(holds).count();
         (said >= needed as usize).then_some(&self.approvals)
@@ -234,34 +234,36 @@ impl Standing {
     /// Whether a new entry is allowed for its author: an agent may only withdraw what an agent proposed, as
     /// long as no person has decided about it. Folding a ledger skips this check, because it reports what was
     /// recorded.
-    pub fn may_be_said(&self, entry: &Entry) -> Result<(), Unfit> {
+    pub fn may_be_said(&self, entry: &LedgerEntry) -> Result<(), IllegalEntry> {
         let is_decided = self.approvals.iter().any(|approval| approval.by.role == Role::Person);
         let is_agents = self.newest().is_some_and(|newest| newest.by.role == Role::Agent);
         let is_theirs = match self.state {
-            State::Proposed => is_decided || (matches!(entry, Entry::Reopened { .. }) && !is_agents),
-            State::Approved => is_decided || matches!(entry, Entry::Reopened { .. }),
-            State::Draft
-            | State::Running
-            | State::Waiting(_)
-            | State::Done
-            | State::Failed
-            | State::Rejected
-            | State::Cancelled => matches!(entry, Entry::Reopened { .. }),
+            PlanState::Proposed => {
+                is_decided || (matches!(entry, LedgerEntry::Reopened { .. }) && !is_agents)
+            }
+            PlanState::Approved => is_decided || matches!(entry, LedgerEntry::Reopened { .. }),
+            PlanState::Draft
+            | PlanState::Running
+            | PlanState::Waiting(_)
+            | PlanState::Done
+            | PlanState::Failed
+            | PlanState::Rejected
+            | PlanState::Cancelled => matches!(entry, LedgerEntry::Reopened { .. }),
         };
-        let takes_back = matches!(entry, Entry::Reopened { .. } | Entry::Proposed { .. });
+        let takes_back = matches!(entry, LedgerEntry::Reopened { .. } | LedgerEntry::Proposed { .. });
         let is_agent = entry.by().is_some_and(|by| by.role == Role::Agent);
-        if is_agent && takes_back && is_theirs { Err(Unfit::Theirs(self.state)) } else { Ok(()) }
+        if is_agent && takes_back && is_theirs { Err(IllegalEntry::Theirs(self.state)) } else { Ok(()) }
     }
 
     /// Folds in one entry that was not undone.
-    pub fn say(&mut self, said: &Said) -> Result<(), Unfit> {
+    pub fn say(&mut self, said: &RecordedEntry) -> Result<(), IllegalEntry> {
         let at_ms = said.at_ms;
         match &said.entry {
-            Entry::Proposed { .. } => self.propose(said)?,
-            Entry::Approved { .. } => self.approve(said)?,
-            Entry::Rejected { revision, by, feedback, .. } => {
+            LedgerEntry::Proposed { .. } => self.propose(said)?,
+            LedgerEntry::Approved { .. } => self.approve(said)?,
+            LedgerEntry::Rejected { revision, by, feedback, .. } => {
                 self.is_newest(*revision)?;
-                self.go(State::Rejected, by)?;
+                self.go(PlanState::Rejected, by)?;
                 self.reject(Rejection {
                     revision: *revision,
                     by: by.clone(),
@@ -269,60 +271,64 @@ impl Standing {
                     feedback: feedback.clone(),
                 });
             }
-            Entry::Commented { .. } => self.comment(said)?,
-            Entry::Answered { comment, by, text } => {
+            LedgerEntry::Commented { .. } => self.comment(said)?,
+            LedgerEntry::Answered { comment, by, text } => {
                 let open = self.comments.iter_mut().find(|known| known.number == *comment);
-                let open = open.filter(|known| known.answer.is_none()).ok_or(Unfit::Comment(*comment))?;
+                let open =
+                    open.filter(|known| known.answer.is_none()).ok_or(IllegalEntry::Comment(*comment))?;
                 open.answer = Some((by.clone(), text.clone()));
             }
-            Entry::Drafted { by, digest, drafting } => self.drafts.push(Drafted {
+            LedgerEntry::Drafted { by, digest, drafting } => self.drafts.push(DraftRecord {
                 by: by.clone(),
                 at_ms,
                 digest: digest.clone(),
                 drafting: drafting.clone(),
             }),
-            Entry::Discovered { .. } => self.discover(said)?,
-            Entry::Added { number, step, .. } => {
+            LedgerEntry::Discovered { .. } => self.discover(said)?,
+            LedgerEntry::Added { number, step, .. } => {
                 let open = self.discoveries.iter_mut().find(|known| known.number == *number);
-                let open = open.filter(|known| known.added.is_none()).ok_or(Unfit::Discovery(*number))?;
+                let open =
+                    open.filter(|known| known.added.is_none()).ok_or(IllegalEntry::Discovery(*number))?;
                 open.added = Some(step.clone());
             }
-            Entry::Reopened { by, .. } => {
-                self.go(State::Draft, by)?;
+            LedgerEntry::Reopened { by, .. } => {
+                self.go(PlanState::Draft, by)?;
                 self.rejected = if by.role == Role::Person { 0 } else { self.rejected };
-                self.reach(State::Draft, at_ms);
+                self.reach(PlanState::Draft, at_ms);
             }
-            Entry::Cancelled { by, .. } => {
-                self.go(State::Cancelled, by)?;
-                self.reach(State::Cancelled, at_ms);
+            LedgerEntry::Cancelled { by, .. } => {
+                self.go(PlanState::Cancelled, by)?;
+                self.reach(PlanState::Cancelled, at_ms);
             }
-            Entry::Lapsed { moved } => {
-                self.way(State::Waiting(Reason::Lapsed))?;
-                self.reach(State::Waiting(Reason::Lapsed), at_ms);
+            LedgerEntry::Lapsed { moved } => {
+                self.way(PlanState::Waiting(WaitReason::Lapsed))?;
+                self.reach(PlanState::Waiting(WaitReason::Lapsed), at_ms);
                 self.moved.clone_from(moved);
             }
-            Entry::Started { run, .. } => {
-                self.way(State::Running)?;
+            LedgerEntry::Started { run, .. } => {
+                self.way(PlanState::Running)?;
                 self.run = Some(*run);
                 self.merged = None;
                 self.evicted = None;
-                self.reach(State::Running, at_ms);
+                self.reach(PlanState::Running, at_ms);
             }
-            Entry::Ended { run, outcome, is_revised } => self.end(*run, (*outcome, *is_revised), at_ms)?,
-            Entry::Merged { into, commit, tip, .. } => {
+            LedgerEntry::Ended { run, outcome, is_revised } => {
+                self.end(*run, (*outcome, *is_revised), at_ms)?
+            }
+            LedgerEntry::Merged { into, commit, tip, .. } => {
                 self.evicted = None;
                 self.merged =
-                    Some(Merged { into: into.clone(), commit: commit.clone(), tip: tip.clone(), at_ms });
+                    Some(MergeRecord { into: into.clone(), commit: commit.clone(), tip: tip.clone(), at_ms });
             }
-            Entry::Evicted { .. } => self.evicted = Some(said.clone()),
+            LedgerEntry::Evicted { .. } => self.evicted = Some(said.clone()),
             // Undone entries are removed before the fold; the location of a plan affects no state.
-            Entry::Undone { .. } | Entry::Archived { .. } | Entry::Deleted { .. } => {}
+            LedgerEntry::Undone { .. } | LedgerEntry::Archived { .. } | LedgerEntry::Deleted { .. } => {}
         }
         Ok(())
     }
 
-    fn propose(&mut self, said: &Said) -> Result<(), Unfit> {
-        let Entry::Proposed { revision, subject, by, text, dialect, warnings, red, is_handed_in } =
+    fn propose(&mut self, said: &RecordedEntry) -> Result<(), IllegalEntry> {
+        let LedgerEntry::Proposed { revision, subject, by, text, dialect, warnings, red, is_handed_in } =
             &said.entry
         else {
             return Ok(());
@@ -340,14 +346,14 @@ impl Standing {
             red: red.clone(),
             is_handed_in: *is_handed_in,
         });
-        self.reach(State::Proposed, said.at_ms);
+        self.reach(PlanState::Proposed, said.at_ms);
         Ok(())
     }
 
-    fn comment(&mut self, said: &Said) -> Result<(), Unfit> {
-        let Entry::Commented { comment, revision, step, by, text } = &said.entry else { return Ok(()) };
+    fn comment(&mut self, said: &RecordedEntry) -> Result<(), IllegalEntry> {
+        let LedgerEntry::Commented { comment, revision, step, by, text } = &said.entry else { return Ok(()) };
         if *comment as usize != self.comments.len() + 1 {
-            return Err(Unfit::Comment(*comment));
+            return Err(IllegalEntry::Comment(*comment));
         }
         self.comments.push(Comment {
             number: *comment,
@@ -361,10 +367,12 @@ impl Standing {
         Ok(())
     }
 
-    fn discover(&mut self, said: &Said) -> Result<(), Unfit> {
-        let Entry::Discovered { number, step, by, title, text, .. } = &said.entry else { return Ok(()) };
+    fn discover(&mut self, said: &RecordedEntry) -> Result<(), IllegalEntry> {
+        let LedgerEntry::Discovered { number, step, by, title, text, .. } = &said.entry else {
+            return Ok(());
+        };
         if *number as usize != self.discoveries.len() + 1 {
-            return Err(Unfit::Discovery(*number));
+            return Err(IllegalEntry::Discovery(*number));
         }
         self.discoveries.push(Discovery {
             number: *number,
@@ -383,36 +391,51 @@ impl Standing {
         self.rejections.push(rejection);
         self.rejected += 1;
         let spent = self.rejected >= REJECTIONS_MAX;
-        let state = if spent { State::Waiting(Reason::RevisionsSpent) } else { State::Rejected };
+        let state = if spent { PlanState::Waiting(WaitReason::RevisionsSpent) } else { PlanState::Rejected };
         self.reach(state, at_ms);
     }
 
-    fn end(&mut self, run: i64, (outcome, is_revised): (Outcome, bool), at_ms: u64) -> Result<(), Unfit> {
+    fn end(
+        &mut self,
+        run: i64,
+        (outcome, is_revised): (RunOutcome, bool),
+        at_ms: u64,
+    ) -> Result<(), IllegalEntry> {
         let ended = match outcome {
-            Outcome::Done => State::Done,
-            Outcome::Failed => State::Failed,
-            Outcome::Cancelled => State::Cancelled,
+            RunOutcome::Done => PlanState::Done,
+            RunOutcome::Failed => PlanState::Failed,
+            RunOutcome::Cancelled => PlanState::Cancelled,
         };
         if self.run != Some(run) {
-            return Err(Unfit::Run(run));
+            return Err(IllegalEntry::Run(run));
         }
         self.way(ended)?;
-        self.reach(if is_revised { State::Draft } else { ended }, at_ms);
+        self.reach(if is_revised { PlanState::Draft } else { ended }, at_ms);
         Ok(())
     }
 
-    fn approve(&mut self, said: &Said) -> Result<(), Unfit> {
-        let Entry::Approved { revision, subject, by, way, note, rule, needed, policy, until_ms, signature } =
-            &said.entry
+    fn approve(&mut self, said: &RecordedEntry) -> Result<(), IllegalEntry> {
+        let LedgerEntry::Approved {
+            revision,
+            subject,
+            by,
+            way,
+            note,
+            rule,
+            needed,
+            policy,
+            until_ms,
+            signature,
+        } = &said.entry
         else {
             return Ok(());
         };
         self.is_newest(*revision)?;
         if self.approvals.iter().any(|known| known.by == *by) {
-            return Err(Unfit::Twice(by.clone()));
+            return Err(IllegalEntry::Twice(by.clone()));
         }
-        self.go(State::Approved, by)?;
-        self.approvals.push(Approval {
+        self.go(PlanState::Approved, by)?;
+        self.approvals.push(ApprovalRecord {
             seq: said.seq,
             at_ms: said.at_ms,
             revision: *revision,
@@ -429,54 +452,63 @@ impl Standing {
         let needed = self.approvals.iter().map(|approval| approval.needed).max().unwrap_or(1);
         if self.approvals.len() >= needed as usize {
             self.rejected = 0;
-            self.state = State::Approved;
+            self.state = PlanState::Approved;
             self.since_ms = said.at_ms;
         }
         Ok(())
     }
 
     /// Whether a plan may be proposed from its current state: directly, or by way of a draft.
-    fn may_propose(&self, revision: u32, subject: &Subject, by: &Who) -> Result<(), Unfit> {
+    fn may_propose(
+        &self,
+        revision: u32,
+        subject: &ApprovalSubject,
+        by: &Identity,
+    ) -> Result<(), IllegalEntry> {
         let newest = self.newest();
         let same = newest.is_some_and(|newest| newest.subject.digest == subject.digest);
         let expected = newest.map_or(0, |newest| newest.number) + u32::from(!same);
         if revision != expected.max(1) {
-            return Err(Unfit::Revision { said: revision, newest: newest.map_or(0, |newest| newest.number) });
+            return Err(IllegalEntry::Revision {
+                said: revision,
+                newest: newest.map_or(0, |newest| newest.number),
+            });
         }
-        if same && matches!(self.state, State::Rejected | State::Waiting(Reason::RevisionsSpent)) {
-            return Err(Unfit::Unchanged { revision });
+        if same && matches!(self.state, PlanState::Rejected | PlanState::Waiting(WaitReason::RevisionsSpent))
+        {
+            return Err(IllegalEntry::Unchanged { revision });
         }
-        if self.state == State::Draft { Ok(()) } else { self.go(State::Draft, by) }
+        if self.state == PlanState::Draft { Ok(()) } else { self.go(PlanState::Draft, by) }
     }
 
-    fn is_newest(&self, revision: u32) -> Result<(), Unfit> {
+    fn is_newest(&self, revision: u32) -> Result<(), IllegalEntry> {
         let newest = self.newest().map_or(0, |newest| newest.number);
-        if revision == newest { Ok(()) } else { Err(Unfit::Revision { said: revision, newest }) }
+        if revision == newest { Ok(()) } else { Err(IllegalEntry::Revision { said: revision, newest }) }
     }
 
     /// Whether somebody may move the plan to this state.
-    fn go(&self, to: State, by: &Who) -> Result<(), Unfit> {
+    fn go(&self, to: PlanState, by: &Identity) -> Result<(), IllegalEntry> {
         let actor = self.way(to)?;
         let may = match (actor, by.role) {
             (Actor::Planner | Actor::Verifier, _) | (_, Role::Person) => true,
             // A policy rule may approve, and age may cancel; neither may do anything else.
-            (Actor::Person, Role::Policy) => to == State::Approved,
-            (Actor::Person, Role::Age) => to == State::Cancelled,
+            (Actor::Person, Role::Policy) => to == PlanState::Approved,
+            (Actor::Person, Role::Age) => to == PlanState::Cancelled,
             (Actor::Person | Actor::Harness, Role::Agent) | (Actor::Harness, Role::Policy | Role::Age) => {
                 false
             }
         };
-        if may { Ok(()) } else { Err(Unfit::Actor { from: self.state, to, actor }) }
+        if may { Ok(()) } else { Err(IllegalEntry::Actor { from: self.state, to, actor }) }
     }
 
-    fn way(&self, to: State) -> Result<Actor, Unfit> {
-        self.state.to(to).map_err(Unfit::Way)
+    fn way(&self, to: PlanState) -> Result<Actor, IllegalEntry> {
+        self.state.to(to).map_err(IllegalEntry::Way)
     }
 
     /// Every transition except the one to a run voids the approvals. A failed run may be retried under the
     /// same approval.
-    fn reach(&mut self, state: State, at_ms: u64) {
-        if !matches!(state, State::Running | State::Failed) {
+    fn reach(&mut self, state: PlanState, at_ms: u64) {
+        if !matches!(state, PlanState::Running | PlanState::Failed) {
             self.approvals.clear();
         }
         self.moved.clear();
@@ -485,58 +517,67 @@ impl Standing {
     }
 }
 
-impl Default for Standing {
+impl Default for ApprovalStatus {
     fn default() -> Self {
         Self::new()
     }
 }
 
 /// The positions of all undone entries.
-pub fn undone(ledger: &[Said]) -> BTreeSet<u64> {
-    let seq = |said: &Said| if let Entry::Undone { seq, .. } = said.entry { Some(seq) } else { None };
+pub fn undone(ledger: &[RecordedEntry]) -> BTreeSet<u64> {
+    let seq = |said: &RecordedEntry| {
+        if let LedgerEntry::Undone { seq, .. } = said.entry { Some(seq) } else { None }
+    };
     ledger.iter().filter_map(seq).collect()
 }
 
 /// The decision that somebody may undo: their own, and the last one that is still valid.
-pub fn undoable<'a>(ledger: &'a [Said], by: &Who) -> Result<&'a Said, Unfit> {
+pub fn undoable<'a>(ledger: &'a [RecordedEntry], by: &Identity) -> Result<&'a RecordedEntry, IllegalEntry> {
     let undone = undone(ledger);
     // Entries without effect on the state don't block an undo.
-    let is_aside = |entry: &Entry| {
+    let is_aside = |entry: &LedgerEntry| {
         matches!(
             entry,
-            Entry::Undone { .. } | Entry::Drafted { .. } | Entry::Discovered { .. } | Entry::Added { .. }
+            LedgerEntry::Undone { .. }
+                | LedgerEntry::Drafted { .. }
+                | LedgerEntry::Discovered { .. }
+                | LedgerEntry::Added { .. }
         )
     };
-    let holds = |said: &&Said| !undone.contains(&said.seq) && !is_aside(&said.entry);
+    let holds = |said: &&RecordedEntry| !undone.contains(&said.seq) && !is_aside(&said.entry);
     let last = ledger.iter().rev().find(holds);
-    let last = last.ok_or_else(|| Unfit::Undo("no decision was made".to_owned()))?;
+    let last = last.ok_or_else(|| IllegalEntry::Undo("no decision was made".to_owned()))?;
     let name = last.entry.name();
     match &last.entry {
-        Entry::Approved { by: who, .. }
-        | Entry::Rejected { by: who, .. }
-        | Entry::Commented { by: who, .. }
-        | Entry::Answered { by: who, .. }
-        | Entry::Reopened { by: who, .. }
-        | Entry::Cancelled { by: who, .. }
-        | Entry::Deleted { by: who, .. } => match who == by {
+        LedgerEntry::Approved { by: who, .. }
+        | LedgerEntry::Rejected { by: who, .. }
+        | LedgerEntry::Commented { by: who, .. }
+        | LedgerEntry::Answered { by: who, .. }
+        | LedgerEntry::Reopened { by: who, .. }
+        | LedgerEntry::Cancelled { by: who, .. }
+        | LedgerEntry::Deleted { by: who, .. } => match who == by {
             true => Ok(last),
-            false => Err(Unfit::Undo(format!("the last entry is {name}, by {who}"))),
+            false => Err(IllegalEntry::Undo(format!("the last entry is {name}, by {who}"))),
         },
-        Entry::Proposed { by: who, .. } => Err(Unfit::Undo(format!("{who} has proposed a revision since"))),
-        Entry::Started { run, .. } => Err(Unfit::Undo(format!("run {run} has started under it"))),
-        Entry::Ended { run, .. } => Err(Unfit::Undo(format!("run {run} has ended since"))),
-        Entry::Lapsed { .. } => Err(Unfit::Undo("the approval has lapsed since".to_owned())),
-        Entry::Merged { into, .. } => Err(Unfit::Undo(format!("it is merged into {into}"))),
-        Entry::Archived { .. }
-        | Entry::Evicted { .. }
-        | Entry::Undone { .. }
-        | Entry::Drafted { .. }
-        | Entry::Discovered { .. }
-        | Entry::Added { .. } => Err(Unfit::Undo(format!("the last entry is {name}"))),
+        LedgerEntry::Proposed { by: who, .. } => {
+            Err(IllegalEntry::Undo(format!("{who} has proposed a revision since")))
+        }
+        LedgerEntry::Started { run, .. } => {
+            Err(IllegalEntry::Undo(format!("run {run} has started under it")))
+        }
+        LedgerEntry::Ended { run, .. } => Err(IllegalEntry::Undo(format!("run {run} has ended since"))),
+        LedgerEntry::Lapsed { .. } => Err(IllegalEntry::Undo("the approval has lapsed since".to_owned())),
+        LedgerEntry::Merged { into, .. } => Err(IllegalEntry::Undo(format!("it is merged into {into}"))),
+        LedgerEntry::Archived { .. }
+        | LedgerEntry::Evicted { .. }
+        | LedgerEntry::Undone { .. }
+        | LedgerEntry::Drafted { .. }
+        | LedgerEntry::Discovered { .. }
+        | LedgerEntry::Added { .. } => Err(IllegalEntry::Undo(format!("the last entry is {name}"))),
     }
 }
 
-impl fmt::Display for Unfit {
+impl fmt::Display for IllegalEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Way(forbidden) => forbidden.fmt(f),
@@ -563,4 +604,4 @@ impl fmt::Display for Unfit {
     }
 }
 
-impl std::error::Error for Unfit {}
+impl std::error::Error for IllegalEntry {}

@@ -2,19 +2,19 @@
 //! to, and in time.
 
 use super::receipt::{said, short};
-use super::{Check, Claimed, Found, Kind, World};
-use crate::approval::ledger::{Entry, Role, Who, statement};
-use crate::approval::status::{Approval, Standing, undone};
-use crate::audit::bundle::{Bundle, Link, RunBook};
+use super::{AuditCheck, AuditContext, Claimed, Found, Kind};
+use crate::approval::ledger::{Identity, LedgerEntry, Role, statement};
+use crate::approval::status::{ApprovalRecord, ApprovalStatus, undone};
+use crate::audit::bundle::{AuditBundle, ChainLink, RunBook};
 use crate::run::event::{ApprovedBy, Event};
 
-pub(super) fn approvals(bundle: &Bundle, world: &World<'_>, found: &mut Found<'_>) {
+pub(super) fn approvals(bundle: &AuditBundle, world: &AuditContext<'_>, found: &mut Found<'_>) {
     persons(bundle, world, found);
-    if !found.has(Check::Approval) {
+    if !found.has(AuditCheck::Approval) {
         return;
     }
     let starts = starts(bundle);
-    let entries: Vec<(&Link, Entry)> = bundle.entries().collect();
+    let entries: Vec<(&ChainLink, LedgerEntry)> = bundle.entries().collect();
     for (run, standing) in &starts {
         if !bundle.runs.iter().any(|book| book.book.number == *run) {
             let by = standing.approvals.iter().map(|approval| approval.by.to_string()).collect::<Vec<_>>();
@@ -39,13 +39,13 @@ pub(super) fn approvals(bundle: &Bundle, world: &World<'_>, found: &mut Found<'_
 }
 
 /// The approval state of the plan at each run's start.
-fn starts(bundle: &Bundle) -> Vec<(i64, Standing)> {
+fn starts(bundle: &AuditBundle) -> Vec<(i64, ApprovalStatus)> {
     let ledger = said(bundle);
     let undone = undone(&ledger);
-    let mut standing = Standing::new();
+    let mut standing = ApprovalStatus::new();
     let mut starts = Vec::new();
     for said in ledger.iter().filter(|said| !undone.contains(&said.seq)) {
-        if let Entry::Started { run, .. } = said.entry {
+        if let LedgerEntry::Started { run, .. } = said.entry {
             let mut then = standing.clone();
             then.since_ms = said.at_ms;
             starts.push((run, then));
@@ -57,7 +57,12 @@ fn starts(bundle: &Bundle) -> Vec<(i64, Standing)> {
 }
 
 /// Checks one run against the approvals that existed when it started.
-fn start(entries: &[(&Link, Entry)], run: &RunBook, standing: Option<&Standing>, found: &mut Found<'_>) {
+fn start(
+    entries: &[(&ChainLink, LedgerEntry)],
+    run: &RunBook,
+    standing: Option<&ApprovalStatus>,
+    found: &mut Found<'_>,
+) {
     let where_ = format!("run {}", run.book.number);
     let first = run.events().next().map(|(_, event)| event);
     let Some(begun @ Event::RunStarted { digest, approved_by, approvals: named, .. }) = &first else {
@@ -87,7 +92,7 @@ fn start(entries: &[(&Link, Entry)], run: &RunBook, standing: Option<&Standing>,
 }
 
 /// What differs between the approved subject and what the run started with.
-fn moved(begun: &Event, approval: &Approval) -> Vec<String> {
+fn moved(begun: &Event, approval: &ApprovalRecord) -> Vec<String> {
     let Event::RunStarted { base, agents, sealed, .. } = begun else { return Vec::new() };
     let subject = &approval.subject;
     let mut moved = Vec::new();
@@ -108,9 +113,9 @@ fn moved(begun: &Event, approval: &Approval) -> Vec<String> {
 }
 
 /// Whether enough approvals were valid when the run started.
-fn in_time(standing: &Standing, where_: &str, found: &mut Found<'_>) {
+fn in_time(standing: &ApprovalStatus, where_: &str, found: &mut Found<'_>) {
     let at_ms = standing.since_ms;
-    let has_expired = |approval: &Approval| approval.until_ms.is_some_and(|until| at_ms >= until);
+    let has_expired = |approval: &ApprovalRecord| approval.until_ms.is_some_and(|until| at_ms >= until);
     let needed = standing.approvals.iter().map(|approval| approval.needed).max().unwrap_or(1);
     let said = standing.approvals.len();
     if said < needed as usize {
@@ -124,7 +129,7 @@ fn in_time(standing: &Standing, where_: &str, found: &mut Found<'_>) {
 }
 
 /// Why the approval that a receipt refers to isn't the one in the ledger.
-fn other_entry(entries: &[(&Link, Entry)], approval: &ApprovedBy, digest: &str) -> Option<String> {
+fn other_entry(entries: &[(&ChainLink, LedgerEntry)], approval: &ApprovedBy, digest: &str) -> Option<String> {
     let ApprovedBy { by, seq, hash } = approval;
     let entry = entries.iter().find(|(link, _)| link.seq == *seq);
     let Some((link, entry)) = entry else {
@@ -133,7 +138,7 @@ fn other_entry(entries: &[(&Link, Entry)], approval: &ApprovedBy, digest: &str) 
     if link.hash.to_hex().as_str() != hash {
         return Some(format!("a different entry {seq} of the ledger"));
     }
-    let Entry::Approved { subject, by: who, .. } = entry else {
+    let LedgerEntry::Approved { subject, by: who, .. } = entry else {
         return Some(format!("entry {seq} of the ledger, which is not an approval"));
     };
     if who != by {
@@ -143,19 +148,19 @@ fn other_entry(entries: &[(&Link, Entry)], approval: &ApprovedBy, digest: &str) 
 }
 
 /// Checks that every approver was allowed to approve.
-fn persons(bundle: &Bundle, world: &World<'_>, found: &mut Found<'_>) {
-    let mut proposed: Option<Entry> = None;
-    let mut before: Vec<Who> = Vec::new();
+fn persons(bundle: &AuditBundle, world: &AuditContext<'_>, found: &mut Found<'_>) {
+    let mut proposed: Option<LedgerEntry> = None;
+    let mut before: Vec<Identity> = Vec::new();
     for (link, entry) in bundle.entries() {
-        if let Entry::Proposed { .. } = &entry {
+        if let LedgerEntry::Proposed { .. } = &entry {
             proposed = Some(entry);
             before.clear();
             continue;
         }
-        let Entry::Approved { revision, by, signature, .. } = &entry else { continue };
+        let LedgerEntry::Approved { revision, by, signature, .. } = &entry else { continue };
         let where_ = format!("entry {} of the ledger", link.seq);
         let what = format!("r{revision} was approved by {by}");
-        if found.has(Check::Person) {
+        if found.has(AuditCheck::Person) {
             let claimed = Claimed {
                 approved: &entry,
                 at_ms: link.at_ms,
@@ -171,7 +176,7 @@ fn persons(bundle: &Bundle, world: &World<'_>, found: &mut Found<'_>) {
                 found.find(Kind::WrongPerson, where_.clone(), format!("{what}: {why}"));
             }
         }
-        if found.has(Check::Signature)
+        if found.has(AuditCheck::Signature)
             && let Some(signature) = signature
             && let Some(statement) = statement(&bundle.plan, &entry)
             && let Err(why) = (world.signed)((&statement, signature), by, link.at_ms)
@@ -182,7 +187,7 @@ fn persons(bundle: &Bundle, world: &World<'_>, found: &mut Found<'_>) {
     }
 }
 
-fn text_of<'a>(bundle: &'a Bundle, proposed: &Entry) -> Option<&'a str> {
-    let Entry::Proposed { text, .. } = proposed else { return None };
+fn text_of<'a>(bundle: &'a AuditBundle, proposed: &LedgerEntry) -> Option<&'a str> {
+    let LedgerEntry::Proposed { text, .. } = proposed else { return None };
     std::str::from_utf8(bundle.blobs.get(&text.0)?.content.as_deref()?).ok()
 }

@@ -3,19 +3,19 @@
 
 mod format;
 
-pub use format::{Fault, SCHEMA, Unwritable};
+pub use format::{BundleFault, SCHEMA, Unwritable};
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use blake3::Hash;
 
-use crate::approval::ledger::Entry;
+use crate::approval::ledger::LedgerEntry;
 use crate::audit::hash_chain;
 use crate::run::event::{Blob, Event};
 
 /// The end of a book. Stored elsewhere, it shows that nothing was cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Head {
+pub struct ChainHead {
     /// 0 if there is none.
     pub seq: u64,
     /// Its hash, or the genesis hash of an empty book.
@@ -24,7 +24,7 @@ pub struct Head {
 
 /// One record of the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Link {
+pub struct ChainLink {
     /// Counted from 1.
     pub seq: u64,
     /// In milliseconds since 1970.
@@ -39,19 +39,21 @@ pub struct Link {
 
 /// A chain of records: the journal of a run, or the ledger of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Book {
+pub struct Chain {
     /// The number of the run or the plan, which is part of every hash.
     pub number: i64,
     /// In stored order.
-    pub links: Vec<Link>,
+    pub links: Vec<ChainLink>,
     /// The recorded end of the book, if any.
-    pub head: Option<Head>,
+    pub head: Option<ChainHead>,
 }
 
-impl Book {
+impl Chain {
     /// The end of the book according to its records.
-    pub fn end(&self, first: Hash) -> Head {
-        self.links.last().map_or(Head { seq: 0, hash: first }, |last| Head { seq: last.seq, hash: last.hash })
+    pub fn end(&self, first: Hash) -> ChainHead {
+        self.links
+            .last()
+            .map_or(ChainHead { seq: 0, hash: first }, |last| ChainHead { seq: last.seq, hash: last.hash })
     }
 
     pub fn hash_at(&self, seq: u64) -> Option<Hash> {
@@ -61,7 +63,7 @@ impl Book {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunBook {
-    pub book: Book,
+    pub book: Chain,
     pub name: String,
     /// The digest that was approved.
     pub digest: String,
@@ -78,19 +80,19 @@ impl RunBook {
         hash_chain::run_genesis(&self.digest, self.text.as_bytes())
     }
 
-    pub fn end(&self) -> Head {
+    pub fn end(&self) -> ChainHead {
         self.book.end(self.first())
     }
 
     /// Every readable event, with its record.
-    pub fn events(&self) -> impl Iterator<Item = (&Link, Event)> {
+    pub fn events(&self) -> impl Iterator<Item = (&ChainLink, Event)> {
         self.book.links.iter().filter_map(|link| Some((link, serde_json::from_slice(&link.text).ok()?)))
     }
 }
 
 /// Bytes that a record refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct NamedBlob {
     pub bytes: u64,
     /// `None` if not available.
     pub content: Option<Vec<u8>>,
@@ -100,23 +102,23 @@ pub struct Kept {
 
 /// The whole record of one plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Bundle {
+pub struct AuditBundle {
     /// The store of origin: other stores use the same numbers.
     pub store: String,
     /// Relative to the project root.
     pub plan: String,
     pub name: String,
     /// `None` without entries.
-    pub ledger: Option<Book>,
+    pub ledger: Option<Chain>,
     /// Oldest first.
     pub runs: Vec<RunBook>,
     /// What the records refer to, by hash. Missing here means missing in the store.
-    pub blobs: BTreeMap<String, Kept>,
+    pub blobs: BTreeMap<String, NamedBlob>,
 }
 
-impl Bundle {
+impl AuditBundle {
     /// Every readable entry of the ledger, with its record.
-    pub fn entries(&self) -> impl Iterator<Item = (&Link, Entry)> {
+    pub fn entries(&self) -> impl Iterator<Item = (&ChainLink, LedgerEntry)> {
         let links = self.ledger.iter().flat_map(|ledger| &ledger.links);
         links.filter_map(|link| Some((link, serde_json::from_slice(&link.text).ok()?)))
     }
@@ -129,12 +131,12 @@ impl Bundle {
     /// All heads, each as a line that names its book, for the anchor.
     pub fn heads(&self) -> Vec<Anchor> {
         let runs = self.runs.iter().map(|run| Anchor {
-            book: Named::Run(run.book.number),
+            book: NamedHead::Run(run.book.number),
             head: run.end(),
             at_ms: run.book.links.last().map_or(run.created_at_ms, |last| last.at_ms),
         });
         let ledger = self.ledger.iter().map(|ledger| Anchor {
-            book: Named::Ledger(ledger.number, self.plan.clone()),
+            book: NamedHead::Ledger(ledger.number, self.plan.clone()),
             head: ledger.end(hash_chain::ledger_genesis()),
             at_ms: ledger.links.last().map_or(0, |last| last.at_ms),
         });
@@ -145,7 +147,7 @@ impl Bundle {
     pub fn named(&self) -> BTreeMap<Blob, Need> {
         let mut named = BTreeMap::new();
         for (_, entry) in self.entries() {
-            if let Entry::Proposed { text, .. } | Entry::Deleted { backup: text, .. } = entry {
+            if let LedgerEntry::Proposed { text, .. } | LedgerEntry::Deleted { backup: text, .. } = entry {
                 named.insert(text, Need::Content);
             }
         }
@@ -184,14 +186,14 @@ fn named_by(event: &Event) -> Vec<Blob> {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Named {
+pub enum NamedHead {
     /// The ledger with this number, of this plan.
     Ledger(i64, String),
     /// The journal of the run with this number.
     Run(i64),
 }
 
-impl Named {
+impl NamedHead {
     /// What identifies a book. A moved plan keeps the number of its ledger.
     pub const fn key(&self) -> (&'static str, i64) {
         match self {
@@ -201,7 +203,7 @@ impl Named {
     }
 }
 
-impl std::fmt::Display for Named {
+impl std::fmt::Display for NamedHead {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Ledger(_, plan) => write!(f, "the ledger of {plan}"),
@@ -213,8 +215,8 @@ impl std::fmt::Display for Named {
 /// The end of a book, as stored outside the book. One line of text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Anchor {
-    pub book: Named,
-    pub head: Head,
+    pub book: NamedHead,
+    pub head: ChainHead,
     /// When its last record was written, in milliseconds since 1970.
     pub at_ms: u64,
 }
@@ -222,10 +224,10 @@ pub struct Anchor {
 impl Anchor {
     /// `run NUMBER SEQ HASH AT`, or `ledger NUMBER SEQ HASH AT PLAN`, without a newline.
     pub fn line(&self) -> String {
-        let Head { seq, hash } = self.head;
+        let ChainHead { seq, hash } = self.head;
         match &self.book {
-            Named::Run(number) => format!("run {number} {seq} {} {}", hash.to_hex(), self.at_ms),
-            Named::Ledger(number, plan) => {
+            NamedHead::Run(number) => format!("run {number} {seq} {} {}", hash.to_hex(), self.at_ms),
+            NamedHead::Ledger(number, plan) => {
                 // A plan name may contain newlines; in the file it is one line.
                 let plan = plan.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r");
                 format!("ledger {number} {seq} {} {} {plan}", hash.to_hex(), self.at_ms)
@@ -244,11 +246,11 @@ impl Anchor {
         let hash = Hash::from_hex(hash).ok().filter(|read| read.to_hex().as_str() == hash)?;
         let at_ms: u64 = exact(words.next()?)?;
         let book = match (kind, words.next()) {
-            ("run", None) => Named::Run(number),
-            ("ledger", Some(plan)) => Named::Ledger(number, unescaped(plan)?),
+            ("run", None) => NamedHead::Run(number),
+            ("ledger", Some(plan)) => NamedHead::Ledger(number, unescaped(plan)?),
             _ => return None,
         };
-        Some(Self { book, head: Head { seq, hash }, at_ms })
+        Some(Self { book, head: ChainHead { seq, hash }, at_ms })
     }
 }
 

@@ -3,21 +3,21 @@
 
 use blake3::Hash;
 
-use super::{Check, Found, KeptHead, Kind};
-use crate::approval::ledger::Entry;
-use crate::audit::bundle::{Book, Bundle, Head, Named};
+use super::{AuditCheck, Found, KeptHead, Kind};
+use crate::approval::ledger::LedgerEntry;
+use crate::audit::bundle::{AuditBundle, Chain, ChainHead, NamedHead};
 use crate::audit::hash_chain;
 use crate::run::event::Event;
 
-pub(super) fn chains(bundle: &Bundle, found: &mut Found<'_>) {
-    if !found.has(Check::Chain) {
+pub(super) fn chains(bundle: &AuditBundle, found: &mut Found<'_>) {
+    if !found.has(AuditCheck::Chain) {
         return;
     }
     if let Some(ledger) = &bundle.ledger {
         let words = Words {
             book: "the ledger".to_owned(),
             record: "entry",
-            is_readable: |text| serde_json::from_slice::<Entry>(text).is_ok(),
+            is_readable: |text| serde_json::from_slice::<LedgerEntry>(text).is_ok(),
         };
         walk(ledger, hash_chain::ledger_genesis(), &words, found);
     }
@@ -48,8 +48,8 @@ impl Words {
     }
 }
 
-fn walk(book: &Book, first: Hash, words: &Words, found: &mut Found<'_>) {
-    let mut head = Head { seq: 0, hash: first };
+fn walk(book: &Chain, first: Hash, words: &Words, found: &mut Found<'_>) {
+    let mut head = ChainHead { seq: 0, hash: first };
     for link in &book.links {
         let seq = link.seq;
         if seq > head.seq + 1 {
@@ -73,7 +73,7 @@ fn walk(book: &Book, first: Hash, words: &Words, found: &mut Found<'_>) {
             found.find(Kind::Unreadable, words.at(seq), text);
         }
         // Continue from the stored hash, so that one change is one finding and not the rest of the book.
-        head = Head { seq, hash: link.hash };
+        head = ChainHead { seq, hash: link.hash };
     }
     match book.head {
         Some(record) if record == head => {}
@@ -94,16 +94,18 @@ fn short(hash: Hash) -> String {
 }
 
 /// Compares the chains with heads that were recorded outside the store.
-pub(super) fn anchors(bundle: &Bundle, kept: &[KeptHead], found: &mut Found<'_>) {
-    if !found.has(Check::Anchor) {
+pub(super) fn anchors(bundle: &AuditBundle, kept: &[KeptHead], found: &mut Found<'_>) {
+    if !found.has(AuditCheck::Anchor) {
         return;
     }
     for KeptHead { anchor, by } in kept {
-        let Head { seq, hash } = anchor.head;
+        let ChainHead { seq, hash } = anchor.head;
         let where_ = anchor.book.to_string();
         let known = match &anchor.book {
-            Named::Ledger(..) => bundle.ledger.as_ref().map(|ledger| (ledger, hash_chain::ledger_genesis())),
-            Named::Run(number) => {
+            NamedHead::Ledger(..) => {
+                bundle.ledger.as_ref().map(|ledger| (ledger, hash_chain::ledger_genesis()))
+            }
+            NamedHead::Run(number) => {
                 let run = bundle.runs.iter().find(|run| run.book.number == *number);
                 run.map(|run| (&run.book, run.first()))
             }

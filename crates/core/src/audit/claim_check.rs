@@ -2,14 +2,14 @@
 //! else can write one, too, so a mark proves nothing.
 
 use super::receipt::Folded;
-use super::{Check, Found, Kind};
-use crate::audit::bundle::Bundle;
+use super::{AuditCheck, Found, Kind};
+use crate::audit::bundle::AuditBundle;
 use crate::plan::draft::{Draft, Mark};
-use crate::plan::lifecycle::State;
+use crate::plan::lifecycle::PlanState;
 use crate::plan::verified;
 use crate::plan::verified::Contract;
-use crate::run::event::Outcome;
-use crate::run::state::{Phase, Status};
+use crate::run::event::RunOutcome;
+use crate::run::state::{Phase, RunStatus};
 use crate::syntax::source::Source;
 
 /// The steps that a draft marks as done, by id, each with its contract; `None` for a manual step.
@@ -23,15 +23,15 @@ pub fn claims(draft: &Draft) -> Vec<(String, Option<String>)> {
     .collect()
 }
 
-pub(super) fn marks(bundle: &Bundle, folded: &[Folded], file: Option<&Source>, found: &mut Found<'_>) {
-    let Some(source) = file.filter(|_| found.has(Check::Mark)) else { return };
+pub(super) fn marks(bundle: &AuditBundle, folded: &[Folded], file: Option<&Source>, found: &mut Found<'_>) {
+    let Some(source) = file.filter(|_| found.has(AuditCheck::Mark)) else { return };
     let draft = source.draft();
     for (id, command) in claims(&draft) {
         if let Some(why) = unproven(folded, &id, command.as_deref()) {
             found.find(Kind::UnprovenMark, format!("step `{id}`"), format!("marked as done, but {why}"));
         }
     }
-    if draft.state.as_ref().is_some_and(|state| state.value == State::Done) && !is_done(folded) {
+    if draft.state.as_ref().is_some_and(|state| state.value == PlanState::Done) && !is_done(folded) {
         let why = match bundle.runs.is_empty() {
             true => "it has not been run".to_owned(),
             false => "no run of it finished as done".to_owned(),
@@ -44,7 +44,7 @@ pub(super) fn marks(bundle: &Bundle, folded: &[Folded], file: Option<&Source>, f
 /// Whether the last finished run is done.
 fn is_done(folded: &[Folded]) -> bool {
     let mut phases = folded.iter().filter_map(|run| run.state.as_ref()).map(|state| &state.phase);
-    phases.rfind(|phase| matches!(phase, Phase::Finished(_))) == Some(&Phase::Finished(Outcome::Done))
+    phases.rfind(|phase| matches!(phase, Phase::Finished(_))) == Some(&Phase::Finished(RunOutcome::Done))
 }
 
 /// Why a step isn't proven done. The last run that contains the step decides.
@@ -56,9 +56,12 @@ fn unproven(folded: &[Folded], id: &str, command: Option<&str>) -> Option<String
     });
     let Some((step, state)) = known else { return Some("it has no receipt".to_owned()) };
     match &state.status {
-        Status::Passed { .. } => {}
-        Status::Skipped { by, .. } => return Some(format!("it was skipped by {by}")),
-        Status::Pending | Status::Running { .. } | Status::Judging { .. } | Status::Waiting { .. } => {
+        RunStatus::Passed { .. } => {}
+        RunStatus::Skipped { by, .. } => return Some(format!("it was skipped by {by}")),
+        RunStatus::Pending
+        | RunStatus::Running { .. }
+        | RunStatus::Judging { .. }
+        | RunStatus::Waiting { .. } => {
             return Some(match state.failed.last() {
                 Some(failed) => format!("its contract failed ({})", failed.failure),
                 None => "its contract has not passed".to_owned(),

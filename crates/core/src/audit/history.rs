@@ -7,13 +7,13 @@ use serde::Serialize;
 use super::receipt::short;
 use crate::agent::finding;
 use crate::agent::report;
-use crate::agent::report::Finding;
-use crate::approval::ledger::{Entry, Who};
-use crate::audit::bundle::Bundle;
-use crate::run::event::{Answer, Event};
+use crate::agent::report::ReportFinding;
+use crate::approval::ledger::{Identity, LedgerEntry};
+use crate::audit::bundle::AuditBundle;
+use crate::run::event::{AskAnswer, Event};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Happened {
+pub struct HistoryLine {
     /// In milliseconds since 1970.
     pub at_ms: u64,
     pub who: String,
@@ -26,8 +26,9 @@ pub struct Happened {
 }
 
 /// The history of a plan, oldest first.
-pub fn history(bundle: &Bundle) -> Vec<Happened> {
-    let mut lines: Vec<Happened> = bundle.entries().map(|(link, entry)| said(link.at_ms, &entry)).collect();
+pub fn history(bundle: &AuditBundle) -> Vec<HistoryLine> {
+    let mut lines: Vec<HistoryLine> =
+        bundle.entries().map(|(link, entry)| said(link.at_ms, &entry)).collect();
     for run in &bundle.runs {
         let number = run.book.number;
         lines.extend(run.events().filter_map(|(link, event)| happened(link.at_ms, number, &event)));
@@ -38,11 +39,11 @@ pub fn history(bundle: &Bundle) -> Vec<Happened> {
     lines
 }
 
-fn line(at_ms: u64, who: &str, what: &str, (about, note): (String, String)) -> Happened {
-    Happened { at_ms, who: who.to_owned(), what: what.to_owned(), about, note }
+fn line(at_ms: u64, who: &str, what: &str, (about, note): (String, String)) -> HistoryLine {
+    HistoryLine { at_ms, who: who.to_owned(), what: what.to_owned(), about, note }
 }
 
-fn name(who: Option<&Who>) -> &str {
+fn name(who: Option<&Identity>) -> &str {
     who.map_or("harness", |who| &who.name)
 }
 
@@ -51,11 +52,11 @@ fn quoted(text: &str) -> String {
     if first.is_empty() { String::new() } else { format!("\"{first}\"") }
 }
 
-fn said(at_ms: u64, entry: &Entry) -> Happened {
+fn said(at_ms: u64, entry: &LedgerEntry) -> HistoryLine {
     let who = name(entry.by());
     let revision = |number: &u32, digest: &str| format!("r{number} {}", short(digest));
     let (what, about, note) = match entry {
-        Entry::Proposed { revision: number, subject, warnings, red, .. } => {
+        LedgerEntry::Proposed { revision: number, subject, warnings, red, .. } => {
             let base = subject.base.as_ref().map(|base| format!("on {base}"));
             let red = (!red.is_empty()).then(|| {
                 let fails = red.iter().filter(|red| red.before.word() == "fails").count();
@@ -69,42 +70,46 @@ fn said(at_ms: u64, entry: &Entry) -> Happened {
             let note: Vec<String> = base.into_iter().chain(red).chain(warned).collect();
             ("proposed", revision(number, &subject.digest), note.join(", "))
         }
-        Entry::Approved { revision: number, subject, way, rule, needed, signature, .. } => {
+        LedgerEntry::Approved { revision: number, subject, way, rule, needed, signature, .. } => {
             let mut note = vec![way.clone()];
             note.extend((!rule.is_empty()).then(|| format!("rule {rule}")));
             note.extend((*needed > 1).then(|| format!("one of {needed}")));
             note.push(if signature.is_some() { "signed" } else { "not signed" }.to_owned());
             ("approved", revision(number, &subject.digest), note.join(", "))
         }
-        Entry::Rejected { revision: number, digest, feedback, .. } => {
+        LedgerEntry::Rejected { revision: number, digest, feedback, .. } => {
             ("rejected", revision(number, digest), quoted(feedback))
         }
-        Entry::Commented { comment, step, text, .. } => {
+        LedgerEntry::Commented { comment, step, text, .. } => {
             let about = step.as_ref().map_or_else(|| format!("#{comment}"), |step| format!("step {step}"));
             ("commented", about, quoted(text))
         }
-        Entry::Answered { comment, text, .. } => ("answered", format!("#{comment}"), quoted(text)),
-        Entry::Drafted { digest, drafting, .. } => {
+        LedgerEntry::Answered { comment, text, .. } => ("answered", format!("#{comment}"), quoted(text)),
+        LedgerEntry::Drafted { digest, drafting, .. } => {
             let after = drafting.after.as_ref().map(|after| format!("after {}", after.previous));
             let note = after
                 .into_iter()
                 .chain((!drafting.reasoning.is_empty()).then(|| quoted(&drafting.reasoning)));
             ("drafted", digest.get(..8).unwrap_or(digest).to_owned(), note.collect::<Vec<_>>().join(", "))
         }
-        Entry::Discovered { number, title, .. } => ("came upon", format!("work {number}"), quoted(title)),
-        Entry::Added { number, step, .. } => ("added", format!("step {step}"), format!("work {number}")),
-        Entry::Reopened { why, .. } => ("reopened", String::new(), quoted(why)),
-        Entry::Cancelled { why, .. } => ("cancelled", String::new(), quoted(why)),
-        Entry::Lapsed { moved } => ("lapsed", String::new(), moved.join(", ")),
-        Entry::Started { run, .. } => ("began", format!("run {run}"), String::new()),
-        Entry::Ended { run, outcome, .. } => ("ended", format!("run {run}"), outcome.word().to_owned()),
-        Entry::Undone { seq, .. } => ("took back", format!("entry {seq}"), String::new()),
-        Entry::Merged { into, commit, with, .. } => {
+        LedgerEntry::Discovered { number, title, .. } => {
+            ("came upon", format!("work {number}"), quoted(title))
+        }
+        LedgerEntry::Added { number, step, .. } => {
+            ("added", format!("step {step}"), format!("work {number}"))
+        }
+        LedgerEntry::Reopened { why, .. } => ("reopened", String::new(), quoted(why)),
+        LedgerEntry::Cancelled { why, .. } => ("cancelled", String::new(), quoted(why)),
+        LedgerEntry::Lapsed { moved } => ("lapsed", String::new(), moved.join(", ")),
+        LedgerEntry::Started { run, .. } => ("began", format!("run {run}"), String::new()),
+        LedgerEntry::Ended { run, outcome, .. } => ("ended", format!("run {run}"), outcome.word().to_owned()),
+        LedgerEntry::Undone { seq, .. } => ("took back", format!("entry {seq}"), String::new()),
+        LedgerEntry::Merged { into, commit, with, .. } => {
             let others = with.len().saturating_sub(1);
             let with = if others == 0 { String::new() } else { format!(", with {others} more") };
             ("merged", format!("into {into}"), format!("{}{with}", short(commit)))
         }
-        Entry::Evicted { into, with, evidence, paths, .. } => {
+        LedgerEntry::Evicted { into, with, evidence, paths, .. } => {
             let together =
                 if with.is_empty() { String::new() } else { format!(", with {}", with.join(", ")) };
             let why = match evidence {
@@ -113,13 +118,13 @@ fn said(at_ms: u64, entry: &Entry) -> Happened {
             };
             ("evicted", format!("from {into}"), format!("{why}{together}"))
         }
-        Entry::Archived { to, .. } => ("archived", String::new(), to.clone()),
-        Entry::Deleted { .. } => ("deleted", String::new(), String::new()),
+        LedgerEntry::Archived { to, .. } => ("archived", String::new(), to.clone()),
+        LedgerEntry::Deleted { .. } => ("deleted", String::new(), String::new()),
     };
     line(at_ms, who, what, (about, note))
 }
 
-fn happened(at_ms: u64, run: i64, event: &Event) -> Option<Happened> {
+fn happened(at_ms: u64, run: i64, event: &Event) -> Option<HistoryLine> {
     let step = |id: &str| format!("run {run} step {id}");
     Some(match event {
         Event::RunStarted { digest, approved_by, base, .. } => {
@@ -164,7 +169,7 @@ fn happened(at_ms: u64, run: i64, event: &Event) -> Option<Happened> {
             line(at_ms, "harness", outcome.word(), about)
         }
         Event::AttemptFinished { step: id, attempt, account, .. } => {
-            let found: Vec<Finding> = report::findings(&account.report).cloned().collect();
+            let found: Vec<ReportFinding> = report::findings(&account.report).cloned().collect();
             if found.is_empty() {
                 return None;
             }
@@ -176,23 +181,23 @@ fn happened(at_ms: u64, run: i64, event: &Event) -> Option<Happened> {
     })
 }
 
-const fn answer_word(answer: &Answer) -> &'static str {
+const fn answer_word(answer: &AskAnswer) -> &'static str {
     match answer {
-        Answer::Retry { .. } => "let retry",
-        Answer::TakeOver => "took over",
-        Answer::Confirm => "confirmed",
-        Answer::Skip { .. } => "skipped",
-        Answer::Stop => "stopped",
-        Answer::Revise { .. } => "sent back",
-        Answer::Budget { .. } => "granted",
+        AskAnswer::Retry { .. } => "let retry",
+        AskAnswer::TakeOver => "took over",
+        AskAnswer::Confirm => "confirmed",
+        AskAnswer::Skip { .. } => "skipped",
+        AskAnswer::Stop => "stopped",
+        AskAnswer::Revise { .. } => "sent back",
+        AskAnswer::Budget { .. } => "granted",
     }
 }
 
-fn answer_note(answer: &Answer) -> String {
+fn answer_note(answer: &AskAnswer) -> String {
     match answer {
-        Answer::Retry { hint } => quoted(hint),
-        Answer::Skip { reason } | Answer::Revise { reason } => quoted(reason),
-        Answer::TakeOver | Answer::Confirm | Answer::Stop => String::new(),
-        Answer::Budget { .. } => "more budget".to_owned(),
+        AskAnswer::Retry { hint } => quoted(hint),
+        AskAnswer::Skip { reason } | AskAnswer::Revise { reason } => quoted(reason),
+        AskAnswer::TakeOver | AskAnswer::Confirm | AskAnswer::Stop => String::new(),
+        AskAnswer::Budget { .. } => "more budget".to_owned(),
     }
 }

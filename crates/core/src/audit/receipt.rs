@@ -1,9 +1,9 @@
 //! Replays a record: folds the runs with the same table, judges every verdict with the same judge, and checks
 //! every text against the approved digest.
 
-use super::{Check, Found, Kind};
-use crate::approval::status::{Said, Standing};
-use crate::audit::bundle::{Bundle, Need, RunBook};
+use super::{AuditCheck, Found, Kind};
+use crate::approval::status::{ApprovalStatus, RecordedEntry};
+use crate::audit::bundle::{AuditBundle, Need, RunBook};
 use crate::dialect;
 use crate::plan::digest::Digest;
 use crate::plan::verified::{Contract, Plan, Step};
@@ -20,9 +20,9 @@ pub(super) struct Folded {
     pub(super) state: Option<RunState>,
 }
 
-pub(super) fn fold(bundle: &Bundle, found: &mut Found<'_>) -> Vec<Folded> {
-    let ledger: Vec<Said> = said(bundle);
-    if let Err((seq, unfit)) = Standing::of(&ledger) {
+pub(super) fn fold(bundle: &AuditBundle, found: &mut Found<'_>) -> Vec<Folded> {
+    let ledger: Vec<RecordedEntry> = said(bundle);
+    if let Err((seq, unfit)) = ApprovalStatus::of(&ledger) {
         found.find(Kind::IllegalEntry, format!("entry {seq} of the ledger"), unfit.to_string());
     }
     proposed_texts(bundle, found);
@@ -30,8 +30,8 @@ pub(super) fn fold(bundle: &Bundle, found: &mut Found<'_>) -> Vec<Folded> {
 }
 
 /// The readable part of the ledger.
-pub(super) fn said(bundle: &Bundle) -> Vec<Said> {
-    bundle.entries().map(|(link, entry)| Said { seq: link.seq, at_ms: link.at_ms, entry }).collect()
+pub(super) fn said(bundle: &AuditBundle) -> Vec<RecordedEntry> {
+    bundle.entries().map(|(link, entry)| RecordedEntry { seq: link.seq, at_ms: link.at_ms, entry }).collect()
 }
 
 fn fold_run(path: &str, run: &RunBook, found: &mut Found<'_>) -> Folded {
@@ -61,12 +61,13 @@ fn plan_of((name, path): (&str, &str), (text, written_in): (&str, &str), digest:
     verify::trusted(&source).filter(|plan| Digest::of(plan).to_string() == digest)
 }
 
-fn proposed_texts(bundle: &Bundle, found: &mut Found<'_>) {
-    if !found.has(Check::Plan) {
+fn proposed_texts(bundle: &AuditBundle, found: &mut Found<'_>) {
+    if !found.has(AuditCheck::Plan) {
         return;
     }
     for (link, entry) in bundle.entries() {
-        let crate::approval::ledger::Entry::Proposed { revision, subject, text, dialect, .. } = entry else {
+        let crate::approval::ledger::LedgerEntry::Proposed { revision, subject, text, dialect, .. } = entry
+        else {
             continue;
         };
         let Some(content) = bundle.blobs.get(&text.0).and_then(|kept| kept.content.as_deref()) else {
@@ -81,8 +82,8 @@ fn proposed_texts(bundle: &Bundle, found: &mut Found<'_>) {
     }
 }
 
-pub(super) fn receipts(bundle: &Bundle, folded: &[Folded], found: &mut Found<'_>) {
-    if !found.has(Check::Receipt) {
+pub(super) fn receipts(bundle: &AuditBundle, folded: &[Folded], found: &mut Found<'_>) {
+    if !found.has(AuditCheck::Receipt) {
         return;
     }
     for (run, Folded { plan, .. }) in bundle.runs.iter().zip(folded) {
@@ -128,8 +129,8 @@ fn other_contract(step: &Step, receipt: &Receipt) -> Option<String> {
 }
 
 /// Checks that every blob that a record refers to exists and matches its hash.
-pub(super) fn outputs(bundle: &Bundle, found: &mut Found<'_>) {
-    if !found.has(Check::Output) {
+pub(super) fn outputs(bundle: &AuditBundle, found: &mut Found<'_>) {
+    if !found.has(AuditCheck::Output) {
         return;
     }
     for (blob, need) in bundle.named() {

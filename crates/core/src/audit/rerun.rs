@@ -12,18 +12,18 @@ mod tests;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::run::judge::{Failure, Verdict};
+use crate::run::judge::{JudgeFailure, Verdict};
 
-pub use blame::{Broke, Known, Suspect, first_bad, suspect};
-pub use claim::{AsRead, Claim, as_read};
-pub use external_input::beyond;
+pub use blame::{Broke, KnownTree, Suspect, first_bad, suspect};
+pub use claim::{AsRead, MarkClaim, as_read};
+pub use external_input::reads_outside;
 pub use finding::finding;
-pub use history::{History, Proof, Recorded, Work};
+pub use history::{Proof, Recorded, RecordedWork, RerunHistory};
 
 /// The result of a contract now, on a fresh checkout.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "says", content = "because")]
-pub enum Now {
+pub enum CurrentResult {
     Passes,
     /// With the failure.
     Fails(String),
@@ -33,17 +33,19 @@ pub enum Now {
     Manual,
 }
 
-impl Now {
+impl CurrentResult {
     /// Classifies a verdict on the checkout.
     pub fn of(verdict: &Verdict) -> Self {
         match verdict.failure() {
             None => Self::Passes,
-            Some(failure @ (Failure::CannotRun(_) | Failure::NotStarted(_) | Failure::Timeout(_))) => {
-                Self::CannotRun(failure.to_string())
-            }
-            Some(failure @ (Failure::Code(_) | Failure::Signal(_) | Failure::Opinion { .. })) => {
-                Self::Fails(failure.to_string())
-            }
+            Some(
+                failure @ (JudgeFailure::CannotRun(_)
+                | JudgeFailure::NotStarted(_)
+                | JudgeFailure::Timeout(_)),
+            ) => Self::CannotRun(failure.to_string()),
+            Some(
+                failure @ (JudgeFailure::Code(_) | JudgeFailure::Signal(_) | JudgeFailure::Opinion { .. }),
+            ) => Self::Fails(failure.to_string()),
         }
     }
 
@@ -68,7 +70,7 @@ impl Now {
 /// The conclusion about a step from its file's claim, its record, and the result of its contract now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Settled {
+pub enum RerunOutcome {
     Holds,
     /// A person confirmed it, and only a person can.
     Confirmed,
@@ -84,7 +86,7 @@ pub enum Settled {
     Unknown,
 }
 
-impl Settled {
+impl RerunOutcome {
     /// `contract` is the hash of the plan's current contract, with the exit code that means done.
     ///
     /// | claimed or recorded | contract now | settled |
@@ -99,21 +101,21 @@ impl Settled {
     /// | confirmed by a person | manual | confirmed |
     /// | mark alone | manual | unknown |
     /// | nothing | manual | open |
-    pub fn of(claim: Claim, recorded: &Recorded, contract: (&str, u8), now: &Now) -> Self {
-        let is_claimed = claim == Claim::Done;
+    pub fn of(claim: MarkClaim, recorded: &Recorded, contract: (&str, u8), now: &CurrentResult) -> Self {
+        let is_claimed = claim == MarkClaim::Done;
         let proof = recorded.proof();
         let is_moved = proof.is_some_and(|proof| {
             proof.contract != contract.0 || proof.expect.is_some_and(|expect| expect != contract.1)
         });
         match now {
-            Now::Passes if is_moved => Self::Moved,
-            Now::Passes => Self::Holds,
-            Now::Fails(_) if proof.is_some() && !is_moved => Self::Broken,
-            Now::Fails(_) if is_claimed => Self::False,
-            Now::CannotRun(_) if is_claimed || proof.is_some() => Self::Unknown,
-            Now::Manual if recorded.is_confirmed() => Self::Confirmed,
-            Now::Manual if is_claimed => Self::Unknown,
-            Now::Fails(_) | Now::CannotRun(_) | Now::Manual => Self::Open,
+            CurrentResult::Passes if is_moved => Self::Moved,
+            CurrentResult::Passes => Self::Holds,
+            CurrentResult::Fails(_) if proof.is_some() && !is_moved => Self::Broken,
+            CurrentResult::Fails(_) if is_claimed => Self::False,
+            CurrentResult::CannotRun(_) if is_claimed || proof.is_some() => Self::Unknown,
+            CurrentResult::Manual if recorded.is_confirmed() => Self::Confirmed,
+            CurrentResult::Manual if is_claimed => Self::Unknown,
+            CurrentResult::Fails(_) | CurrentResult::CannotRun(_) | CurrentResult::Manual => Self::Open,
         }
     }
 

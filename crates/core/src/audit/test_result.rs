@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::audit::bundle::Bundle;
+use crate::audit::bundle::AuditBundle;
 use crate::run::event::Event;
 
 const STATEMENT: &str = "https://in-toto.io/Statement/v1";
@@ -19,7 +19,7 @@ pub struct TestResult {
 }
 
 /// Every verdict of a plan that records which content was judged.
-pub fn test_results(bundle: &Bundle) -> Vec<TestResult> {
+pub fn test_results(bundle: &AuditBundle) -> Vec<TestResult> {
     let mut results = Vec::new();
     for run in &bundle.runs {
         for (link, event) in run.events() {

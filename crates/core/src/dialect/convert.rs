@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::dialect::{Birth, Dialect, NATIVE};
+use crate::dialect::{Dialect, NATIVE, NewPlan};
 use crate::plan::draft::{ContractDraft, Draft, StepDraft};
 use crate::plan::edit::unplaced;
 use crate::plan::verified;
@@ -58,7 +58,7 @@ impl fmt::Display for Loss {
 impl std::error::Error for Loss {}
 
 /// Converts `source`, parsed as `draft`, to another dialect.
-pub fn convert(source: &Source, draft: &Draft, to: &'static Dialect, birth: &Birth<'_>) -> Converted {
+pub fn convert(source: &Source, draft: &Draft, to: &'static Dialect, birth: &NewPlan<'_>) -> Converted {
     let prepared = prepared(draft, to);
     let written = Source::new(source.name(), to.compose(&prepared, birth)).written_in(to);
     let read = written.draft();
@@ -273,7 +273,7 @@ mod tests {
         let source = Source::new("plan.md", text);
         let mut draft = source.draft();
         compose(&mut draft);
-        let birth = Birth { id: "do-it", now: "2026-11-16T10:00:00Z" };
+        let birth = NewPlan { id: "do-it", now: "2026-11-16T10:00:00Z" };
         let converted = convert(&source, &draft, NATIVE, &birth);
         converted.losses.iter().map(ToString::to_string).collect()
     }
@@ -319,7 +319,7 @@ mod tests {
     #[test]
     fn what_other_dialects_leave_open_is_said_in_a_native_plan() {
         let source = Source::new("plan.md", "---\ntype: plan\n---\n# T\n\n### 1. A\n");
-        let birth = Birth { id: "t", now: "" };
+        let birth = NewPlan { id: "t", now: "" };
         let text = convert(&source, &source.draft(), NATIVE, &birth).text;
         assert!(text.contains("**target:** coder") && text.contains("**contract:** manual"), "{text}");
     }

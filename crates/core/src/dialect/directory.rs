@@ -8,11 +8,11 @@ mod task;
 use std::collections::HashMap;
 
 use crate::dialect::frontmatter;
-use crate::dialect::frontmatter::Parts;
-use crate::dialect::{Dialect, Home};
-use crate::plan::draft::{Draft, Field, Layout, Oddity};
+use crate::dialect::frontmatter::FrontmatterParts;
+use crate::dialect::{Dialect, PlanLocation};
+use crate::plan::draft::{Draft, DraftField, Layout, ParseIssue};
 use crate::syntax::markdown::{Blocks, Heading};
-use crate::syntax::source::{FILE_SEPARATOR, Part, Source, Span, Spanned};
+use crate::syntax::source::{FILE_SEPARATOR, Source, SourcePart, Span, Spanned};
 
 pub(crate) const DIALECT: Dialect = Dialect {
     name: "directory",
@@ -31,7 +31,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
     owned: &[],
     edits: patch::edits,
     touch: |_, _| Vec::new(),
-    home: |name, _| Home { id: name.to_owned(), path: format!("plans/{name}") },
+    home: |name, _| PlanLocation { id: name.to_owned(), path: format!("plans/{name}") },
     canonical: compose::canonical,
     compose: compose::compose,
     beside: |_, _, _| Vec::new(),
@@ -47,12 +47,12 @@ pub const TASK_FOLDER: &str = "tasks/";
 pub const RESERVED: &[&str] = &["priority", "estimated_effort", "tags", "timeout"];
 
 /// The fields of a task and their names, the preferred one first.
-pub const FIELDS: &[(Field, &[&str])] = &[
-    (Field::Id, &["id"]),
-    (Field::Needs, &["depends_on"]),
-    (Field::Target, &["agent"]),
-    (Field::Accept, &["subtasks"]),
-    (Field::Timeout, &["timeout"]),
+pub const FIELDS: &[(DraftField, &[&str])] = &[
+    (DraftField::Id, &["id"]),
+    (DraftField::Needs, &["depends_on"]),
+    (DraftField::Target, &["agent"]),
+    (DraftField::Accept, &["subtasks"]),
+    (DraftField::Timeout, &["timeout"]),
 ];
 
 /// The heading of the notes in [`PLAN_FILE`].
@@ -113,7 +113,7 @@ fn recognises(place: &str, head: &str) -> Option<String> {
 }
 
 /// The span of [`PLAN_FILE`]. A text without files counts as it.
-fn plan_part(source: &Source) -> Option<&Part> {
+fn plan_part(source: &Source) -> Option<&SourcePart> {
     source.parts().iter().find(|part| part.path.is_empty() || part.path == PLAN_FILE)
 }
 
@@ -125,7 +125,7 @@ fn parse(source: &Source) -> Draft {
         let parts = read_head(source, part.span, &mut draft, &mut oddities);
         read_narrative(source, Span::new(parts.body, part.span.end), &mut draft, &mut oddities);
     } else {
-        let missing = Oddity::MissingFile { path: PLAN_FILE };
+        let missing = ParseIssue::MissingFile { path: PLAN_FILE };
         oddities.push(Spanned::new(missing, first_line(source, source.parts()[0].span)));
     }
     for (place, part) in task_parts(source).enumerate() {
@@ -149,7 +149,7 @@ fn skim(source: &Source) -> Draft {
 }
 
 /// The task files. One with an invalid name is read anyway: a step must never get lost.
-fn task_parts(source: &Source) -> impl Iterator<Item = &Part> {
+fn task_parts(source: &Source) -> impl Iterator<Item = &SourcePart> {
     let plan = plan_part(source).map(|part| part.span);
     source.parts().iter().filter(move |part| Some(part.span) != plan && is_markdown(&part.path))
 }
@@ -161,19 +161,19 @@ pub(crate) fn is_markdown(path: &str) -> bool {
 }
 
 /// Reports invalid file names.
-fn names(source: &Source, plan: Option<&Part>) -> Vec<Spanned<Oddity>> {
+fn names(source: &Source, plan: Option<&SourcePart>) -> Vec<Spanned<ParseIssue>> {
     let mut oddities = Vec::new();
     let mut indices: HashMap<&str, Span> = HashMap::new();
     for part in source.parts().iter().filter(|part| Some(part.span) != plan.map(|plan| plan.span)) {
         let span = first_line(source, part.span);
         let Some(name) = part.path.strip_prefix(TASK_FOLDER).filter(|name| is_task_file(name)) else {
-            oddities.push(Spanned::new(Oddity::MisnamedTask { path: part.path.clone() }, span));
+            oddities.push(Spanned::new(ParseIssue::MisnamedTask { path: part.path.clone() }, span));
             continue;
         };
         let index = &name[..2];
         match indices.get(index) {
             Some(&first) => {
-                oddities.push(Spanned::new(Oddity::SameIndex { index: index.to_owned(), first }, span));
+                oddities.push(Spanned::new(ParseIssue::SameIndex { index: index.to_owned(), first }, span));
             }
             None => drop(indices.insert(index, span)),
         }
@@ -188,7 +188,12 @@ fn first_line(source: &Source, part: Span) -> Span {
 }
 
 /// Copies the frontmatter of [`PLAN_FILE`] into the draft.
-fn read_head(source: &Source, part: Span, draft: &mut Draft, oddities: &mut Vec<Spanned<Oddity>>) -> Parts {
+fn read_head(
+    source: &Source,
+    part: Span,
+    draft: &mut Draft,
+    oddities: &mut Vec<Spanned<ParseIssue>>,
+) -> FrontmatterParts {
     let parts = frontmatter::split_part(source, part);
     draft.frontmatter = frontmatter::read(source, &parts).0;
     let entries = task::entries(source, &parts, oddities);
@@ -199,9 +204,9 @@ fn read_head(source: &Source, part: Span, draft: &mut Draft, oddities: &mut Vec<
 }
 
 /// Copies the text of [`PLAN_FILE`] into the draft.
-fn read_narrative(source: &Source, body: Span, draft: &mut Draft, oddities: &mut Vec<Spanned<Oddity>>) {
+fn read_narrative(source: &Source, body: Span, draft: &mut Draft, oddities: &mut Vec<Spanned<ParseIssue>>) {
     let blocks = Blocks::read_in(source, body);
-    oddities.extend(blocks.unclosed.iter().map(|&span| Spanned::new(Oddity::UnclosedFence, span)));
+    oddities.extend(blocks.unclosed.iter().map(|&span| Spanned::new(ParseIssue::UnclosedFence, span)));
     let notes = notes(source, &blocks, body);
     let end = notes.as_ref().map_or(body.end, |notes| notes.heading.span.start);
     draft.context = task::prose(source, Span::new(body.start, end));

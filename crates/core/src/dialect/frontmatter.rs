@@ -1,16 +1,16 @@
 //! The YAML block at the top of a plan: finds it, parses it, and replaces values in it. Never looks at the text after
 //! it.
 
-use crate::plan::draft::{Entry, Frontmatter, Layout, Oddity};
+use crate::plan::draft::{Frontmatter, FrontmatterEntry, Layout, ParseIssue};
 use crate::syntax::source::{Edit, Source, Span, Spanned};
 use crate::syntax::yaml;
-use crate::syntax::yaml::{FaultKind, Node, Style, Value};
+use crate::syntax::yaml::{FaultKind, YamlNode, YamlStyle, YamlValue};
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Where the parts of a file are.
 #[derive(Debug, Clone, Copy)]
-pub struct Parts {
+pub struct FrontmatterParts {
     /// The block with its fences.
     pub block: Option<Span>,
     /// The lines between the fences.
@@ -22,9 +22,9 @@ pub struct Parts {
 }
 
 /// Finds the block. It starts at the first line that is not blank, and that line is `---`.
-pub fn split(text: &str) -> Parts {
+pub fn split(text: &str) -> FrontmatterParts {
     let start = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
-    let none = Parts { block: None, yaml: None, is_unclosed: false, body: start };
+    let none = FrontmatterParts { block: None, yaml: None, is_unclosed: false, body: start };
     let mut at = start;
     let mut opened: Option<(usize, usize)> = None;
     for line in text[start..].split_inclusive('\n') {
@@ -34,7 +34,7 @@ pub fn split(text: &str) -> Parts {
             (None, "---") => opened = Some((at, end)),
             (None, _) => return none,
             (Some((open, inner)), "---" | "...") => {
-                return Parts {
+                return FrontmatterParts {
                     block: Some(Span::new(open, end)),
                     yaml: Some(Span::new(inner, at)),
                     is_unclosed: false,
@@ -47,45 +47,56 @@ pub fn split(text: &str) -> Parts {
     }
     match opened {
         // An unclosed block would swallow the plan, and the steps are worth more than the keys.
-        Some((open, inner)) => {
-            Parts { block: Some(Span::new(open, inner)), yaml: None, is_unclosed: true, body: inner }
-        }
+        Some((open, inner)) => FrontmatterParts {
+            block: Some(Span::new(open, inner)),
+            yaml: None,
+            is_unclosed: true,
+            body: inner,
+        },
         None => none,
     }
 }
 
 /// Finds the block of one file of a directory.
-pub fn split_part(source: &Source, part: Span) -> Parts {
+pub fn split_part(source: &Source, part: Span) -> FrontmatterParts {
     let parts = split(source.slice(part));
     let shifted = |span: Option<Span>| span.map(|span| span.shifted(part.start));
-    Parts { block: shifted(parts.block), yaml: shifted(parts.yaml), body: parts.body + part.start, ..parts }
+    FrontmatterParts {
+        block: shifted(parts.block),
+        yaml: shifted(parts.yaml),
+        body: parts.body + part.start,
+        ..parts
+    }
 }
 
 /// Parses the keys and reports irregularities.
-pub fn read(source: &Source, parts: &Parts) -> (Frontmatter, Vec<Spanned<Oddity>>) {
+pub fn read(source: &Source, parts: &FrontmatterParts) -> (Frontmatter, Vec<Spanned<ParseIssue>>) {
     let (entries, oddities) = nodes(source, parts);
     let entries = entries.into_iter().filter_map(entry).collect();
     (Frontmatter { block: Layout(parts.block), entries }, oddities)
 }
 
 /// Parses the keys with everything below them, and reports irregularities.
-pub(crate) fn nodes(source: &Source, parts: &Parts) -> (Vec<(Node, Node)>, Vec<Spanned<Oddity>>) {
+pub(crate) fn nodes(
+    source: &Source,
+    parts: &FrontmatterParts,
+) -> (Vec<(YamlNode, YamlNode)>, Vec<Spanned<ParseIssue>>) {
     let mut oddities = Vec::new();
     if parts.is_unclosed
         && let Some(block) = parts.block
     {
         let why = "the frontmatter has no closing `---` line".to_owned();
-        oddities.push(Spanned::new(Oddity::Frontmatter(why), source.line_at(block.start)));
+        oddities.push(Spanned::new(ParseIssue::Frontmatter(why), source.line_at(block.start)));
     }
     let Some(span) = parts.yaml else { return (Vec::new(), oddities) };
     let (root, faults) = yaml::read(source.slice(span), span.start);
     oddities.extend(faults.into_iter().map(|fault| Spanned::new(oddity(fault.kind), fault.span)));
     let entries = match root.map(|node| (node.span, node.value)) {
-        Some((_, Value::Map(entries))) => entries,
-        Some((_, Value::Scalar { text, .. })) if text.is_empty() => Vec::new(),
-        Some((span, Value::Scalar { .. } | Value::List(_))) => {
+        Some((_, YamlValue::Map(entries))) => entries,
+        Some((_, YamlValue::Scalar { text, .. })) if text.is_empty() => Vec::new(),
+        Some((span, YamlValue::Scalar { .. } | YamlValue::List(_))) => {
             let why = "the frontmatter is not a list of `key: value` lines".to_owned();
-            oddities.push(Spanned::new(Oddity::Frontmatter(why), span));
+            oddities.push(Spanned::new(ParseIssue::Frontmatter(why), span));
             Vec::new()
         }
         None => Vec::new(),
@@ -94,15 +105,17 @@ pub(crate) fn nodes(source: &Source, parts: &Parts) -> (Vec<(Node, Node)>, Vec<S
 }
 
 /// The list of a key, inline or one item per line; a single value is a list of one.
-pub fn list(source: &Source, parts: &Parts, key: &str) -> Vec<Spanned<String>> {
+pub fn list(source: &Source, parts: &FrontmatterParts, key: &str) -> Vec<Spanned<String>> {
     let (entries, _) = nodes(source, parts);
-    let scalar = |node: Node| match node.value {
-        Value::Scalar { text, .. } if !text.is_empty() => Some(Spanned::new(text, node.span)),
-        Value::Scalar { .. } | Value::List(_) | Value::Map(_) => None,
+    let scalar = |node: YamlNode| match node.value {
+        YamlValue::Scalar { text, .. } if !text.is_empty() => Some(Spanned::new(text, node.span)),
+        YamlValue::Scalar { .. } | YamlValue::List(_) | YamlValue::Map(_) => None,
     };
-    let is_key = |node: &Node| matches!(&node.value, Value::Scalar { text, .. } if text == key);
+    let is_key = |node: &YamlNode| matches!(&node.value, YamlValue::Scalar { text, .. } if text == key);
     match entries.into_iter().find(|(own, _)| is_key(own)).map(|(_, value)| value) {
-        Some(Node { value: Value::List(items), .. }) => items.into_iter().filter_map(scalar).collect(),
+        Some(YamlNode { value: YamlValue::List(items), .. }) => {
+            items.into_iter().filter_map(scalar).collect()
+        }
         Some(node) => scalar(node).into_iter().collect(),
         None => Vec::new(),
     }
@@ -118,20 +131,21 @@ pub fn lists(lists: &[(&str, &[Spanned<String>])]) -> String {
     lines.collect()
 }
 
-fn entry((key, value): (Node, Node)) -> Option<Entry> {
-    let Value::Scalar { text, .. } = key.value else { return None };
+fn entry((key, value): (YamlNode, YamlNode)) -> Option<FrontmatterEntry> {
+    let YamlValue::Scalar { text, .. } = key.value else { return None };
     let value = match value.value {
-        Value::Scalar { text, style: Style::Plain | Style::SingleQuoted | Style::DoubleQuoted } => {
-            Some(Spanned::new(text, value.span))
-        }
-        Value::Scalar { style: Style::Block, .. } | Value::List(_) | Value::Map(_) => None,
+        YamlValue::Scalar {
+            text,
+            style: YamlStyle::Plain | YamlStyle::SingleQuoted | YamlStyle::DoubleQuoted,
+        } => Some(Spanned::new(text, value.span)),
+        YamlValue::Scalar { style: YamlStyle::Block, .. } | YamlValue::List(_) | YamlValue::Map(_) => None,
     };
-    Some(Entry { key: Spanned::new(text, key.span), value })
+    Some(FrontmatterEntry { key: Spanned::new(text, key.span), value })
 }
 
-fn oddity(kind: FaultKind) -> Oddity {
+fn oddity(kind: FaultKind) -> ParseIssue {
     let why = match kind {
-        FaultKind::DuplicateKey { key, first } => return Oddity::DuplicateKey { key, first },
+        FaultKind::DuplicateKey { key, first } => return ParseIssue::DuplicateKey { key, first },
         FaultKind::Syntax(message) => format!("the frontmatter is not valid YAML: {message}"),
         FaultKind::Anchor => "anchors (`&name`) are not allowed in frontmatter".to_owned(),
         FaultKind::Alias => "aliases (`*name`) are not allowed in frontmatter".to_owned(),
@@ -141,7 +155,7 @@ fn oddity(kind: FaultKind) -> Oddity {
         FaultKind::TooDeep => format!("the frontmatter is nested deeper than {} levels", yaml::DEPTH_MAX),
         FaultKind::TooManyNodes => format!("the frontmatter has more than {} values", yaml::NODES_MAX),
     };
-    Oddity::Frontmatter(why)
+    ParseIssue::Frontmatter(why)
 }
 
 /// The edit that sets `key` to `value`; `None` if the present value is not plain text on one line.

@@ -1,4 +1,4 @@
-//! Importers: plan files of other tools, parsed as drafts. Each format is one entry in [`FOREIGN`] and one file in
+//! Importers: plan files of other tools, parsed as drafts. Each format is one entry in [`IMPORTERS`] and one file in
 //! `foreign/`. Parsing never fails and loses no task: whatever a draft can't represent stays in the text of a task.
 //! Writes nothing.
 
@@ -37,7 +37,7 @@ use crate::syntax::markdown;
 use crate::syntax::source::{Source, Span, Spanned};
 
 /// One importer.
-pub struct Foreign {
+pub struct Importer {
     /// The name on the command line: `spec-kit`.
     pub name: &'static str,
     /// The tool and its file: `spec-kit tasks.md`.
@@ -49,25 +49,25 @@ pub struct Foreign {
     pub parse: fn(&Source) -> Draft,
 }
 
-impl fmt::Debug for Foreign {
+impl fmt::Debug for Importer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Foreign({})", self.name)
     }
 }
 
-impl PartialEq for Foreign {
+impl PartialEq for Importer {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
     }
 }
 
-impl Eq for Foreign {}
+impl Eq for Importer {}
 
 /// How many bytes of a file are read to detect its format: some have pages of prose before the tasks.
 pub const HEAD_BYTES: usize = 1 << 16;
 
 /// Every importer, in detection order: the one that accepts any list comes last.
-pub const FOREIGN: &[&Foreign] = &[
+pub const IMPORTERS: &[&Importer] = &[
     &backlog::FOREIGN,
     &beads::FOREIGN,
     &codex::FOREIGN,
@@ -88,14 +88,14 @@ pub const FOREIGN: &[&Foreign] = &[
 ];
 
 /// The format of a file with this path and text, and the evidence.
-pub fn detect(place: &str, text: &str) -> Option<(&'static Foreign, String)> {
+pub fn detect(place: &str, text: &str) -> Option<(&'static Importer, String)> {
     let head = &text[..text.floor_char_boundary(HEAD_BYTES)];
     let place = place.replace('\\', "/");
-    FOREIGN.iter().find_map(|&foreign| Some((foreign, (foreign.recognises)(&place, head)?)))
+    IMPORTERS.iter().find_map(|&foreign| Some((foreign, (foreign.recognises)(&place, head)?)))
 }
 
-pub fn named(name: &str) -> Option<&'static Foreign> {
-    FOREIGN.iter().copied().find(|foreign| foreign.name == name)
+pub fn named(name: &str) -> Option<&'static Importer> {
+    IMPORTERS.iter().copied().find(|foreign| foreign.name == name)
 }
 
 /// Whether a file name is that of a Markdown file.

@@ -21,12 +21,12 @@ use std::collections::BTreeMap;
 use crate::plan::draft::{Draft, Mark, StepDraft};
 use crate::syntax::source::Source;
 use sequence::Stretch;
-use split::Side;
-use unit::{Kind, Unit};
+use split::MergeSide;
+use unit::{MergeUnit, UnitKind};
 
 /// A merged text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Merged {
+pub struct MergedText {
     /// With markers around every conflict.
     pub text: String,
     /// The number of conflicts.
@@ -51,7 +51,7 @@ impl Default for Markers<'_> {
 }
 
 impl Markers<'_> {
-    fn clash(&self, ours: &str, theirs: &str) -> Merged {
+    fn clash(&self, ours: &str, theirs: &str) -> MergedText {
         let line = |mark: &str, label: &str| format!("{}{label}\n", mark.repeat(self.size.max(1)));
         let ended = |text: &str| {
             if text.is_empty() || text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") }
@@ -63,20 +63,20 @@ impl Markers<'_> {
             ended(theirs),
             line(">", &format!(" {}", self.theirs)),
         ];
-        Merged { text: text.concat(), conflicts: 1 }
+        MergedText { text: text.concat(), conflicts: 1 }
     }
 }
 
 /// Merges both sides' changes to a plan.
 ///
 /// Swapping the sides only changes the order inside conflicts.
-pub fn merge(base: &Source, ours: &Source, theirs: &Source) -> Merged {
+pub fn merge(base: &Source, ours: &Source, theirs: &Source) -> MergedText {
     merge_marked([base, ours, theirs], &Markers::default())
 }
 
 /// Merges base, ours and theirs, with markers of the caller's choice.
-pub fn merge_marked([base, ours, theirs]: [&Source; 3], markers: &Markers<'_>) -> Merged {
-    let clean = |text: &str| Merged { text: text.to_owned(), conflicts: 0 };
+pub fn merge_marked([base, ours, theirs]: [&Source; 3], markers: &Markers<'_>) -> MergedText {
+    let clean = |text: &str| MergedText { text: text.to_owned(), conflicts: 0 };
     if ours.text() == theirs.text() || theirs.text() == base.text() {
         return clean(ours.text());
     }
@@ -89,19 +89,19 @@ pub fn merge_marked([base, ours, theirs]: [&Source; 3], markers: &Markers<'_>) -
         (source, draft)
     });
     let merged = by_meaning(texts.clone(), markers).unwrap_or_else(|| by_lines(&texts, markers));
-    Merged { text: spelling.restore(&merged.text), ..merged }
+    MergedText { text: spelling.restore(&merged.text), ..merged }
 }
 
 /// Merges texts line by line.
-pub fn merge_lines([base, ours, theirs]: [&str; 3], markers: &Markers<'_>) -> Merged {
+pub fn merge_lines([base, ours, theirs]: [&str; 3], markers: &Markers<'_>) -> MergedText {
     together(sequence::lines(base, ours, theirs), markers)
 }
 
-fn together(stretches: Vec<Stretch>, markers: &Markers<'_>) -> Merged {
-    let mut merged = Merged { text: String::new(), conflicts: 0 };
+fn together(stretches: Vec<Stretch>, markers: &Markers<'_>) -> MergedText {
+    let mut merged = MergedText { text: String::new(), conflicts: 0 };
     for stretch in stretches {
         let piece = match stretch {
-            Stretch::Settled(text) => Merged { text, conflicts: 0 },
+            Stretch::Settled(text) => MergedText { text, conflicts: 0 },
             Stretch::Clash { ours, theirs } => markers.clash(&ours, &theirs),
         };
         merged.text += &piece.text;
@@ -111,7 +111,7 @@ fn together(stretches: Vec<Stretch>, markers: &Markers<'_>) -> Merged {
 }
 
 /// Merges the units of the texts; `None` if the result would not mean what both sides meant.
-fn by_meaning(texts: [(Source, Draft); 3], markers: &Markers<'_>) -> Option<Merged> {
+fn by_meaning(texts: [(Source, Draft); 3], markers: &Markers<'_>) -> Option<MergedText> {
     let drafts = texts.each_ref().map(|(_, draft)| draft);
     let names = step::names(drafts);
     // The facts of each side are read before its needs are renumbered: in its own text they refer to its own steps.
@@ -123,11 +123,11 @@ fn by_meaning(texts: [(Source, Draft); 3], markers: &Markers<'_>) -> Option<Merg
     let order = step_order(&alike, &names)?;
     let numbers = step::counted(&order);
     let followed = step::follow(alike, &names, are_counted.then_some(&numbers))?;
-    let sides: [Side<'_>; 3] = std::array::from_fn(|side| {
+    let sides: [MergeSide<'_>; 3] = std::array::from_fn(|side| {
         let (source, draft) = &followed[side];
-        Side { source, draft, names: &names[side] }
+        MergeSide { source, draft, names: &names[side] }
     });
-    let [base, ours, theirs] = sides.each_ref().map(Side::units);
+    let [base, ours, theirs] = sides.each_ref().map(MergeSide::units);
     let merged = Merger { markers }.units(&base, &ours, &theirs)?;
     if merged.conflicts > 0 {
         return Some(merged);
@@ -144,19 +144,19 @@ fn step_order(texts: &[(Source, Draft); 3], names: &[Vec<String>; 3]) -> Option<
     if names[1] == names[0] && names[2] == names[0] {
         return Some(names[0].clone());
     }
-    let mut units: [Vec<Unit<'_>>; 3] = std::array::from_fn(|side| {
+    let mut units: [Vec<MergeUnit<'_>>; 3] = std::array::from_fn(|side| {
         let (source, draft) = &texts[side];
-        Side { source, draft, names: &names[side] }.units()
+        MergeSide { source, draft, names: &names[side] }.units()
     });
-    let count = |units: &[Unit<'_>]| units.iter().filter(|unit| unit.kind == Kind::Step).count();
+    let count = |units: &[MergeUnit<'_>]| units.iter().filter(|unit| unit.kind == UnitKind::Step).count();
     let are_here = (0..3).all(|side| count(&units[side]) == names[side].len());
     if !are_here {
         // They are nested: in a list of a record, or in separate files.
         units = std::array::from_fn(|side| {
             let (source, draft) = &texts[side];
             let unit = |(step, name): (&StepDraft, &String)| {
-                let text = unit::Text(source.text());
-                let mut unit = text.unit(Some(name.clone()), Kind::Step, step.whole.0);
+                let text = unit::UnitText(source.text());
+                let mut unit = text.unit(Some(name.clone()), UnitKind::Step, step.whole.0);
                 unit.rank = step::rank(step);
                 unit
             };
@@ -166,13 +166,13 @@ fn step_order(texts: &[(Source, Draft); 3], names: &[Vec<String>; 3]) -> Option<
     let [base, ours, theirs] = &units;
     let known = Known::of(base, ours, theirs);
     let steps =
-        known.order()?.into_iter().filter_map(|id| known.any(id)).filter(|unit| unit.kind == Kind::Step);
+        known.order()?.into_iter().filter_map(|id| known.any(id)).filter(|unit| unit.kind == UnitKind::Step);
     Some(steps.filter_map(|unit| unit.name.clone()).collect())
 }
 
 /// The fallback: a line merge, or if even that would mean something that neither side wrote, one conflict around
 /// everything.
-fn by_lines(texts: &[(Source, Draft); 3], markers: &Markers<'_>) -> Merged {
+fn by_lines(texts: &[(Source, Draft); 3], markers: &Markers<'_>) -> MergedText {
     let (sources, drafts) = (texts.each_ref().map(|text| &text.0), texts.each_ref().map(|text| &text.1));
     let [base, ours, theirs] = sources.map(Source::text);
     let merged = merge_lines([base, ours, theirs], markers);
@@ -194,7 +194,7 @@ fn by_lines(texts: &[(Source, Draft); 3], markers: &Markers<'_>) -> Merged {
 }
 
 /// Both texts with one conflict around everything but their common start and end.
-fn apart(ours: &str, theirs: &str, markers: &Markers<'_>) -> Merged {
+fn apart(ours: &str, theirs: &str, markers: &Markers<'_>) -> MergedText {
     let [ours, theirs] = [ours, theirs].map(|text| text.split_inclusive('\n').collect::<Vec<_>>());
     let front = ours.iter().zip(&theirs).take_while(|(left, right)| left == right).count();
     let (our_rest, their_rest) = (&ours[front..], &theirs[front..]);
@@ -203,12 +203,12 @@ fn apart(ours: &str, theirs: &str, markers: &Markers<'_>) -> Merged {
     let clash = markers
         .clash(&our_rest[..our_rest.len() - back].concat(), &their_rest[..their_rest.len() - back].concat());
     let text = [ours[..front].concat(), clash.text, our_rest[our_rest.len() - back..].concat()].concat();
-    Merged { text, conflicts: 1 }
+    MergedText { text, conflicts: 1 }
 }
 
 /// Three lists of units and which of them are the same.
 struct Known<'l, 'a> {
-    lists: [&'l [Unit<'a>]; 3],
+    lists: [&'l [MergeUnit<'a>]; 3],
     /// What every unit of each list is: the same number for the same unit.
     ids: [Vec<usize>; 3],
     /// Where each is, by its number.
@@ -216,7 +216,7 @@ struct Known<'l, 'a> {
 }
 
 impl<'l, 'a> Known<'l, 'a> {
-    fn of(base: &'l [Unit<'a>], ours: &'l [Unit<'a>], theirs: &'l [Unit<'a>]) -> Self {
+    fn of(base: &'l [MergeUnit<'a>], ours: &'l [MergeUnit<'a>], theirs: &'l [MergeUnit<'a>]) -> Self {
         let mut count = base.len();
         let mut fresh = || {
             count += 1;
@@ -230,7 +230,7 @@ impl<'l, 'a> Known<'l, 'a> {
             .zip(theirs)
             .map(|(pair, unit)| {
                 pair.unwrap_or_else(|| {
-                    let is_same = |other: &Unit<'_>| match (&unit.name, &other.name) {
+                    let is_same = |other: &MergeUnit<'_>| match (&unit.name, &other.name) {
                         (Some(left), Some(right)) => left == right,
                         (None, None) => unit.text == other.text,
                         (Some(_), None) | (None, Some(_)) => false,
@@ -254,11 +254,11 @@ impl<'l, 'a> Known<'l, 'a> {
         Self { lists: [base, ours, theirs], ids, places }
     }
 
-    fn unit(&self, id: usize, side: usize) -> Option<&'l Unit<'a>> {
+    fn unit(&self, id: usize, side: usize) -> Option<&'l MergeUnit<'a>> {
         self.places[id][side].map(|place| &self.lists[side][place])
     }
 
-    fn any(&self, id: usize) -> Option<&'l Unit<'a>> {
+    fn any(&self, id: usize) -> Option<&'l MergeUnit<'a>> {
         self.unit(id, 1).or(self.unit(id, 2)).or(self.unit(id, 0))
     }
 
@@ -277,7 +277,7 @@ impl<'l, 'a> Known<'l, 'a> {
     /// Steps come before anything else inserted at the same position: a section may end where no step follows it.
     fn rank(&self, run: &[usize]) -> Vec<(bool, &'l str, &'l str)> {
         let units = run.iter().filter_map(|&id| self.any(id));
-        units.map(|unit| (unit.kind != Kind::Step, unit.rank.as_str(), unit.text)).collect()
+        units.map(|unit| (unit.kind != UnitKind::Step, unit.rank.as_str(), unit.text)).collect()
     }
 
     /// The blank lines between two units of the merged list.
@@ -312,7 +312,7 @@ impl<'l, 'a> Known<'l, 'a> {
 }
 
 /// For every unit of `side` the unit of `base` that it was: by its name, or by its text and place.
-fn pair(base: &[Unit<'_>], side: &[Unit<'_>]) -> Vec<Option<usize>> {
+fn pair(base: &[MergeUnit<'_>], side: &[MergeUnit<'_>]) -> Vec<Option<usize>> {
     let mut pairs = vec![None; side.len()];
     let mut named: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (place, unit) in base.iter().enumerate().rev() {
@@ -324,7 +324,7 @@ fn pair(base: &[Unit<'_>], side: &[Unit<'_>]) -> Vec<Option<usize>> {
         *pair = unit.name.as_deref().and_then(|name| named.get_mut(name)?.pop());
     }
     let unnamed =
-        |units: &[Unit<'_>]| (0..units.len()).filter(|&at| units[at].name.is_none()).collect::<Vec<_>>();
+        |units: &[MergeUnit<'_>]| (0..units.len()).filter(|&at| units[at].name.is_none()).collect::<Vec<_>>();
     let (base_places, side_places) = (unnamed(base), unnamed(side));
     let base_texts: Vec<&str> = base_places.iter().map(|&at| base[at].text).collect();
     let side_texts: Vec<&str> = side_places.iter().map(|&at| side[at].text).collect();
@@ -350,11 +350,16 @@ struct Merger<'m> {
 
 impl Merger<'_> {
     /// Merges lists of units; `None` if both sides reordered them differently.
-    fn units(&self, base: &[Unit<'_>], ours: &[Unit<'_>], theirs: &[Unit<'_>]) -> Option<Merged> {
+    fn units(
+        &self,
+        base: &[MergeUnit<'_>],
+        ours: &[MergeUnit<'_>],
+        theirs: &[MergeUnit<'_>],
+    ) -> Option<MergedText> {
         let known = Known::of(base, ours, theirs);
         let order = known.order()?;
-        let mut merged = Merged { text: String::new(), conflicts: 0 };
-        let mut inner: Vec<(Kind, String)> = Vec::new();
+        let mut merged = MergedText { text: String::new(), conflicts: 0 };
+        let mut inner: Vec<(UnitKind, String)> = Vec::new();
         for (at, &id) in order.iter().enumerate() {
             let next = order.get(at + 1).copied();
             let unit = known.any(id)?;
@@ -372,14 +377,14 @@ impl Merger<'_> {
         Some(merged)
     }
 
-    fn unit(&self, [base, ours, theirs]: [Option<&Unit<'_>>; 3]) -> Merged {
-        let clean = |text: &str| Merged { text: text.to_owned(), conflicts: 0 };
+    fn unit(&self, [base, ours, theirs]: [Option<&MergeUnit<'_>>; 3]) -> MergedText {
+        let clean = |text: &str| MergedText { text: text.to_owned(), conflicts: 0 };
         let (ours, theirs) = match (ours, theirs) {
             (Some(ours), Some(theirs)) => (ours, theirs),
             (Some(one), None) if base.is_none() => return clean(one.text),
             (None, Some(one)) if base.is_none() => return clean(one.text),
             (ours, theirs) => {
-                let text = |unit: Option<&Unit<'_>>| unit.map_or("", |unit| unit.text).to_owned();
+                let text = |unit: Option<&MergeUnit<'_>>| unit.map_or("", |unit| unit.text).to_owned();
                 return self.markers.clash(&text(ours), &text(theirs));
             }
         };
@@ -393,11 +398,11 @@ impl Merger<'_> {
         if base_text == Some(ours.text) {
             return clean(theirs.text);
         }
-        let is_new_step = base.is_none() && ours.kind == Kind::Step;
+        let is_new_step = base.is_none() && ours.kind == UnitKind::Step;
         let has_parts = !ours.parts.is_empty() && !theirs.parts.is_empty() && !is_new_step;
         if has_parts && base.is_none_or(|base| !base.parts.is_empty()) {
             let merged = self.units(base.map_or(&[], |base| &base.parts), &ours.parts, &theirs.parts);
-            let is_inline = ours.kind == Kind::Inline || theirs.kind == Kind::Inline;
+            let is_inline = ours.kind == UnitKind::Inline || theirs.kind == UnitKind::Inline;
             return match merged {
                 Some(merged) if merged.conflicts == 0 || !is_inline => merged,
                 Some(_) | None => self.markers.clash(ours.text, theirs.text),
@@ -407,25 +412,27 @@ impl Merger<'_> {
     }
 
     /// Two versions of a unit that both sides changed.
-    fn leaf(&self, base: Option<&Unit<'_>>, ours: &Unit<'_>, theirs: &Unit<'_>) -> Merged {
+    fn leaf(&self, base: Option<&MergeUnit<'_>>, ours: &MergeUnit<'_>, theirs: &MergeUnit<'_>) -> MergedText {
         let settled = match (base.map(|base| &base.kind), &ours.kind, &theirs.kind) {
-            (Some(Kind::Value(was)), Kind::Value(us), Kind::Value(them)) => match (us == was, them == was) {
-                (true, false) => Some(theirs.text),
-                (false, true) => Some(ours.text),
-                (true, true) => Some(ours.text.max(theirs.text)),
-                (false, false) => (us == them).then(|| ours.text.max(theirs.text)),
-            },
-            (_, us @ Kind::Claim(_), them @ Kind::Claim(_)) => {
+            (Some(UnitKind::Value(was)), UnitKind::Value(us), UnitKind::Value(them)) => {
+                match (us == was, them == was) {
+                    (true, false) => Some(theirs.text),
+                    (false, true) => Some(ours.text),
+                    (true, true) => Some(ours.text.max(theirs.text)),
+                    (false, false) => (us == them).then(|| ours.text.max(theirs.text)),
+                }
+            }
+            (_, us @ UnitKind::Claim(_), them @ UnitKind::Claim(_)) => {
                 claim(us, them).map(|kind| if kind == us { ours.text } else { theirs.text })
             }
-            (Some(_), Kind::Lines | Kind::Item, Kind::Lines | Kind::Item) => {
+            (Some(_), UnitKind::Lines | UnitKind::Item, UnitKind::Lines | UnitKind::Item) => {
                 let base = base.map_or("", |base| base.text);
                 return together(sequence::lines(base, ours.text, theirs.text), self.markers);
             }
             _ => None,
         };
         match settled {
-            Some(text) => Merged { text: text.to_owned(), conflicts: 0 },
+            Some(text) => MergedText { text: text.to_owned(), conflicts: 0 },
             None => self.markers.clash(ours.text, theirs.text),
         }
     }
@@ -433,22 +440,24 @@ impl Merger<'_> {
 
 /// The claim that wins if both sides changed it: "running" yields to a result. Done on one side and failed on the other
 /// is a conflict.
-fn claim<'k>(ours: &'k Kind, theirs: &'k Kind) -> Option<&'k Kind> {
+fn claim<'k>(ours: &'k UnitKind, theirs: &'k UnitKind) -> Option<&'k UnitKind> {
     match (ours, theirs) {
-        (Kind::Claim(Some(Mark::Running)), Kind::Claim(Some(_))) => Some(theirs),
-        (Kind::Claim(Some(_)), Kind::Claim(Some(Mark::Running))) => Some(ours),
-        (Kind::Claim(Some(us)), Kind::Claim(Some(them))) if us == them => Some(ours),
+        (UnitKind::Claim(Some(Mark::Running)), UnitKind::Claim(Some(_))) => Some(theirs),
+        (UnitKind::Claim(Some(_)), UnitKind::Claim(Some(Mark::Running))) => Some(ours),
+        (UnitKind::Claim(Some(us)), UnitKind::Claim(Some(them))) if us == them => Some(ours),
         _ => None,
     }
 }
 
 /// Values that planwright wrote on both sides: the further state, the later time. A version that both sides incremented
 /// is incremented once more, so that it identifies only this text.
-fn owned(base: Option<&Unit<'_>>, ours: &Unit<'_>, theirs: &Unit<'_>) -> Option<String> {
-    let (Kind::Owned { key, value: us }, Kind::Owned { value: them, .. }) = (&ours.kind, &theirs.kind) else {
+fn owned(base: Option<&MergeUnit<'_>>, ours: &MergeUnit<'_>, theirs: &MergeUnit<'_>) -> Option<String> {
+    let (UnitKind::Owned { key, value: us }, UnitKind::Owned { value: them, .. }) =
+        (&ours.kind, &theirs.kind)
+    else {
         return None;
     };
-    let Some(Kind::Owned { value: was, .. }) = base.map(|base| &base.kind) else {
+    let Some(UnitKind::Owned { value: was, .. }) = base.map(|base| &base.kind) else {
         return Some(further(us, them, ours.text, theirs.text).to_owned());
     };
     match (us == was, them == was) {

@@ -15,16 +15,16 @@ mod status;
 mod step;
 
 pub use conflict_copy::conflict_copy;
-pub use slug::{ARCHIVED, BadSlug, Name, Slug, plan_file, plan_of, progress_file, slug};
+pub use slug::{ARCHIVED, BadSlug, PlanSlug, Slug, plan_file, plan_of, progress_file, slug};
 
 use crate::dialect::frontmatter;
-use crate::dialect::{Dialect, Home};
-use crate::plan::draft::{Draft, Layout, Mark, Oddity};
-use crate::plan::lifecycle::State;
+use crate::dialect::{Dialect, PlanLocation};
+use crate::plan::draft::{Draft, Layout, Mark, ParseIssue};
+use crate::plan::lifecycle::PlanState;
 use crate::syntax::markdown::Blocks;
 use crate::syntax::source::{FILE_SEPARATOR, Source, Span, Spanned};
-use outline::Outline;
-use task_reference::Roll;
+use outline::NamedOutline;
+use task_reference::TaskList;
 
 pub(super) const DIALECT: Dialect = Dialect {
     name: "named",
@@ -51,58 +51,58 @@ pub(super) const DIALECT: Dialect = Dialect {
     owned: &["status", "Status"],
     edits: patch::edits,
     touch: |_, _| Vec::new(),
-    home: |name, _| Home { id: name.to_owned(), path: format!(".harness/PLAN-{name}.md") },
+    home: |name, _| PlanLocation { id: name.to_owned(), path: format!(".harness/PLAN-{name}.md") },
     canonical,
     compose: compose::compose,
     beside: progress::beside,
 };
 
 /// The states of a plan. The dialect itself has planning, in-progress and done; the others use their plain names.
-const STATES: &[(&str, State)] = &[
-    ("planning", State::Draft),
-    ("draft", State::Draft),
-    ("not started", State::Draft),
-    ("planned", State::Draft),
-    ("todo", State::Draft),
-    ("pending", State::Draft),
-    ("rejected", State::Draft),
-    ("proposed", State::Proposed),
-    ("in review", State::Proposed),
-    ("ready", State::Proposed),
-    ("approved", State::Approved),
-    ("accepted", State::Approved),
-    ("in-progress", State::Running),
-    ("in progress", State::Running),
-    ("in_progress", State::Running),
-    ("active", State::Running),
-    ("ongoing", State::Running),
-    ("wip", State::Running),
-    ("blocked", State::Running),
-    ("paused", State::Running),
-    ("done", State::Done),
-    ("complete", State::Done),
-    ("completed", State::Done),
-    ("finished", State::Done),
-    ("shipped", State::Done),
-    ("implemented", State::Done),
-    ("failed", State::Failed),
-    ("cancelled", State::Cancelled),
-    ("canceled", State::Cancelled),
-    ("abandoned", State::Cancelled),
-    ("superseded", State::Cancelled),
-    ("obsolete", State::Cancelled),
+const STATES: &[(&str, PlanState)] = &[
+    ("planning", PlanState::Draft),
+    ("draft", PlanState::Draft),
+    ("not started", PlanState::Draft),
+    ("planned", PlanState::Draft),
+    ("todo", PlanState::Draft),
+    ("pending", PlanState::Draft),
+    ("rejected", PlanState::Draft),
+    ("proposed", PlanState::Proposed),
+    ("in review", PlanState::Proposed),
+    ("ready", PlanState::Proposed),
+    ("approved", PlanState::Approved),
+    ("accepted", PlanState::Approved),
+    ("in-progress", PlanState::Running),
+    ("in progress", PlanState::Running),
+    ("in_progress", PlanState::Running),
+    ("active", PlanState::Running),
+    ("ongoing", PlanState::Running),
+    ("wip", PlanState::Running),
+    ("blocked", PlanState::Running),
+    ("paused", PlanState::Running),
+    ("done", PlanState::Done),
+    ("complete", PlanState::Done),
+    ("completed", PlanState::Done),
+    ("finished", PlanState::Done),
+    ("shipped", PlanState::Done),
+    ("implemented", PlanState::Done),
+    ("failed", PlanState::Failed),
+    ("cancelled", PlanState::Cancelled),
+    ("canceled", PlanState::Cancelled),
+    ("abandoned", PlanState::Cancelled),
+    ("superseded", PlanState::Cancelled),
+    ("obsolete", PlanState::Cancelled),
 ];
 
 #[expect(clippy::unnecessary_wraps, reason = "other dialects have no word for some states")]
-const fn spell(state: State) -> Option<&'static str> {
+const fn spell(state: PlanState) -> Option<&'static str> {
     Some(match state {
-        State::Draft | State::Rejected => "planning",
-        State::Proposed => "proposed",
-        State::Approved => "approved",
-        State::Running | State::Waiting(_) => "in-progress",
-        State::Done => "done",
-        State::Failed => "failed",
-        State::Cancelled => "cancelled",
+        PlanState::Draft | PlanState::Rejected => "planning",
+        PlanState::Proposed => "proposed",
+        PlanState::Approved => "approved",
+        PlanState::Running | PlanState::Waiting(_) => "in-progress",
+        PlanState::Done => "done",
+        PlanState::Failed => "failed",
+        PlanState::Cancelled => "cancelled",
     })
 }
 
@@ -128,7 +128,7 @@ fn recognises(place: &str, head: &str) -> Option<String> {
 fn has_tasks(head: &str) -> bool {
     let source = Source::new("head", head);
     let blocks = Blocks::read(&source, frontmatter::split(head).body);
-    let outline = Outline::of(&source, &blocks);
+    let outline = NamedOutline::of(&source, &blocks);
     outline.tasks.iter().any(|task| {
         let lines = field::text_lines(&source, &blocks, task.below);
         let labels = lines
@@ -149,9 +149,9 @@ fn parse(source: &Source) -> Draft {
     let parts = frontmatter::split(source.text());
     let (frontmatter, mut oddities) = frontmatter::read(source, &parts);
     let blocks = Blocks::read(source, parts.body);
-    oddities.extend(blocks.unclosed.iter().map(|&span| Spanned::new(Oddity::UnclosedFence, span)));
-    let outline = Outline::of(source, &blocks);
-    let roll = Roll::of(source, &blocks, &outline.tasks);
+    oddities.extend(blocks.unclosed.iter().map(|&span| Spanned::new(ParseIssue::UnclosedFence, span)));
+    let outline = NamedOutline::of(source, &blocks);
+    let roll = TaskList::of(source, &blocks, &outline.tasks);
     let mut draft = Draft { frontmatter, title: outline.title.clone(), ..Draft::default() };
     for (place, task) in outline.tasks.iter().enumerate() {
         draft.steps.push(step::read(source, &blocks, (task, &roll), place, &mut oddities));
@@ -166,7 +166,7 @@ fn parse(source: &Source) -> Draft {
 }
 
 /// Parses what concerns the whole plan: status, context, budget.
-fn read_header(source: &Source, blocks: &Blocks, outline: &Outline, draft: &mut Draft) {
+fn read_header(source: &Source, blocks: &Blocks, outline: &NamedOutline, draft: &mut Draft) {
     let status = draft.frontmatter.value("status").map(|status| status.span);
     let mut status = status;
     for line in field::text_lines(source, blocks, outline.header) {
@@ -174,7 +174,7 @@ fn read_header(source: &Source, blocks: &Blocks, outline: &Outline, draft: &mut 
         let value = Some(Spanned::new(source.slice(label.value).to_owned(), label.value));
         let value = value.filter(|value| !value.value.is_empty());
         match label.name.value.to_lowercase().as_str() {
-            _ if label.kind == Some(crate::plan::draft::Field::Status) && status.is_none() => {
+            _ if label.kind == Some(crate::plan::draft::DraftField::Status) && status.is_none() => {
                 status = Some(label.value);
             }
             "brief" | "context" | "goal" if draft.context.is_none() => draft.context = value,
@@ -221,12 +221,12 @@ fn said(source: &Source, status: Span) -> Spanned<String> {
     Spanned::new(source.slice(span).to_owned(), span)
 }
 
-fn meant(word: &str) -> Option<State> {
+fn meant(word: &str) -> Option<PlanState> {
     DIALECT.state(&word.to_lowercase())
 }
 
 /// The items below the last heading "Notes".
-fn notes(source: &Source, blocks: &Blocks, outline: &Outline) -> Vec<Spanned<String>> {
+fn notes(source: &Source, blocks: &Blocks, outline: &NamedOutline) -> Vec<Spanned<String>> {
     let Some(region) = patch::notes_region(outline) else { return Vec::new() };
     field::text_lines(source, blocks, region)
         .filter(|line| field::indent(source.slice(*line)) < 2 && !outline.is_in_task(line.start))

@@ -9,9 +9,9 @@ mod patch;
 mod step;
 
 use crate::dialect::frontmatter;
-use crate::dialect::{Dialect, Home};
-use crate::plan::draft::{Draft, Layout, Mark, Oddity};
-use crate::plan::lifecycle::State;
+use crate::dialect::{Dialect, PlanLocation};
+use crate::plan::draft::{Draft, Layout, Mark, ParseIssue};
+use crate::plan::lifecycle::PlanState;
 use crate::syntax::markdown::{Blocks, Heading};
 use crate::syntax::source::{Source, Span, Spanned};
 use heading::StepHeading;
@@ -44,31 +44,31 @@ pub(super) const DIALECT: Dialect = Dialect {
     owned: &["status"],
     edits: patch::edits,
     touch: |_, _| Vec::new(),
-    home: |name, _| Home { id: name.to_owned(), path: format!("plans/{name}.md") },
+    home: |name, _| PlanLocation { id: name.to_owned(), path: format!("plans/{name}.md") },
     canonical: format::canonical,
     compose: compose::compose,
     beside: |_, _, _| Vec::new(),
 };
 
 /// The spellings of a plan's states.
-const STATES: &[(&str, State)] = &[
-    ("draft", State::Draft),
-    ("verified", State::Proposed),
-    ("approved", State::Approved),
-    ("in-progress", State::Running),
-    ("done", State::Done),
-    ("failed", State::Failed),
+const STATES: &[(&str, PlanState)] = &[
+    ("draft", PlanState::Draft),
+    ("verified", PlanState::Proposed),
+    ("approved", PlanState::Approved),
+    ("in-progress", PlanState::Running),
+    ("done", PlanState::Done),
+    ("failed", PlanState::Failed),
 ];
 
 #[expect(clippy::unnecessary_wraps, reason = "other dialects have no word for some states")]
-const fn spell(state: State) -> Option<&'static str> {
+const fn spell(state: PlanState) -> Option<&'static str> {
     Some(match state {
-        State::Draft | State::Rejected => "draft",
-        State::Proposed => "verified",
-        State::Approved => "approved",
-        State::Running | State::Waiting(_) => "in-progress",
-        State::Done => "done",
-        State::Failed | State::Cancelled => "failed",
+        PlanState::Draft | PlanState::Rejected => "draft",
+        PlanState::Proposed => "verified",
+        PlanState::Approved => "approved",
+        PlanState::Running | PlanState::Waiting(_) => "in-progress",
+        PlanState::Done => "done",
+        PlanState::Failed | PlanState::Cancelled => "failed",
     })
 }
 
@@ -86,7 +86,7 @@ fn recognises(_: &str, head: &str) -> Option<String> {
 }
 
 /// Copies plan-wide frontmatter keys into the draft.
-fn read_keys(source: &Source, parts: &frontmatter::Parts, draft: &mut Draft) {
+fn read_keys(source: &Source, parts: &frontmatter::FrontmatterParts, draft: &mut Draft) {
     for (key, list) in [("depends_on", &mut draft.depends_on), ("touches", &mut draft.touches)] {
         // A fast path: few plans have these keys, and a list may parse thousands of plans.
         if draft.frontmatter.entry(key).is_some() {
@@ -103,7 +103,7 @@ fn parse(source: &Source) -> Draft {
     let parts = frontmatter::split(source.text());
     let (frontmatter, mut oddities) = frontmatter::read(source, &parts);
     let blocks = Blocks::read(source, parts.body);
-    oddities.extend(blocks.unclosed.iter().map(|&span| Spanned::new(Oddity::UnclosedFence, span)));
+    oddities.extend(blocks.unclosed.iter().map(|&span| Spanned::new(ParseIssue::UnclosedFence, span)));
 
     let outline = Outline::of(source, &blocks);
     let mut draft = Draft { frontmatter, title: outline.title, ..Draft::default() };
@@ -111,7 +111,8 @@ fn parse(source: &Source) -> Draft {
     field::read_preamble(source, &blocks, outline.preamble, &mut draft);
     for section in &outline.steps {
         if section.heading.level != outline.level {
-            oddities.push(Spanned::new(Oddity::HeadingLevel { usual: outline.level }, section.heading.span));
+            oddities
+                .push(Spanned::new(ParseIssue::HeadingLevel { usual: outline.level }, section.heading.span));
         }
         draft.steps.push(step::read(source, &blocks, section, &mut oddities));
     }

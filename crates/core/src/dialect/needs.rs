@@ -2,7 +2,7 @@
 
 use crate::plan::draft::Draft;
 use crate::plan::edit;
-use crate::plan::edit::Refusal;
+use crate::plan::edit::EditError;
 use crate::syntax::source::{Edit, Source};
 
 /// The edits that rename a step in the needs of all others.
@@ -13,7 +13,7 @@ pub(super) fn followed(draft: &Draft, step: usize, id: &str) -> Vec<Edit> {
 }
 
 /// How to add a name to a step's needs.
-pub(super) enum Added {
+pub(super) enum AddedNeed {
     Already,
     /// After the last name on the line.
     Behind(Edit),
@@ -22,16 +22,16 @@ pub(super) enum Added {
 }
 
 /// Adds a need to a step whose needs are on one line.
-pub(super) fn added(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<Added, Refusal> {
+pub(super) fn added(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<AddedNeed, EditError> {
     let names = edit::declared_needs(draft, place)?;
     if names.iter().any(|name| name == on) {
-        return Ok(Added::Already);
+        return Ok(AddedNeed::Already);
     }
     Ok(match draft.steps[place].needs.iter().flatten().last() {
         Some(last) => {
             let ticks = source.text()[last.span.end..].bytes().take_while(|&byte| byte == b'`').count();
-            Added::Behind(Edit::insert(last.span.end + ticks, format!(", {on}")))
+            AddedNeed::Behind(Edit::insert(last.span.end + ticks, format!(", {on}")))
         }
-        None => Added::First(names.into_iter().chain([on.to_owned()]).collect::<Vec<_>>().join(", ")),
+        None => AddedNeed::First(names.into_iter().chain([on.to_owned()]).collect::<Vec<_>>().join(", ")),
     })
 }

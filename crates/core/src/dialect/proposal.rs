@@ -16,25 +16,25 @@ mod section;
 mod session;
 mod step;
 
-pub use config::{Config, config};
+pub use config::{ProposalConfig, config};
 pub use inline::inline;
 pub use operation::Operation;
 pub use section::{
-    Artifact, CONTEXT_BYTES_MAX, Overflow, Section, artifacts, context_bytes, overflow, rejected, section,
-    sections,
+    Artifact, CONTEXT_BYTES_MAX, Overflow, ProposalSection, artifacts, context_bytes, overflow, rejected,
+    section, sections,
 };
-pub use session::{Checkpoint, Outcome, checkpoints};
+pub use session::{Checkpoint, SessionOutcome, checkpoints};
 
 use crate::dialect::frontmatter;
-use crate::dialect::frontmatter::Parts;
-use crate::dialect::{Dialect, Home};
-use crate::plan::draft::{Draft, Layout, Oddity, StepDraft};
-use crate::plan::lifecycle::{Reason, State};
+use crate::dialect::frontmatter::FrontmatterParts;
+use crate::dialect::{Dialect, PlanLocation};
+use crate::plan::draft::{Draft, Layout, ParseIssue, StepDraft};
+use crate::plan::lifecycle::{PlanState, WaitReason};
 use crate::syntax::source::{Edit, Source, Spanned};
 use crate::syntax::yaml;
-use crate::syntax::yaml::{Node, Value};
+use crate::syntax::yaml::{YamlNode, YamlValue};
 use operation::Suffix;
-use outline::Outline;
+use outline::ProposalOutline;
 
 pub(super) const DIALECT: Dialect = Dialect {
     name: "proposal",
@@ -65,7 +65,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     touch: patch::touch,
     home: |_, chance| {
         let id = format!("{ID_PREFIX}{chance}");
-        Home { path: format!(".pi/plans/{id}.md"), id }
+        PlanLocation { path: format!(".pi/plans/{id}.md"), id }
     },
     canonical: format::canonical,
     compose: compose::compose,
@@ -94,34 +94,38 @@ const ALL_KEYS: &[&str] = &[
 const KEYS: &[&str] = ALL_KEYS.split_at(ALL_KEYS.len() - 1).0;
 
 /// The spellings of a plan's states.
-const STATES: &[(&str, State)] = &[
-    ("proposed", State::Proposed),
-    ("approved", State::Approved),
-    ("executing", State::Running),
-    ("completed", State::Done),
-    ("failed", State::Failed),
-    ("rejected", State::Rejected),
-    ("cancelled", State::Cancelled),
-    ("stalled", State::Waiting(Reason::Stalled)),
-    ("needs_review", State::Waiting(Reason::RevisionsSpent)),
+const STATES: &[(&str, PlanState)] = &[
+    ("proposed", PlanState::Proposed),
+    ("approved", PlanState::Approved),
+    ("executing", PlanState::Running),
+    ("completed", PlanState::Done),
+    ("failed", PlanState::Failed),
+    ("rejected", PlanState::Rejected),
+    ("cancelled", PlanState::Cancelled),
+    ("stalled", PlanState::Waiting(WaitReason::Stalled)),
+    ("needs_review", PlanState::Waiting(WaitReason::RevisionsSpent)),
 ];
 
 /// Anything that stops a run is `stalled`; a plan pending approval is in review.
 #[expect(clippy::unnecessary_wraps, reason = "other dialects have no word for some states")]
-const fn spell(state: State) -> Option<&'static str> {
+const fn spell(state: PlanState) -> Option<&'static str> {
     Some(match state {
-        State::Draft | State::Proposed => "proposed",
-        State::Approved => "approved",
+        PlanState::Draft | PlanState::Proposed => "proposed",
+        PlanState::Approved => "approved",
         // A plan that waits for an answer continues unchanged afterwards.
-        State::Running | State::Waiting(Reason::Question) => "executing",
-        State::Waiting(Reason::RevisionsSpent | Reason::Lapsed) => "needs_review",
-        State::Waiting(
-            Reason::Failed | Reason::Budget | Reason::Stalled | Reason::Conflict | Reason::Replanning,
+        PlanState::Running | PlanState::Waiting(WaitReason::Question) => "executing",
+        PlanState::Waiting(WaitReason::RevisionsSpent | WaitReason::Lapsed) => "needs_review",
+        PlanState::Waiting(
+            WaitReason::Failed
+            | WaitReason::Budget
+            | WaitReason::Stalled
+            | WaitReason::Conflict
+            | WaitReason::Replanning,
         ) => "stalled",
-        State::Done => "completed",
-        State::Failed => "failed",
-        State::Rejected => "rejected",
-        State::Cancelled => "cancelled",
+        PlanState::Done => "completed",
+        PlanState::Failed => "failed",
+        PlanState::Rejected => "rejected",
+        PlanState::Cancelled => "cancelled",
     })
 }
 
@@ -215,7 +219,7 @@ fn recognises(place: &str, head: &str) -> Option<String> {
 
 fn parse(source: &Source) -> Draft {
     let parts = frontmatter::split(source.text());
-    let outline = Outline::of(source, &parts);
+    let outline = ProposalOutline::of(source, &parts);
     let mut draft = read(source, &parts, &outline);
     context::read(source, &outline, &mut draft);
     draft
@@ -224,12 +228,13 @@ fn parse(source: &Source) -> Draft {
 /// Parses what a list shows: everything except the context.
 fn skim(source: &Source) -> Draft {
     let parts = frontmatter::split(source.text());
-    read(source, &parts, &Outline::of(source, &parts))
+    read(source, &parts, &ProposalOutline::of(source, &parts))
 }
 
-fn read(source: &Source, parts: &Parts, outline: &Outline) -> Draft {
+fn read(source: &Source, parts: &FrontmatterParts, outline: &ProposalOutline) -> Draft {
     let (frontmatter, mut oddities) = frontmatter::read(source, parts);
-    oddities.extend(outline.blocks.unclosed.iter().map(|&span| Spanned::new(Oddity::UnclosedFence, span)));
+    oddities
+        .extend(outline.blocks.unclosed.iter().map(|&span| Spanned::new(ParseIssue::UnclosedFence, span)));
     let tools = tools_required(source);
     let steps = step::read_all(source, outline, &tools, &mut oddities);
     oddities.sort_by_key(|oddity| oddity.span.start);
@@ -242,7 +247,7 @@ fn read(source: &Source, parts: &Parts, outline: &Outline) -> Draft {
 }
 
 /// The title of a plan without a `title` key: the first level-1 heading before the steps.
-fn first_heading(draft: &Draft, outline: &Outline) -> Option<Spanned<String>> {
+fn first_heading(draft: &Draft, outline: &ProposalOutline) -> Option<Spanned<String>> {
     let first_step = draft.steps.first().map_or(outline.body.end, |step| step.whole.0.start);
     let is_title = |titled: &&outline::Titled| {
         titled.heading.level == 1
@@ -261,20 +266,22 @@ fn first_heading(draft: &Draft, outline: &Outline) -> Option<Spanned<String>> {
 /// The tools that the plan may use: a list, or names separated by commas.
 pub fn tools_required(source: &Source) -> Vec<Spanned<String>> {
     let Some(span) = frontmatter::split(source.text()).yaml else { return Vec::new() };
-    let (Some(Node { value: Value::Map(entries), .. }), _) = yaml::read(source.slice(span), span.start)
+    let (Some(YamlNode { value: YamlValue::Map(entries), .. }), _) =
+        yaml::read(source.slice(span), span.start)
     else {
         return Vec::new();
     };
-    let is_key = |node: &Node| matches!(&node.value, Value::Scalar { text, .. } if text == "tools_required");
+    let is_key =
+        |node: &YamlNode| matches!(&node.value, YamlValue::Scalar { text, .. } if text == "tools_required");
     let Some((_, node)) = entries.into_iter().find(|(key, _)| is_key(key)) else { return Vec::new() };
     let items = match node.value {
-        Value::List(items) => items,
-        Value::Scalar { .. } => vec![node],
-        Value::Map(_) => Vec::new(),
+        YamlValue::List(items) => items,
+        YamlValue::Scalar { .. } => vec![node],
+        YamlValue::Map(_) => Vec::new(),
     };
     let texts = items.into_iter().filter_map(|item| match item.value {
-        Value::Scalar { text, .. } => Some(Spanned::new(text, item.span)),
-        Value::List(_) | Value::Map(_) => None,
+        YamlValue::Scalar { text, .. } => Some(Spanned::new(text, item.span)),
+        YamlValue::List(_) | YamlValue::Map(_) => None,
     });
     let names = texts.flat_map(|text| {
         let names: Vec<Spanned<String>> =

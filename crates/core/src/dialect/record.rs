@@ -13,16 +13,16 @@ mod replan;
 mod spelling;
 
 pub use event::{created_line, event_line, event_name, replanned_line};
-pub use fault::Fault;
-pub use pointer::{POINTER, Pointer, PointerFault, pointer};
-pub use replan::{Replan, Successor, adopted, next_id, replanned};
+pub use fault::RecordFault;
+pub use pointer::{POINTER, PointerFault, TaskPointer, pointer};
+pub use replan::{RecordReplan, Successor, adopted, next_id, replanned};
 
-use crate::dialect::{Dialect, Home};
-use crate::plan::draft::{Field, Mark};
-use crate::plan::lifecycle::{Reason, State};
+use crate::dialect::{Dialect, PlanLocation};
+use crate::plan::draft::{DraftField, Mark};
+use crate::plan::lifecycle::{PlanState, WaitReason};
 use crate::syntax::source::Source;
 use crate::syntax::yaml;
-use crate::syntax::yaml::Value;
+use crate::syntax::yaml::YamlValue;
 
 pub(super) const DIALECT: Dialect = Dialect {
     name: "record",
@@ -41,7 +41,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     owned: &["status", "currentStepIndex", "createdAt", "updatedAt", "version", "previousPlanId"],
     edits: patch::edits,
     touch: patch::touch,
-    home: |name, _| Home { id: name.to_owned(), path: format!(".rawko/plans/{name}.yaml") },
+    home: |name, _| PlanLocation { id: name.to_owned(), path: format!(".rawko/plans/{name}.yaml") },
     canonical: |source| source.text().to_owned(),
     compose: compose::compose,
     beside: pointer::beside,
@@ -53,15 +53,15 @@ const NODES_MAX: usize = 1_000_000;
 const STEPS_MAX: usize = 20_000;
 
 /// The spellings of a plan's states.
-const STATES: &[(&str, State)] = &[
-    ("draft", State::Draft),
-    ("in_progress", State::Running),
-    ("complete", State::Done),
-    ("failed", State::Failed),
-    ("replanning", State::Waiting(Reason::Replanning)),
+const STATES: &[(&str, PlanState)] = &[
+    ("draft", PlanState::Draft),
+    ("in_progress", PlanState::Running),
+    ("complete", PlanState::Done),
+    ("failed", PlanState::Failed),
+    ("replanning", PlanState::Waiting(WaitReason::Replanning)),
 ];
 
-pub(crate) const fn spelled(state: State) -> &'static str {
+pub(crate) const fn spelled(state: PlanState) -> &'static str {
     match spell(state) {
         Some(word) => word,
         None => "",
@@ -69,14 +69,14 @@ pub(crate) const fn spelled(state: State) -> &'static str {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "other dialects have no word for some states")]
-const fn spell(state: State) -> Option<&'static str> {
+const fn spell(state: PlanState) -> Option<&'static str> {
     Some(match state {
-        State::Draft | State::Proposed | State::Approved => "draft",
+        PlanState::Draft | PlanState::Proposed | PlanState::Approved => "draft",
         // A plan that waits for an answer continues unchanged afterwards; it is not replanned.
-        State::Running | State::Waiting(Reason::Question) => "in_progress",
-        State::Waiting(_) | State::Rejected => "replanning",
-        State::Done => "complete",
-        State::Failed | State::Cancelled => "failed",
+        PlanState::Running | PlanState::Waiting(WaitReason::Question) => "in_progress",
+        PlanState::Waiting(_) | PlanState::Rejected => "replanning",
+        PlanState::Done => "complete",
+        PlanState::Failed | PlanState::Cancelled => "failed",
     })
 }
 
@@ -146,27 +146,27 @@ const METADATA_KEYS: &[&str] =
     &["complexity", "tags", "constraints", "informedByMemories", "priority", "budget", "notes"];
 
 /// The keys of a step that the author writes, and the fields they map to.
-const FIELDS: &[(Field, &[&str])] = &[
-    (Field::Id, &["id"]),
-    (Field::Status, &["status"]),
-    (Field::Target, &["suggestedAgent"]),
-    (Field::Needs, &["dependsOn"]),
-    (Field::Task, &["instructions"]),
-    (Field::Accept, &["acceptanceCriteria"]),
-    (Field::Reads, &["reads"]),
-    (Field::Touches, &["touches"]),
-    (Field::Sealed, &["sealed"]),
-    (Field::Tools, &["tools"]),
-    (Field::Env, &["env"]),
-    (Field::Network, &["network"]),
-    (Field::Timeout, &["timeout"]),
-    (Field::Setup, &["setup"]),
-    (Field::Contract, &["contract"]),
-    (Field::ExitCode, &["exitCode"]),
-    (Field::ContractTimeout, &["contractTimeout"]),
-    (Field::Green, &["green"]),
-    (Field::Judge, &["judge"]),
-    (Field::OnFail, &["onFail"]),
+const FIELDS: &[(DraftField, &[&str])] = &[
+    (DraftField::Id, &["id"]),
+    (DraftField::Status, &["status"]),
+    (DraftField::Target, &["suggestedAgent"]),
+    (DraftField::Needs, &["dependsOn"]),
+    (DraftField::Task, &["instructions"]),
+    (DraftField::Accept, &["acceptanceCriteria"]),
+    (DraftField::Reads, &["reads"]),
+    (DraftField::Touches, &["touches"]),
+    (DraftField::Sealed, &["sealed"]),
+    (DraftField::Tools, &["tools"]),
+    (DraftField::Env, &["env"]),
+    (DraftField::Network, &["network"]),
+    (DraftField::Timeout, &["timeout"]),
+    (DraftField::Setup, &["setup"]),
+    (DraftField::Contract, &["contract"]),
+    (DraftField::ExitCode, &["exitCode"]),
+    (DraftField::ContractTimeout, &["contractTimeout"]),
+    (DraftField::Green, &["green"]),
+    (DraftField::Judge, &["judge"]),
+    (DraftField::OnFail, &["onFail"]),
 ];
 
 /// The directory of plans.
@@ -186,13 +186,13 @@ fn recognises(place: &str, head: &str) -> Option<String> {
         return None;
     }
     let (root, _) = yaml::read(head, 0);
-    let Value::Map(entries) = root?.value else { return None };
+    let YamlValue::Map(entries) = root?.value else { return None };
     let value = |wanted: &str| {
         let entry = entries.iter().find(|(key, _)| read::text(key) == Some(wanted));
         entry.map(|(_, value)| &value.value)
     };
-    let has_steps = matches!(value("steps"), Some(Value::List(_)));
-    let has_task = matches!(value("task"), Some(Value::Scalar { .. }));
+    let has_steps = matches!(value("steps"), Some(YamlValue::List(_)));
+    let has_task = matches!(value("task"), Some(YamlValue::Scalar { .. }));
     let status = entries.iter().find(|(key, _)| read::text(key) == Some("status"));
     let says_state =
         status.and_then(|(_, word)| read::text(word)).is_some_and(|word| DIALECT.state(word).is_some());

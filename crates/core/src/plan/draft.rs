@@ -3,7 +3,7 @@
 //!
 //! Two drafts are equal if they mean the same: spans ([`Spanned`]) and formatting ([`Layout`]) don't count.
 
-use crate::plan::lifecycle::State;
+use crate::plan::lifecycle::PlanState;
 use crate::syntax::source::{Excerpt, Span, Spanned};
 
 /// A detail of layout or spelling. Not part of a draft's meaning, so all values compare equal.
@@ -23,7 +23,7 @@ impl<T> Eq for Layout<T> {}
 pub struct Draft {
     pub frontmatter: Frontmatter,
     /// The state that the file claims, which proves nothing. `None` if absent or unknown.
-    pub state: Option<Spanned<State>>,
+    pub state: Option<Spanned<PlanState>>,
     /// The state as written.
     pub status: Layout<Option<Spanned<String>>>,
     /// Who owns the execution; a frontmatter key.
@@ -44,7 +44,7 @@ pub struct Draft {
     /// Globs of the files that the plan as a whole may change.
     pub touches: Vec<Spanned<String>>,
     /// Irregularities that rules turn into diagnostics.
-    pub oddities: Layout<Vec<Spanned<Oddity>>>,
+    pub oddities: Layout<Vec<Spanned<ParseIssue>>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -52,12 +52,12 @@ pub struct Frontmatter {
     /// The block with its fences; `None` if the file has none.
     pub block: Layout<Option<Span>>,
     /// In file order.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<FrontmatterEntry>,
 }
 
 impl Frontmatter {
     /// The first entry with this key.
-    pub fn entry(&self, key: &str) -> Option<&Entry> {
+    pub fn entry(&self, key: &str) -> Option<&FrontmatterEntry> {
         self.entries.iter().find(|entry| entry.key.value == key)
     }
 
@@ -68,7 +68,7 @@ impl Frontmatter {
 
 /// One key of the frontmatter.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct FrontmatterEntry {
     pub key: Spanned<String>,
     /// Set if the value is a scalar on one line.
     pub value: Option<Spanned<String>>,
@@ -267,7 +267,7 @@ impl StepDraft {
     }
 
     /// The first field of this kind.
-    pub fn field(&self, kind: Field) -> Option<&FieldDraft> {
+    pub fn field(&self, kind: DraftField) -> Option<&FieldDraft> {
         self.fields.0.iter().find(|field| field.kind == Some(kind))
     }
 }
@@ -278,7 +278,7 @@ pub struct FieldDraft {
     /// As written, without stars and colon.
     pub name: Spanned<String>,
     /// `None` if unknown.
-    pub kind: Option<Field>,
+    pub kind: Option<DraftField>,
     /// With stars and colon.
     pub label: Span,
     /// The first line of the value, trimmed of blanks and stars; empty where a value would be inserted.
@@ -289,7 +289,7 @@ pub struct FieldDraft {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "each is documented at its place in StepDraft and in docs/formats.md")]
-pub enum Field {
+pub enum DraftField {
     Id,
     Target,
     Needs,
@@ -328,7 +328,7 @@ pub struct ContractDraft {
 
 /// An irregularity found while parsing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Oddity {
+pub enum ParseIssue {
     /// The frontmatter is invalid, with the reason.
     Frontmatter(String),
     /// A duplicate key in the frontmatter.
@@ -381,5 +381,5 @@ pub enum Oddity {
         expected: &'static str,
     },
     /// A plan record that violates its dialect.
-    Record(crate::dialect::record::Fault),
+    Record(crate::dialect::record::RecordFault),
 }

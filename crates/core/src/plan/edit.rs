@@ -1,17 +1,17 @@
 //! The changes that planwright makes to a plan file, as data. Defines once, for all dialects, what each change means;
 //! the dialect decides which bytes change.
 
-use crate::plan::draft::{ContractDraft, Draft, Entry, Mark, StepDraft, StepNumber, Trace};
-use crate::plan::lifecycle::State;
+use crate::plan::draft::{ContractDraft, Draft, FrontmatterEntry, Mark, StepDraft, StepNumber, Trace};
+use crate::plan::lifecycle::PlanState;
 use crate::syntax::source::{Span, Spanned};
 
 /// One change to a plan. Steps are given by their position in the file, counted from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub enum PlanEdit {
     /// Sets or removes the mark of a step.
     Mark { step: usize, mark: Option<Mark> },
     /// Sets the status of the plan in the dialect's spelling; does nothing if the dialect has none.
-    Become { state: State },
+    Become { state: PlanState },
     /// Records the execution of a step, if the dialect has a place for it. `None` values stay unchanged.
     Trace { step: usize, trace: Trace },
     /// Sets a frontmatter key to a one-line value.
@@ -49,7 +49,7 @@ pub enum Change {
 
 /// Why a change was refused. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
+pub enum EditError {
     NoStep {
         step: usize,
         /// The number of steps.
@@ -73,7 +73,7 @@ pub enum Refusal {
     WouldChangeMore(String),
 }
 
-impl std::fmt::Display for Refusal {
+impl std::fmt::Display for EditError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NoStep { step, count } => {
@@ -99,11 +99,11 @@ impl std::fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for EditError {}
 
-impl Change {
+impl PlanEdit {
     /// Applies the change to `draft`. Its spans are invalid afterwards.
-    pub fn apply(&self, draft: &mut Draft) -> Result<(), Refusal> {
+    pub fn apply(&self, draft: &mut Draft) -> Result<(), EditError> {
         match self {
             Self::Mark { step, mark } => {
                 let step = step_mut(draft, *step)?;
@@ -162,28 +162,28 @@ fn unplaced_text(text: &str) -> Spanned<String> {
 }
 
 /// Text that fits on one line: no line breaks, no invisible characters, and not only blanks.
-fn one_line(text: &str) -> Result<&str, Refusal> {
+fn one_line(text: &str) -> Result<&str, EditError> {
     let is_one_line = !text.trim().is_empty()
         && text.trim() == text
         && !text.contains(['\n', '\r', '\0'])
         && !text.chars().any(crate::verify::is_hidden);
-    if is_one_line { Ok(text) } else { Err(Refusal::NotOneLine(text.to_owned())) }
+    if is_one_line { Ok(text) } else { Err(EditError::NotOneLine(text.to_owned())) }
 }
 
-fn step_mut(draft: &mut Draft, step: usize) -> Result<&mut StepDraft, Refusal> {
+fn step_mut(draft: &mut Draft, step: usize) -> Result<&mut StepDraft, EditError> {
     let count = draft.steps.len();
-    draft.steps.get_mut(step).ok_or(Refusal::NoStep { step, count })
+    draft.steps.get_mut(step).ok_or(EditError::NoStep { step, count })
 }
 
 fn set(draft: &mut Draft, key: &str, value: &str) {
     let entries = &mut draft.frontmatter.entries;
     match entries.iter_mut().find(|entry| entry.key.value == key) {
         Some(entry) => entry.value = Some(unplaced_text(value)),
-        None => entries.push(Entry { key: unplaced_text(key), value: Some(unplaced_text(value)) }),
+        None => entries.push(FrontmatterEntry { key: unplaced_text(key), value: Some(unplaced_text(value)) }),
     }
 }
 
-fn rename(draft: &mut Draft, step: usize, id: &str) -> Result<(), Refusal> {
+fn rename(draft: &mut Draft, step: usize, id: &str) -> Result<(), EditError> {
     step_mut(draft, step)?;
     let before = draft.clone();
     let old = crate::plan::verified::ids(draft).swap_remove(step);
@@ -198,7 +198,11 @@ fn rename(draft: &mut Draft, step: usize, id: &str) -> Result<(), Refusal> {
 
 /// Refuses a change after which a declared need refers to another step. Derived ids and numbers shift with the steps
 /// around them, which nobody asked for.
-fn keep_references(before: &Draft, after: &Draft, place_of: impl Fn(usize) -> usize) -> Result<(), Refusal> {
+fn keep_references(
+    before: &Draft,
+    after: &Draft,
+    place_of: impl Fn(usize) -> usize,
+) -> Result<(), EditError> {
     let (old_ids, new_ids) = (crate::plan::verified::ids(before), crate::plan::verified::ids(after));
     for (place, step) in before.steps.iter().enumerate() {
         let now = after.steps[place_of(place)].needs.iter().flatten();
@@ -208,7 +212,10 @@ fn keep_references(before: &Draft, after: &Draft, place_of: impl Fn(usize) -> us
                 continue;
             };
             if crate::plan::verified::find_step(after, &new_ids, &has.value) != Some(place_of(meant)) {
-                return Err(Refusal::WouldChangeMore(format!("`{}` would refer to another step", has.value)));
+                return Err(EditError::WouldChangeMore(format!(
+                    "`{}` would refer to another step",
+                    has.value
+                )));
             }
         }
     }
@@ -216,9 +223,9 @@ fn keep_references(before: &Draft, after: &Draft, place_of: impl Fn(usize) -> us
 }
 
 /// The names that a step needs, including implied needs.
-pub(crate) fn declared_needs(draft: &Draft, step: usize) -> Result<Vec<String>, Refusal> {
+pub(crate) fn declared_needs(draft: &Draft, step: usize) -> Result<Vec<String>, EditError> {
     let count = draft.steps.len();
-    let declared = &draft.steps.get(step).ok_or(Refusal::NoStep { step, count })?.needs;
+    let declared = &draft.steps.get(step).ok_or(EditError::NoStep { step, count })?.needs;
     Ok(match declared {
         Some(names) => names.iter().map(|name| name.value.clone()).collect(),
         None => {
@@ -232,7 +239,7 @@ fn needs_mut(draft: &mut Draft) -> impl Iterator<Item = &mut Spanned<String>> {
     draft.steps.iter_mut().filter_map(|step| step.needs.as_mut()).flatten()
 }
 
-fn relocate(draft: &mut Draft, step: usize, to: usize) -> Result<(), Refusal> {
+fn relocate(draft: &mut Draft, step: usize, to: usize) -> Result<(), EditError> {
     step_mut(draft, step)?;
     step_mut(draft, to)?;
     let before = draft.clone();
@@ -305,16 +312,16 @@ pub(crate) fn fill(text: &str, item: &str) -> String {
 
 /// Expands the template. Steps that need it need all new steps. Later templates such as `N+1` get their number once no
 /// template precedes them.
-pub(crate) fn expand(draft: &mut Draft, step: usize, items: &[String]) -> Result<(), Refusal> {
+pub(crate) fn expand(draft: &mut Draft, step: usize, items: &[String]) -> Result<(), EditError> {
     if items.is_empty() {
-        return Err(Refusal::NoItems { step });
+        return Err(EditError::NoItems { step });
     }
     for item in items {
         one_line(item)?;
     }
     let template = step_mut(draft, step)?.clone();
     if matches!(template.number.value, StepNumber::Counted(_)) {
-        return Err(Refusal::NotATemplate { step });
+        return Err(EditError::NotATemplate { step });
     }
     let old = crate::plan::verified::ids(draft).swap_remove(step);
     let written = items.iter().enumerate().map(|(index, item)| written_out(&template, step, (index, item)));

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// The state of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum State {
+pub enum PlanState {
     /// The author is working on it.
     Draft,
     /// Free of errors and pending review.
@@ -15,7 +15,7 @@ pub enum State {
     /// Its steps are running.
     Running,
     /// Blocked on something that only a person or the planner can resolve.
-    Waiting(Reason),
+    Waiting(WaitReason),
     Done,
     Failed,
     Rejected,
@@ -25,7 +25,7 @@ pub enum State {
 
 /// Why a plan is waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Reason {
+pub enum WaitReason {
     Question,
     /// A decision about a failed step.
     Failed,
@@ -43,15 +43,15 @@ pub enum Reason {
     Replanning,
 }
 
-pub const REASONS: [Reason; 8] = [
-    Reason::Question,
-    Reason::Failed,
-    Reason::Budget,
-    Reason::Stalled,
-    Reason::Lapsed,
-    Reason::Conflict,
-    Reason::RevisionsSpent,
-    Reason::Replanning,
+pub const REASONS: [WaitReason; 8] = [
+    WaitReason::Question,
+    WaitReason::Failed,
+    WaitReason::Budget,
+    WaitReason::Stalled,
+    WaitReason::Lapsed,
+    WaitReason::Conflict,
+    WaitReason::RevisionsSpent,
+    WaitReason::Replanning,
 ];
 
 /// Who causes a transition.
@@ -67,15 +67,15 @@ pub enum Actor {
 /// A transition that is not in the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forbidden {
-    pub from: State,
-    pub to: State,
+    pub from: PlanState,
+    pub to: PlanState,
     /// The allowed transitions, with their actors.
-    pub allowed: Vec<(State, Actor)>,
+    pub allowed: Vec<(PlanState, Actor)>,
 }
 
-impl State {
+impl PlanState {
     /// Every state, including each reason for waiting.
-    pub fn all() -> impl Iterator<Item = State> {
+    pub fn all() -> impl Iterator<Item = PlanState> {
         [Self::Draft, Self::Proposed, Self::Approved, Self::Running]
             .into_iter()
             .chain(REASONS.map(Self::Waiting))
@@ -83,9 +83,9 @@ impl State {
     }
 
     /// The allowed next states and their actors. This is the whole table.
-    pub fn ways(self) -> Vec<(State, Actor)> {
+    pub fn ways(self) -> Vec<(PlanState, Actor)> {
         use Actor::{Harness, Person, Planner, Verifier};
-        use Reason::{Lapsed, Replanning, RevisionsSpent};
+        use WaitReason::{Lapsed, Replanning, RevisionsSpent};
         match self {
             Self::Draft => vec![(Self::Proposed, Verifier), (Self::Cancelled, Person)],
             Self::Proposed => vec![
@@ -132,14 +132,14 @@ impl State {
     }
 
     /// Refuses every transition that is not in the table, listing the allowed ones.
-    pub fn to(self, to: State) -> Result<Actor, Forbidden> {
+    pub fn to(self, to: PlanState) -> Result<Actor, Forbidden> {
         let allowed = self.ways();
         let way = allowed.iter().find(|(state, _)| *state == to).map(|&(_, actor)| actor);
         way.ok_or(Forbidden { from: self, to, allowed })
     }
 }
 
-impl fmt::Display for State {
+impl fmt::Display for PlanState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Draft => "draft",
@@ -155,7 +155,7 @@ impl fmt::Display for State {
     }
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for WaitReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Question => "question",
@@ -198,8 +198,8 @@ mod tests {
     // every pair that is not in the table is refused with what is allowed.
     #[test]
     fn what_is_not_in_the_table_is_refused_with_the_list_of_what_is() {
-        for from in State::all() {
-            for to in State::all() {
+        for from in PlanState::all() {
+            for to in PlanState::all() {
                 match from.to(to) {
                     Ok(actor) => assert!(from.ways().contains(&(to, actor))),
                     Err(forbidden) => {
@@ -209,7 +209,7 @@ mod tests {
                 }
             }
         }
-        let refused = State::Draft.to(State::Approved).expect_err("nobody checked it");
+        let refused = PlanState::Draft.to(PlanState::Approved).expect_err("nobody checked it");
         assert_eq!(
             refused.to_string(),
             "cannot change a plan from draft to approved; allowed: proposed (by the verifier), cancelled (by the person)"
@@ -218,17 +218,19 @@ mod tests {
 
     #[test]
     fn only_a_person_approves_and_only_the_harness_finishes() {
-        for from in State::all() {
+        for from in PlanState::all() {
             for (to, actor) in from.ways() {
                 match to {
-                    State::Approved | State::Rejected => assert_eq!(actor, Actor::Person, "{from} to {to}"),
-                    State::Done => assert_eq!(actor, Actor::Harness, "{from} to {to}"),
-                    State::Draft
-                    | State::Proposed
-                    | State::Running
-                    | State::Waiting(_)
-                    | State::Failed
-                    | State::Cancelled => {}
+                    PlanState::Approved | PlanState::Rejected => {
+                        assert_eq!(actor, Actor::Person, "{from} to {to}")
+                    }
+                    PlanState::Done => assert_eq!(actor, Actor::Harness, "{from} to {to}"),
+                    PlanState::Draft
+                    | PlanState::Proposed
+                    | PlanState::Running
+                    | PlanState::Waiting(_)
+                    | PlanState::Failed
+                    | PlanState::Cancelled => {}
                 }
             }
         }

@@ -5,8 +5,8 @@
 mod context;
 mod state_diagram;
 
-pub use context::{Context, Tried, context, history};
-pub use state_diagram::{STAGES, Stage, diagram};
+pub use context::{ArbiterContext, PriorAttempt, context, history};
+pub use state_diagram::{DiagramStage, STAGES, diagram};
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,9 +16,9 @@ use serde::Serialize;
 use crate::agent::reply;
 use crate::agent::work_item::WorkKind;
 use crate::plan::verified::Plan;
-use crate::run::event::{Answer, AttemptEnd, Event, Reason};
+use crate::run::event::{AskAnswer, AskReason, AttemptEnd, Event};
 use crate::run::schedule;
-use crate::run::schedule::{Command, HUMAN, Limits, SHELL, decide};
+use crate::run::schedule::{Action, HUMAN, SHELL, ScheduleLimits, next_actions};
 use crate::run::state::{CLAIM, Phase, RunState};
 
 /// The name given for a choice that no agent made.
@@ -31,7 +31,7 @@ const REASON_BYTES_MAX: usize = 512;
 /// What to do next with a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Action {
+pub enum ArbiterAction {
     Continue,
     /// Retry a step that failed.
     Retry,
@@ -41,7 +41,7 @@ pub enum Action {
     Escalate,
 }
 
-impl Action {
+impl ArbiterAction {
     pub const fn word(self) -> &'static str {
         match self {
             Self::Continue => "continue",
@@ -54,22 +54,22 @@ impl Action {
 
 /// The choices that are allowed now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Table {
+pub struct Candidates {
     /// The index of the step; `None` for the whole run.
     pub step: Option<usize>,
     /// The actions that `decide` allows now, the default first. Never empty.
-    pub actions: Vec<Action>,
+    pub actions: Vec<ArbiterAction>,
     /// The agents that could run the step.
     pub agents: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Choice {
+pub struct ArbiterChoice {
     /// The index of the step; `None` for the whole run.
     pub step: Option<usize>,
     /// `None` if no agent can do it.
     pub agent: Option<String>,
-    pub action: Action,
+    pub action: ArbiterAction,
     /// One sentence each.
     pub reasons: Vec<String>,
     /// [`BUILT_IN`], or the name of an agent.
@@ -86,9 +86,9 @@ pub struct Share {
 
 /// The success rates of agents, by kind of work.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Records(BTreeMap<(String, &'static str), Share>);
+pub struct ArbiterRecords(BTreeMap<(String, &'static str), Share>);
 
-impl Records {
+impl ArbiterRecords {
     /// Counts the attempts of a run. The same run must not be counted twice.
     pub fn count<'a>(&mut self, plan: &Plan, events: impl Iterator<Item = &'a Event>) {
         let mut agents: BTreeMap<(&str, u32), &str> = BTreeMap::new();
@@ -154,7 +154,7 @@ pub struct Agents {
     pub configured: BTreeSet<String>,
     /// The agent assigned to each role.
     pub roles: BTreeMap<String, String>,
-    pub records: Records,
+    pub records: ArbiterRecords,
 }
 
 impl Agents {
@@ -179,7 +179,12 @@ pub fn begun(plan: &Plan) -> RunState {
 /// | another attempt at a step that failed | retry |
 /// | all attempts failed: ask | escalate, replan |
 /// | any other question | escalate |
-pub fn table(plan: &Plan, state: &RunState, agents: &Agents, (limits, now): (&Limits, u64)) -> Table {
+pub fn table(
+    plan: &Plan,
+    state: &RunState,
+    agents: &Agents,
+    (limits, now): (&ScheduleLimits, u64),
+) -> Candidates {
     let (step, actions) = turn(plan, state, limits, now);
     let agents = match step.map(|place| plan.steps[place].target.as_str()) {
         Some(target) if target != HUMAN => {
@@ -193,38 +198,44 @@ pub fn table(plan: &Plan, state: &RunState, agents: &Agents, (limits, now): (&Li
         }
         Some(_) | None => Vec::new(),
     };
-    Table { step, actions, agents }
+    Candidates { step, actions, agents }
 }
 
 /// The step to act on, the first in plan order, and the actions that are allowed.
-fn turn(plan: &Plan, state: &RunState, limits: &Limits, now: u64) -> (Option<usize>, Vec<Action>) {
+fn turn(
+    plan: &Plan,
+    state: &RunState,
+    limits: &ScheduleLimits,
+    now: u64,
+) -> (Option<usize>, Vec<ArbiterAction>) {
     let open = state.asks.values().map(|ask| (ask.step, on_question(plan, ask.step, ask.reason)));
-    let commands = decide(plan, state, limits, now);
+    let commands = next_actions(plan, state, limits, now);
     let said = commands.iter().filter_map(|command| match command {
-        Command::Attempt { step, .. } => {
-            let action = if state.steps[*step].failures > 0 { Action::Retry } else { Action::Continue };
+        Action::Attempt { step, .. } => {
+            let action =
+                if state.steps[*step].failures > 0 { ArbiterAction::Retry } else { ArbiterAction::Continue };
             Some((Some(*step), vec![action]))
         }
-        Command::Contract { step, .. } => Some((Some(*step), vec![Action::Continue])),
-        Command::Ask { step, reason, .. } => Some((*step, on_question(plan, *step, *reason))),
-        Command::Finish { .. } | Command::Warn { .. } | Command::Wake { .. } => None,
+        Action::Contract { step, .. } => Some((Some(*step), vec![ArbiterAction::Continue])),
+        Action::Ask { step, reason, .. } => Some((*step, on_question(plan, *step, *reason))),
+        Action::Finish { .. } | Action::Warn { .. } | Action::Wake { .. } => None,
     });
-    let mut turns: Vec<(Option<usize>, Vec<Action>)> = open.chain(said).collect();
+    let mut turns: Vec<(Option<usize>, Vec<ArbiterAction>)> = open.chain(said).collect();
     // What can proceed comes before what needs a person; a question about the whole run blocks everything.
-    turns.sort_by_key(|(step, actions)| (step.is_some(), actions[0] == Action::Escalate, *step));
-    turns.into_iter().next().unwrap_or((None, vec![Action::Continue]))
+    turns.sort_by_key(|(step, actions)| (step.is_some(), actions[0] == ArbiterAction::Escalate, *step));
+    turns.into_iter().next().unwrap_or((None, vec![ArbiterAction::Continue]))
 }
 
 /// The actions that a question allows. Replan only if its answers include that, and attempts have failed.
-fn on_question(plan: &Plan, step: Option<usize>, reason: Reason) -> Vec<Action> {
-    let revise = Answer::Revise { reason: String::new() };
+fn on_question(plan: &Plan, step: Option<usize>, reason: AskReason) -> Vec<ArbiterAction> {
+    let revise = AskAnswer::Revise { reason: String::new() };
     let contract = step.map(|place| &plan.steps[place].contract);
-    let may_replan = reason == Reason::AttemptsSpent && schedule::fits(reason, &revise, contract).is_ok();
-    let replan = may_replan.then_some(Action::Replan);
-    std::iter::once(Action::Escalate).chain(replan).collect()
+    let may_replan = reason == AskReason::AttemptsSpent && schedule::fits(reason, &revise, contract).is_ok();
+    let replan = may_replan.then_some(ArbiterAction::Replan);
+    std::iter::once(ArbiterAction::Escalate).chain(replan).collect()
 }
 
-pub fn choose(plan: &Plan, state: &RunState, agents: &Agents, table: &Table) -> Choice {
+pub fn choose(plan: &Plan, state: &RunState, agents: &Agents, table: &Candidates) -> ArbiterChoice {
     let mut reasons = Vec::new();
     let agent = table.step.and_then(|place| {
         let (agent, why) = agent_for(&plan.steps[place].target, agents, &table.agents)?;
@@ -240,7 +251,7 @@ pub fn choose(plan: &Plan, state: &RunState, agents: &Agents, table: &Table) -> 
     }
     let (action, why) = action_for(state, table);
     reasons.push(why);
-    Choice { step: table.step, agent, action, reasons, by: BUILT_IN.to_owned() }
+    ArbiterChoice { step: table.step, agent, action, reasons, by: BUILT_IN.to_owned() }
 }
 
 /// The agent for a target: the one it names, else the best by history, else the first by name.
@@ -270,30 +281,32 @@ pub fn agent_for(target: &str, agents: &Agents, among: &[String]) -> Option<(Str
     ))
 }
 
-fn action_for(state: &RunState, table: &Table) -> (Action, String) {
+fn action_for(state: &RunState, table: &Candidates) -> (ArbiterAction, String) {
     let usual = table.actions[0];
     let now = table.step.map(|place| &state.steps[place]);
     let same = now.map_or(0, |now| now.same_failure);
     let failure = now.and_then(|now| now.failed.last()).map(|last| last.failure.to_string());
     let because = failure.map(|failure| format!(": {failure}")).unwrap_or_default();
     match usual {
-        Action::Continue if table.step.is_none() => (usual, "there are no choices left".to_owned()),
-        Action::Continue => (usual, "no attempt at the step has failed".to_owned()),
-        Action::Retry => (usual, format!("the last attempt failed; the step may be retried{because}")),
-        Action::Escalate | Action::Replan
-            if table.actions.contains(&Action::Replan) && same >= SAME_FAILURES =>
+        ArbiterAction::Continue if table.step.is_none() => (usual, "there are no choices left".to_owned()),
+        ArbiterAction::Continue => (usual, "no attempt at the step has failed".to_owned()),
+        ArbiterAction::Retry => (usual, format!("the last attempt failed; the step may be retried{because}")),
+        ArbiterAction::Escalate | ArbiterAction::Replan
+            if table.actions.contains(&ArbiterAction::Replan) && same >= SAME_FAILURES =>
         {
             let why = format!(
                 "the contract failed {same} times in a row with the same output{because}; the plan may be wrong"
             );
-            (Action::Replan, why)
+            (ArbiterAction::Replan, why)
         }
-        Action::Escalate | Action::Replan => (usual, format!("only a person can decide{because}")),
+        ArbiterAction::Escalate | ArbiterAction::Replan => {
+            (usual, format!("only a person can decide{because}"))
+        }
     }
 }
 
 /// The prompt for an agent that acts as arbiter: the context and the allowed choices.
-pub fn prompt(context: &Context<'_>, table: &Table) -> String {
+pub fn prompt(context: &ArbiterContext<'_>, table: &Candidates) -> String {
     let agents = if table.agents.is_empty() { "none".to_owned() } else { table.agents.join(", ") };
     let actions: Vec<&str> = table.actions.iter().map(|action| action.word()).collect();
     format!(
@@ -306,14 +319,18 @@ pub fn prompt(context: &Context<'_>, table: &Table) -> String {
 
 /// Accepts an agent's choice only if it is in the table; otherwise the built-in choice stays, with the
 /// reason.
-pub fn bounded(built_in: Choice, table: &Table, (by, said): (&str, Result<&str, String>)) -> Choice {
-    let refuse = |built_in: Choice, why: String| {
+pub fn bounded(
+    built_in: ArbiterChoice,
+    table: &Candidates,
+    (by, said): (&str, Result<&str, String>),
+) -> ArbiterChoice {
+    let refuse = |built_in: ArbiterChoice, why: String| {
         let mut choice = built_in;
         choice.reasons.insert(0, format!("ignored the answer of arbiter `{by}`: {why}"));
         choice
     };
     let object = match said {
-        Ok(text) => reply::object(text, &["agent", "action"]),
+        Ok(text) => reply::parse_object(text, &["agent", "action"]),
         Err(why) => return refuse(built_in, why),
     };
     let Some(object) = object else { return refuse(built_in, "it did not answer".to_owned()) };
@@ -335,5 +352,5 @@ pub fn bounded(built_in: Choice, table: &Table, (by, said): (&str, Result<&str, 
     let agent = Some(agent).filter(|agent| table.agents.contains(agent));
     let reason = reply::text(&object, "reason", REASON_BYTES_MAX);
     let reasons = if reason.is_empty() { vec!["it gave no reason".to_owned()] } else { vec![reason] };
-    Choice { step: table.step, agent, action, reasons, by: by.to_owned() }
+    ArbiterChoice { step: table.step, agent, action, reasons, by: by.to_owned() }
 }

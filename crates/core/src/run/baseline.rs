@@ -4,21 +4,21 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::run::judge::{Failure, Verdict};
+use crate::run::judge::{JudgeFailure, Verdict};
 
 /// The result of one step's contract on the base commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Red {
+pub struct Baseline {
     pub step: String,
     /// The hash of the command that ran.
     pub contract: String,
-    pub before: Before,
+    pub before: BaselineResult,
     pub milliseconds: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "says", content = "because")]
-pub enum Before {
+pub enum BaselineResult {
     /// It fails, as it should; contains the failure.
     Fails(String),
     /// It passes, so it proves nothing about the step.
@@ -29,18 +29,23 @@ pub enum Before {
     CannotRun(String),
 }
 
-impl Before {
+impl BaselineResult {
     /// Classifies a verdict on the base commit, given the author's excuse for a contract that already passes.
     pub fn of(verdict: &Verdict, excuse: Option<&str>) -> Self {
         match (verdict.failure(), excuse) {
             (None, None) => Self::Passes,
             (None, Some(reason)) => Self::Excused(reason.to_owned()),
-            (Some(Failure::CannotRun(_) | Failure::NotStarted(_) | Failure::Timeout(_)), _) => {
-                Self::CannotRun(verdict.failure().map(ToString::to_string).unwrap_or_default())
-            }
-            (Some(failure @ (Failure::Code(_) | Failure::Signal(_) | Failure::Opinion { .. })), _) => {
-                Self::Fails(failure.to_string())
-            }
+            (
+                Some(JudgeFailure::CannotRun(_) | JudgeFailure::NotStarted(_) | JudgeFailure::Timeout(_)),
+                _,
+            ) => Self::CannotRun(verdict.failure().map(ToString::to_string).unwrap_or_default()),
+            (
+                Some(
+                    failure
+                    @ (JudgeFailure::Code(_) | JudgeFailure::Signal(_) | JudgeFailure::Opinion { .. }),
+                ),
+                _,
+            ) => Self::Fails(failure.to_string()),
         }
     }
 

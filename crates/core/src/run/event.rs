@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::profile::Account;
-use crate::approval::ledger::Who;
+use crate::approval::ledger::Identity;
 use crate::run::judge::{Observation, Verdict};
 use crate::run::opinion::Opinion;
 
@@ -16,7 +16,7 @@ use crate::run::opinion::Opinion;
 pub struct Blob(pub String);
 
 /// Agent commands, by the target of the steps that they run.
-pub type Agents = BTreeMap<String, Vec<String>>;
+pub type AgentCommands = BTreeMap<String, Vec<String>>;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event")]
@@ -32,7 +32,7 @@ pub enum Event {
         base: Option<String>,
         /// The agent commands by step target, which are part of what was approved.
         #[serde(default)]
-        agents: Agents,
+        agents: AgentCommands,
         /// The hash of every sealed file, by path.
         #[serde(default)]
         sealed: BTreeMap<String, String>,
@@ -50,7 +50,7 @@ pub enum Event {
         /// How: `terminal` or `rev`.
         approved_at: String,
         /// By step target.
-        agents: Agents,
+        agents: AgentCommands,
     },
     /// An attempt is about to start. Written before the agent starts.
     #[serde(rename = "attempt.started")]
@@ -94,13 +94,13 @@ pub enum Event {
         ask: String,
         /// The step that is blocked; `None` for the whole run.
         step: Option<String>,
-        reason: Reason,
+        reason: AskReason,
         /// The text of the question.
         text: String,
     },
     /// A person answered it.
     #[serde(rename = "ask.answered")]
-    AskAnswered { ask: String, answer: Answer, by: String },
+    AskAnswered { ask: String, answer: AskAnswer, by: String },
     /// Most of a budget is spent.
     #[serde(rename = "budget.warned")]
     BudgetWarned {
@@ -115,7 +115,7 @@ pub enum Event {
         by: String,
         /// What happens to running attempts.
         #[serde(default)]
-        when: StopWhen,
+        when: StopMode,
     },
     /// The run resumes.
     #[serde(rename = "run.resumed")]
@@ -126,7 +126,7 @@ pub enum Event {
     /// The run is finished.
     #[serde(rename = "run.finished")]
     RunFinished {
-        outcome: Outcome,
+        outcome: RunOutcome,
         /// Empty if it is done.
         why: String,
     },
@@ -209,7 +209,7 @@ impl Event {
 /// What a stop does to running attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum StopWhen {
+pub enum StopMode {
     /// They end by themselves and are judged; nothing new starts.
     #[default]
     AfterAttempts,
@@ -294,7 +294,7 @@ pub struct Receipt {
 /// An approval, by its position in the plan's ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovedBy {
-    pub by: Who,
+    pub by: Identity,
     pub seq: u64,
     /// The hash of the entry, which covers everything before it, too.
     pub hash: String,
@@ -303,7 +303,7 @@ pub struct ApprovedBy {
 /// Why a question is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Reason {
+pub enum AskReason {
     AttemptsSpent,
     /// The step has no contract, or is manual.
     Manual,
@@ -324,7 +324,7 @@ pub enum Reason {
 /// A person's answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "answer")]
-pub enum Answer {
+pub enum AskAnswer {
     /// Another attempt, with a hint for the agent.
     Retry {
         /// May be empty.
@@ -349,7 +349,7 @@ pub enum Answer {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum RunOutcome {
     /// Every contract passed, or a person confirmed or skipped the step.
     Done,
     /// A step failed and its `on_fail` is abort, or a person ended the run.
@@ -357,7 +357,7 @@ pub enum Outcome {
     Cancelled,
 }
 
-impl Outcome {
+impl RunOutcome {
     pub const fn word(self) -> &'static str {
         match self {
             Self::Done => "done",

@@ -15,7 +15,7 @@ const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// What one passed step took, including all its attempts and contracts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sample {
+pub struct ForecastSample {
     pub agent: String,
     pub kind: WorkKind,
     /// Excludes time spent waiting for a person.
@@ -55,7 +55,7 @@ struct Ahead<'a> {
 /// What a plan will likely take with this many parallel attempts; `agent_of` resolves a step's target. `None`
 /// if too little is known about one of its agents. Ignores manual steps.
 pub fn forecast(
-    past: &[Sample],
+    past: &[ForecastSample],
     plan: &Plan,
     jobs: usize,
     agent_of: impl Fn(&str) -> String,
@@ -95,9 +95,10 @@ pub fn forecast(
 }
 
 /// Samples of this agent and kind, or of this agent alone if there are too few of the kind.
-fn like<'a>(past: &'a [Sample], agent: &str, kind: WorkKind) -> Option<Vec<&'a Sample>> {
-    let of_agent: Vec<&Sample> = past.iter().filter(|sample| sample.agent == agent).collect();
-    let of_kind: Vec<&Sample> = of_agent.iter().copied().filter(|sample| sample.kind == kind).collect();
+fn like<'a>(past: &'a [ForecastSample], agent: &str, kind: WorkKind) -> Option<Vec<&'a ForecastSample>> {
+    let of_agent: Vec<&ForecastSample> = past.iter().filter(|sample| sample.agent == agent).collect();
+    let of_kind: Vec<&ForecastSample> =
+        of_agent.iter().copied().filter(|sample| sample.kind == kind).collect();
     [of_kind, of_agent].into_iter().find(|samples| samples.len() >= SAMPLES_MIN)
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::run::opinion::{Answer as Said, Opinion, Weight};
+use crate::run::opinion::{Authority, Opinion, OpinionAnswer as Said};
 
 /// What planwright observed of a contract.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,12 +24,12 @@ pub struct Verdict(Answer);
 #[serde(rename_all = "kebab-case")]
 enum Answer {
     Passed,
-    Failed(Failure),
+    Failed(JudgeFailure),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Failure {
+pub enum JudgeFailure {
     /// It ran, and reported failure.
     Code(i32),
     /// bash could not run a command of it (126, 127), because of the contract or the system.
@@ -50,7 +50,7 @@ impl Verdict {
         self.0 == Answer::Passed
     }
 
-    pub fn failure(&self) -> Option<&Failure> {
+    pub fn failure(&self) -> Option<&JudgeFailure> {
         match &self.0 {
             Answer::Passed => None,
             Answer::Failed(failure) => Some(failure),
@@ -62,11 +62,11 @@ impl Verdict {
 pub fn judge(expect: u8, observation: &Observation) -> Verdict {
     let failure = match observation {
         Observation::Exited(code) if *code == i32::from(expect) => return Verdict(Answer::Passed),
-        Observation::Exited(code @ (126 | 127)) => Failure::CannotRun(*code),
-        Observation::Exited(code) => Failure::Code(*code),
-        Observation::Signalled(signal) => Failure::Signal(*signal),
-        Observation::TimedOut(seconds) => Failure::Timeout(*seconds),
-        Observation::NotStarted(why) => Failure::NotStarted(why.clone()),
+        Observation::Exited(code @ (126 | 127)) => JudgeFailure::CannotRun(*code),
+        Observation::Exited(code) => JudgeFailure::Code(*code),
+        Observation::Signalled(signal) => JudgeFailure::Signal(*signal),
+        Observation::TimedOut(seconds) => JudgeFailure::Timeout(*seconds),
+        Observation::NotStarted(why) => JudgeFailure::NotStarted(why.clone()),
     };
     Verdict(Answer::Failed(failure))
 }
@@ -76,16 +76,16 @@ pub fn judge(expect: u8, observation: &Observation) -> Verdict {
 pub fn judge_with(expect: u8, observation: &Observation, opinion: Option<&Opinion>) -> Verdict {
     let verdict = judge(expect, observation);
     match opinion {
-        Some(Opinion { weight: Weight::Gate, answer: Said::Fail | Said::Nothing, by, reason, .. })
+        Some(Opinion { weight: Authority::Gate, answer: Said::Fail | Said::Nothing, by, reason, .. })
             if verdict.is_passed() =>
         {
-            Verdict(Answer::Failed(Failure::Opinion { by: by.clone(), reason: reason.clone() }))
+            Verdict(Answer::Failed(JudgeFailure::Opinion { by: by.clone(), reason: reason.clone() }))
         }
         Some(_) | None => verdict,
     }
 }
 
-impl std::fmt::Display for Failure {
+impl std::fmt::Display for JudgeFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Code(code) => write!(f, "exit {code}"),
@@ -109,14 +109,14 @@ mod tests {
         let cases = [
             (0, Observation::Exited(0), None),
             (3, Observation::Exited(3), None),
-            (3, Observation::Exited(0), Some(Failure::Code(0))),
-            (0, Observation::Exited(1), Some(Failure::Code(1))),
-            (0, Observation::Exited(127), Some(Failure::CannotRun(127))),
+            (3, Observation::Exited(0), Some(JudgeFailure::Code(0))),
+            (0, Observation::Exited(1), Some(JudgeFailure::Code(1))),
+            (0, Observation::Exited(127), Some(JudgeFailure::CannotRun(127))),
             (127, Observation::Exited(127), None),
-            (0, Observation::Signalled(9), Some(Failure::Signal(9))),
-            (9, Observation::Signalled(9), Some(Failure::Signal(9))),
-            (0, Observation::TimedOut(60), Some(Failure::Timeout(60))),
-            (0, Observation::NotStarted("no bash".into()), Some(Failure::NotStarted("no bash".into()))),
+            (0, Observation::Signalled(9), Some(JudgeFailure::Signal(9))),
+            (9, Observation::Signalled(9), Some(JudgeFailure::Signal(9))),
+            (0, Observation::TimedOut(60), Some(JudgeFailure::Timeout(60))),
+            (0, Observation::NotStarted("no bash".into()), Some(JudgeFailure::NotStarted("no bash".into()))),
         ];
         for (expect, observation, failure) in cases {
             let verdict = judge(expect, &observation);
@@ -135,16 +135,16 @@ mod tests {
             reason: "unclear".to_owned(),
             usage: crate::run::event::Usage::default(),
         };
-        for weight in [Weight::Advisory, Weight::Gate] {
+        for weight in [Authority::Advisory, Authority::Gate] {
             for answer in [Said::Pass, Said::Fail, Said::Nothing] {
                 let (opinion, red) = (opinion(weight, answer), Observation::Exited(1));
                 assert_eq!(judge_with(0, &red, Some(&opinion)), judge(0, &red), "{opinion:?}");
                 let green = judge_with(0, &Observation::Exited(0), Some(&opinion));
-                let is_passed = weight == Weight::Advisory || answer == Said::Pass;
+                let is_passed = weight == Authority::Advisory || answer == Said::Pass;
                 assert_eq!(green.is_passed(), is_passed, "{opinion:?}");
             }
         }
-        let no = judge_with(0, &Observation::Exited(0), Some(&opinion(Weight::Gate, Said::Fail)));
+        let no = judge_with(0, &Observation::Exited(0), Some(&opinion(Authority::Gate, Said::Fail)));
         assert_eq!(no.failure().map(ToString::to_string).as_deref(), Some("judge sage rejected it: unclear"));
     }
 }

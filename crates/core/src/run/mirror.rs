@@ -3,28 +3,28 @@
 
 use std::collections::BTreeMap;
 
-use crate::dialect::{Dialect, Happening};
+use crate::dialect::{Dialect, PlanEvent};
 use crate::plan::draft::{Draft, Mark, Trace};
-use crate::plan::edit::Change;
+use crate::plan::edit::PlanEdit;
 use crate::plan::lifecycle;
-use crate::plan::lifecycle::State;
+use crate::plan::lifecycle::PlanState;
 use crate::plan::verified::Plan;
-use crate::run::event::{Answer, Event, Outcome, Reason};
-use crate::run::state::{RunState, Status};
+use crate::run::event::{AskAnswer, AskReason, Event, RunOutcome};
+use crate::run::state::{RunState, RunStatus};
 
 /// Pending changes to the file.
 #[derive(Debug, Default)]
-pub struct Reflection {
+pub struct MirrorState {
     marks: BTreeMap<usize, Option<Mark>>,
     traces: BTreeMap<usize, Trace>,
-    state: Option<State>,
+    state: Option<PlanState>,
     /// Open questions with their steps, because an answer only names its question.
-    asks: BTreeMap<String, (Option<usize>, Reason)>,
+    asks: BTreeMap<String, (Option<usize>, AskReason)>,
 }
 
 /// An event with additional data.
 #[derive(Debug, Clone, Copy)]
-pub struct Seen<'a> {
+pub struct EventWithContext<'a> {
     pub event: &'a Event,
     /// An RFC 3339 time.
     pub at: &'a str,
@@ -32,23 +32,23 @@ pub struct Seen<'a> {
     pub output: Option<&'a str>,
 }
 
-impl Reflection {
+impl MirrorState {
     pub fn is_empty(&self) -> bool {
         self.marks.is_empty() && self.traces.is_empty() && self.state.is_none()
     }
 
     /// Collects the changes that follow from an event, and reports what is written beside the plan.
-    pub fn see(&mut self, plan: &Plan, seen: Seen<'_>, tell: &mut dyn FnMut(&Happening<'_>)) {
+    pub fn see(&mut self, plan: &Plan, seen: EventWithContext<'_>, tell: &mut dyn FnMut(&PlanEvent<'_>)) {
         let place = seen.event.step().and_then(|id| plan.steps.iter().position(|step| step.id == id));
         let at = seen.at;
         match seen.event {
-            Event::RunStarted { .. } | Event::RunResumed { .. } => self.reach(State::Running, at, tell),
+            Event::RunStarted { .. } | Event::RunResumed { .. } => self.reach(PlanState::Running, at, tell),
             Event::StepsReopened { steps, by } => {
                 for (place, _) in plan.steps.iter().enumerate().filter(|(_, step)| steps.contains(&step.id)) {
                     self.marks.insert(place, None);
                 }
                 let text = format!("rolled back by {by}: {}", steps.join(", "));
-                tell(&Happening::Noted { text: &text, at });
+                tell(&PlanEvent::Noted { text: &text, at });
             }
             Event::AttemptStarted { agent, .. } => {
                 if let Some(step) = place {
@@ -71,20 +71,20 @@ impl Reflection {
                 if let Some(step) = place {
                     self.judged(step, failure.as_deref(), at);
                     let summary = failure.as_deref().unwrap_or("the contract passed");
-                    tell(&Happening::Judged { step, passed: failure.is_none(), summary, at });
+                    tell(&PlanEvent::Judged { step, passed: failure.is_none(), summary, at });
                 }
             }
             Event::AskOpened { ask, reason, .. } => {
                 self.asks.insert(ask.clone(), (place, *reason));
-                if let (Some(step), Reason::AttemptsSpent | Reason::Lost) = (place, reason) {
+                if let (Some(step), AskReason::AttemptsSpent | AskReason::Lost) = (place, reason) {
                     self.marks.insert(step, Some(Mark::Failed));
                 }
-                self.reach(State::Waiting(waits_for(*reason)), at, tell);
+                self.reach(PlanState::Waiting(waits_for(*reason)), at, tell);
             }
             Event::AskAnswered { ask, answer, by } => self.answered((ask, answer, by), at, tell),
             Event::RunFinished { outcome, .. } => {
                 // A plan that was sent back to its author is a draft again, whatever its run's outcome.
-                if self.state != Some(State::Draft) {
+                if self.state != Some(PlanState::Draft) {
                     self.reach(ended(*outcome), at, tell);
                 }
             }
@@ -92,9 +92,9 @@ impl Reflection {
         }
     }
 
-    fn reach(&mut self, state: State, at: &str, tell: &mut dyn FnMut(&Happening<'_>)) {
+    fn reach(&mut self, state: PlanState, at: &str, tell: &mut dyn FnMut(&PlanEvent<'_>)) {
         self.state = Some(state);
-        tell(&Happening::Became { state, at });
+        tell(&PlanEvent::Became { state, at });
     }
 
     fn judged(&mut self, step: usize, failure: Option<&str>, at: &str) {
@@ -108,30 +108,31 @@ impl Reflection {
 
     fn answered(
         &mut self,
-        (ask, answer, by): (&str, &Answer, &str),
+        (ask, answer, by): (&str, &AskAnswer, &str),
         at: &str,
-        tell: &mut dyn FnMut(&Happening<'_>),
+        tell: &mut dyn FnMut(&PlanEvent<'_>),
     ) {
         let step = self.asks.get(ask).and_then(|(step, _)| *step);
         match (answer, step) {
-            (Answer::Confirm, Some(step)) => {
+            (AskAnswer::Confirm, Some(step)) => {
                 self.judged(step, None, at);
                 let summary = format!("confirmed by {by}");
-                tell(&Happening::Judged { step, passed: true, summary: &summary, at });
+                tell(&PlanEvent::Judged { step, passed: true, summary: &summary, at });
             }
-            (Answer::Skip { reason }, Some(step)) => {
+            (AskAnswer::Skip { reason }, Some(step)) => {
                 self.marks.insert(step, Some(Mark::Skipped));
                 self.traces.entry(step).or_default().error = Some(format!("skipped by {by}: {reason}"));
                 let summary = format!("skipped by {by}: {reason}");
-                tell(&Happening::Noted { text: &summary, at });
+                tell(&PlanEvent::Noted { text: &summary, at });
             }
-            (Answer::Retry { .. } | Answer::TakeOver, Some(step)) => {
+            (AskAnswer::Retry { .. } | AskAnswer::TakeOver, Some(step)) => {
                 self.marks.insert(step, None);
             }
             (_, _) => {}
         }
-        let state = if matches!(answer, Answer::Revise { .. }) { State::Draft } else { State::Running };
-        if !matches!(answer, Answer::Stop) {
+        let state =
+            if matches!(answer, AskAnswer::Revise { .. }) { PlanState::Draft } else { PlanState::Running };
+        if !matches!(answer, AskAnswer::Stop) {
             self.reach(state, at, tell);
         }
     }
@@ -141,11 +142,11 @@ impl Reflection {
     pub fn stand(&mut self, state: &RunState) {
         for (step, now) in state.steps.iter().enumerate() {
             let mark = match &now.status {
-                Status::Passed { .. } => Some(Mark::Done),
-                Status::Skipped { .. } => Some(Mark::Skipped),
-                Status::Running { .. } | Status::Judging { .. } => Some(Mark::Running),
-                Status::Waiting { .. } if now.failures > 0 => Some(Mark::Failed),
-                Status::Waiting { .. } | Status::Pending => continue,
+                RunStatus::Passed { .. } => Some(Mark::Done),
+                RunStatus::Skipped { .. } => Some(Mark::Skipped),
+                RunStatus::Running { .. } | RunStatus::Judging { .. } => Some(Mark::Running),
+                RunStatus::Waiting { .. } if now.failures > 0 => Some(Mark::Failed),
+                RunStatus::Waiting { .. } | RunStatus::Pending => continue,
             };
             self.marks.insert(step, mark);
         }
@@ -155,19 +156,19 @@ impl Reflection {
     /// Keeps marks in the file on steps that aren't done yet: somebody set them, and may have done the work.
     pub fn spare(&mut self, draft: &Draft, run: &RunState) {
         for step in unproven(draft, run) {
-            if matches!(run.steps[step].status, Status::Pending | Status::Waiting { .. }) {
+            if matches!(run.steps[step].status, RunStatus::Pending | RunStatus::Waiting { .. }) {
                 self.marks.remove(&step);
             }
         }
     }
 
     /// Collects the changes for a plan that isn't running.
-    pub fn rest(&mut self, state: State, at: &str, tell: &mut dyn FnMut(&Happening<'_>)) {
+    pub fn rest(&mut self, state: PlanState, at: &str, tell: &mut dyn FnMut(&PlanEvent<'_>)) {
         self.reach(state, at, tell);
     }
 
     /// The changes for a plan in this dialect. Omits what the dialect can't express.
-    pub fn take(&mut self, dialect: &Dialect) -> Vec<Change> {
+    pub fn take(&mut self, dialect: &Dialect) -> Vec<PlanEdit> {
         let marks = std::mem::take(&mut self.marks).into_iter().filter_map(|(step, mark)| {
             // Only a dialect with a mark for running steps shows more than done and not done.
             let says_all = dialect.marks.contains(&Mark::Running);
@@ -176,11 +177,11 @@ impl Reflection {
                 Some(Mark::Failed) if !says_all => None,
                 mark => mark.filter(|mark| dialect.marks.contains(mark)),
             };
-            (!dialect.marks.is_empty()).then_some(Change::Mark { step, mark })
+            (!dialect.marks.is_empty()).then_some(PlanEdit::Mark { step, mark })
         });
         let traces = std::mem::take(&mut self.traces).into_iter().filter(|_| dialect.has_traces);
-        let state = self.state.take().map(|state| Change::Become { state });
-        marks.chain(traces.map(|(step, trace)| Change::Trace { step, trace })).chain(state).collect()
+        let state = self.state.take().map(|state| PlanEdit::Become { state });
+        marks.chain(traces.map(|(step, trace)| PlanEdit::Trace { step, trace })).chain(state).collect()
     }
 }
 
@@ -189,36 +190,36 @@ impl Reflection {
 pub fn unproven(draft: &Draft, run: &RunState) -> Vec<usize> {
     let steps = draft.steps.iter().zip(&run.steps).enumerate();
     let claimed = steps.filter(|(_, (said, now))| {
-        said.mark() == Some(Mark::Done) && !matches!(now.status, Status::Passed { .. })
+        said.mark() == Some(Mark::Done) && !matches!(now.status, RunStatus::Passed { .. })
     });
     claimed.map(|(place, _)| place).collect()
 }
 
-pub fn state_of(run: &RunState) -> State {
-    let is_manual = |reason: Reason| reason == Reason::Manual;
+pub fn state_of(run: &RunState) -> PlanState {
+    let is_manual = |reason: AskReason| reason == AskReason::Manual;
     let asks = || run.asks.values().map(|ask| ask.reason);
     let waits = asks().find(|reason| !is_manual(*reason)).or_else(|| asks().next());
     match (run.outcome(), waits) {
-        (Some(_), _) if run.is_revised => State::Draft,
+        (Some(_), _) if run.is_revised => PlanState::Draft,
         (Some(outcome), _) => ended(outcome),
-        (None, Some(reason)) => State::Waiting(waits_for(reason)),
-        (None, None) => State::Running,
+        (None, Some(reason)) => PlanState::Waiting(waits_for(reason)),
+        (None, None) => PlanState::Running,
     }
 }
 
-const fn ended(outcome: Outcome) -> State {
+const fn ended(outcome: RunOutcome) -> PlanState {
     match outcome {
-        Outcome::Done => State::Done,
-        Outcome::Failed => State::Failed,
-        Outcome::Cancelled => State::Cancelled,
+        RunOutcome::Done => PlanState::Done,
+        RunOutcome::Failed => PlanState::Failed,
+        RunOutcome::Cancelled => PlanState::Cancelled,
     }
 }
 
-const fn waits_for(reason: Reason) -> lifecycle::Reason {
+const fn waits_for(reason: AskReason) -> lifecycle::WaitReason {
     match reason {
-        Reason::AttemptsSpent | Reason::Strayed => lifecycle::Reason::Failed,
-        Reason::Manual | Reason::Question => lifecycle::Reason::Question,
-        Reason::Budget => lifecycle::Reason::Budget,
-        Reason::Lost | Reason::Parked | Reason::Stalled => lifecycle::Reason::Stalled,
+        AskReason::AttemptsSpent | AskReason::Strayed => lifecycle::WaitReason::Failed,
+        AskReason::Manual | AskReason::Question => lifecycle::WaitReason::Question,
+        AskReason::Budget => lifecycle::WaitReason::Budget,
+        AskReason::Lost | AskReason::Parked | AskReason::Stalled => lifecycle::WaitReason::Stalled,
     }
 }

@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use crate::plan::verified::{Contract, Last, Plan, Step};
-use crate::run::event::{Answer, Outcome, Reason};
-use crate::run::state::{CLAIM, Phase, RunState, Status, StepState};
+use crate::run::event::{AskAnswer, AskReason, RunOutcome};
+use crate::run::state::{CLAIM, Phase, RunState, RunStatus, StepState};
 use crate::syntax::glob;
 use crate::syntax::glob::Glob;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limits {
+pub struct ScheduleLimits {
     /// Parallel attempts.
     pub jobs: usize,
     /// Interrupted attempts of one step before planwright asks a person.
@@ -25,13 +25,13 @@ pub struct Limits {
     pub steps: Option<BTreeSet<usize>>,
 }
 
-impl Limits {
+impl ScheduleLimits {
     fn allow(&self, place: usize) -> bool {
         self.steps.as_ref().is_none_or(|steps| steps.contains(&place))
     }
 }
 
-impl Default for Limits {
+impl Default for ScheduleLimits {
     fn default() -> Self {
         Self { jobs: 1, lost_max: 3, parked_max: 20, warn_percent: 80, is_straying_asked: false, steps: None }
     }
@@ -44,7 +44,7 @@ pub const SHELL: &str = "shell";
 
 /// Something to do. Every command has a key under which its result is recorded once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Command {
+pub enum Action {
     Attempt {
         /// The index of the step.
         step: usize,
@@ -59,7 +59,7 @@ pub enum Command {
         ask: String,
         /// The step that is blocked by the question; `None` for the whole run.
         step: Option<usize>,
-        reason: Reason,
+        reason: AskReason,
     },
     /// Warn that most of a budget is spent.
     Warn {
@@ -72,12 +72,12 @@ pub enum Command {
         at: u64,
     },
     Finish {
-        outcome: Outcome,
+        outcome: RunOutcome,
         why: String,
     },
 }
 
-impl Command {
+impl Action {
     pub const fn wake(&self) -> Option<u64> {
         match self {
             Self::Wake { at } => Some(*at),
@@ -104,14 +104,14 @@ impl Command {
 
 /// The commands to run now. Repeats those whose result is still pending; the caller recognizes them by their
 /// keys.
-pub fn decide(plan: &Plan, state: &RunState, limits: &Limits, now: u64) -> Vec<Command> {
+pub fn next_actions(plan: &Plan, state: &RunState, limits: &ScheduleLimits, now: u64) -> Vec<Action> {
     let survey = match state.phase {
         Phase::New | Phase::Finished(_) => return Vec::new(),
         // Finished attempts are still judged; nothing starts.
         Phase::Stopped => return judgements(plan, state, &Survey::of(plan, state)).collect(),
         Phase::Running => Survey::of(plan, state),
     };
-    let mut commands: Vec<Command> = judgements(plan, state, &survey).collect();
+    let mut commands: Vec<Action> = judgements(plan, state, &survey).collect();
     if let Some(finish) = finished(plan, &survey) {
         // After an abort nothing new starts; running attempts end first, so that nothing outlives the run.
         return if survey.active.is_empty() { vec![finish] } else { commands };
@@ -124,7 +124,7 @@ pub fn decide(plan: &Plan, state: &RunState, limits: &Limits, now: u64) -> Vec<C
         }
     }
     let dispatch = dispatch(plan, state, limits, (&ready, survey.active), now);
-    if dispatch.iter().any(|command| matches!(command, Command::Attempt { .. })) {
+    if dispatch.iter().any(|command| matches!(command, Action::Attempt { .. })) {
         match budget(plan, state, limits) {
             Spent::Over(ask) => {
                 commands.extend(ask);
@@ -158,12 +158,14 @@ impl Survey {
         let mut survey = Self::default();
         for (place, now) in state.steps.iter().enumerate() {
             match now.status {
-                Status::Passed { .. } | Status::Skipped { .. } => continue,
-                Status::Running { .. } => survey.active.push(place),
-                Status::Judging { attempt, .. } if attempt != CLAIM || is_unblocked(plan, state, place) => {
+                RunStatus::Passed { .. } | RunStatus::Skipped { .. } => continue,
+                RunStatus::Running { .. } => survey.active.push(place),
+                RunStatus::Judging { attempt, .. }
+                    if attempt != CLAIM || is_unblocked(plan, state, place) =>
+                {
                     survey.active.push(place);
                 }
-                Status::Pending => {
+                RunStatus::Pending => {
                     let step = &plan.steps[place];
                     if survey.aborted.is_none() && is_spent(step, now) && step.on_fail.then == Last::Abort {
                         survey.aborted = Some(place);
@@ -172,7 +174,7 @@ impl Survey {
                         survey.unblocked.push(place);
                     }
                 }
-                Status::Judging { .. } | Status::Waiting { .. } => {}
+                RunStatus::Judging { .. } | RunStatus::Waiting { .. } => {}
             }
             survey.is_open = true;
         }
@@ -181,12 +183,12 @@ impl Survey {
 }
 
 /// A run is finished when every step is done, or one without attempts left has `on_fail: abort`.
-fn finished(plan: &Plan, survey: &Survey) -> Option<Command> {
+fn finished(plan: &Plan, survey: &Survey) -> Option<Action> {
     if let Some(step) = survey.aborted.map(|place| &plan.steps[place]) {
         let why = format!("step {} `{}` failed; on_fail is abort", step.number, step.id);
-        return Some(Command::Finish { outcome: Outcome::Failed, why });
+        return Some(Action::Finish { outcome: RunOutcome::Failed, why });
     }
-    (!survey.is_open).then(|| Command::Finish { outcome: Outcome::Done, why: String::new() })
+    (!survey.is_open).then(|| Action::Finish { outcome: RunOutcome::Done, why: String::new() })
 }
 
 /// Contracts that can run. A step that a person took over waits until no agent is running that may change the
@@ -195,20 +197,20 @@ fn judgements<'a>(
     plan: &'a Plan,
     state: &'a RunState,
     survey: &'a Survey,
-) -> impl Iterator<Item = Command> + 'a {
-    let running = |other: &usize| matches!(state.steps[*other].status, Status::Running { .. });
+) -> impl Iterator<Item = Action> + 'a {
+    let running = |other: &usize| matches!(state.steps[*other].status, RunStatus::Running { .. });
     survey.active.iter().filter_map(move |&step| match state.steps[step].status {
-        Status::Judging { .. }
+        RunStatus::Judging { .. }
             if survey.active.iter().any(|other| running(other) && meet(plan, step, *other)) =>
         {
             None
         }
-        Status::Judging { attempt, .. } => Some(Command::Contract { step, attempt }),
-        Status::Pending
-        | Status::Running { .. }
-        | Status::Passed { .. }
-        | Status::Waiting { .. }
-        | Status::Skipped { .. } => None,
+        RunStatus::Judging { attempt, .. } => Some(Action::Contract { step, attempt }),
+        RunStatus::Pending
+        | RunStatus::Running { .. }
+        | RunStatus::Passed { .. }
+        | RunStatus::Waiting { .. }
+        | RunStatus::Skipped { .. } => None,
     })
 }
 
@@ -218,26 +220,26 @@ fn is_spent(step: &Step, now: &StepState) -> bool {
 }
 
 /// The question about a step that isn't blocked otherwise.
-fn ask_about(plan: &Plan, state: &RunState, limits: &Limits, place: usize) -> Option<Command> {
+fn ask_about(plan: &Plan, state: &RunState, limits: &ScheduleLimits, place: usize) -> Option<Action> {
     let (step, now) = (&plan.steps[place], &state.steps[place]);
     let reason = if now.question.is_some() && !now.is_handed_over {
-        Reason::Question
+        AskReason::Question
     } else if is_spent(step, now) {
-        Reason::AttemptsSpent
+        AskReason::AttemptsSpent
     } else if limits.is_straying_asked && !now.strayed.is_empty() {
         // Hold back the contract until a person has seen the change: more attempts would be wasted.
-        Reason::Strayed
+        AskReason::Strayed
     } else if now.lost > limits.lost_max {
-        Reason::Lost
+        AskReason::Lost
     } else if now.parked_until == Some(u64::MAX) || now.parked > limits.parked_max {
-        Reason::Parked
+        AskReason::Parked
     } else if step.target == HUMAN || now.is_handed_over {
-        Reason::Manual
+        AskReason::Manual
     } else {
         return None;
     };
     // The counter makes a new question after one that was answered with "stop".
-    Some(Command::Ask { ask: format!("{}/{}", now.id, now.asked + 1), step: Some(place), reason })
+    Some(Action::Ask { ask: format!("{}/{}", now.id, now.asked + 1), step: Some(place), reason })
 }
 
 /// Whether everything that the step needs is done.
@@ -249,10 +251,10 @@ fn is_unblocked(plan: &Plan, state: &RunState, place: usize) -> bool {
 fn dispatch(
     plan: &Plan,
     state: &RunState,
-    limits: &Limits,
+    limits: &ScheduleLimits,
     (ready, mut active): (&[usize], Vec<usize>),
     now: u64,
-) -> Vec<Command> {
+) -> Vec<Action> {
     let mut commands = Vec::new();
     let mut wake: Option<u64> = None;
     for place in in_order_of_need(plan, limits, ready) {
@@ -264,16 +266,16 @@ fn dispatch(
         let is_free = active.len() < limits.jobs && !active.iter().any(|&other| meet(plan, place, other));
         if is_free {
             active.push(place);
-            commands.push(Command::Attempt { step: place, attempt: step.attempts + 1 });
+            commands.push(Action::Attempt { step: place, attempt: step.attempts + 1 });
         }
     }
-    commands.extend(wake.map(|at| Command::Wake { at }));
+    commands.extend(wake.map(|at| Action::Wake { at }));
     commands
 }
 
 /// The order in which ready steps start. With one job it is plan order. With several, the longest chain of
 /// dependent steps comes first, because the longest chain determines when a run ends.
-fn in_order_of_need(plan: &Plan, limits: &Limits, ready: &[usize]) -> Vec<usize> {
+fn in_order_of_need(plan: &Plan, limits: &ScheduleLimits, ready: &[usize]) -> Vec<usize> {
     let mut order = ready.to_vec();
     if limits.jobs > 1 && order.len() > 1 {
         let chains = plan.graph().chains();
@@ -303,12 +305,12 @@ fn patterns(touches: &[String]) -> Option<Vec<Glob>> {
 }
 
 enum Spent {
-    Nearly(Vec<Command>),
-    Over(Option<Command>),
+    Nearly(Vec<Action>),
+    Over(Option<Action>),
 }
 
 /// Compares what was spent with the budget, before anything starts.
-fn budget(plan: &Plan, state: &RunState, limits: &Limits) -> Spent {
+fn budget(plan: &Plan, state: &RunState, limits: &ScheduleLimits) -> Spent {
     let checks = [
         (
             "tokens",
@@ -333,17 +335,17 @@ fn budget(plan: &Plan, state: &RunState, limits: &Limits) -> Spent {
         let percent = u128::from(spent) * 100 / u128::from(limit.max(1));
         let percent = u64::try_from(percent).unwrap_or(u64::MAX);
         if percent >= 100 {
-            let is_open = state.asks.values().any(|ask| ask.reason == Reason::Budget);
+            let is_open = state.asks.values().any(|ask| ask.reason == AskReason::Budget);
             // A step's question is `ID/NUMBER`, so this one can't collide with it.
             let ask = format!("run/budget/{}", state.asked + 1);
-            return Spent::Over((!is_open).then_some(Command::Ask {
+            return Spent::Over((!is_open).then_some(Action::Ask {
                 ask,
                 step: None,
-                reason: Reason::Budget,
+                reason: AskReason::Budget,
             }));
         }
         if percent >= limits.warn_percent && !state.warned.iter().any(|warned| warned == name) {
-            warnings.push(Command::Warn { limit: name, percent });
+            warnings.push(Action::Warn { limit: name, percent });
         }
     }
     Spent::Nearly(warnings)
@@ -383,30 +385,34 @@ pub fn outlook(plan: &Plan, state: &RunState) -> String {
 
 /// Whether this answer fits a question of this kind about a step with this contract; the error lists those
 /// that do.
-pub fn fits(reason: Reason, answer: &Answer, contract: Option<&Contract>) -> Result<(), &'static str> {
+pub fn fits(reason: AskReason, answer: &AskAnswer, contract: Option<&Contract>) -> Result<(), &'static str> {
     let is_manual = contract == Some(&Contract::Manual);
     match (reason, answer) {
-        (Reason::Budget, Answer::Budget { .. } | Answer::Revise { .. } | Answer::Stop)
-        | (Reason::Stalled, Answer::Retry { .. } | Answer::Revise { .. } | Answer::Stop) => Ok(()),
-        (Reason::Budget | Reason::Stalled, _) | (_, Answer::Budget { .. }) => Err(choices(reason, contract)),
-        (_, Answer::Confirm) if !is_manual => Err(choices(reason, contract)),
-        (_, Answer::TakeOver) if is_manual => Err(choices(reason, contract)),
+        (AskReason::Budget, AskAnswer::Budget { .. } | AskAnswer::Revise { .. } | AskAnswer::Stop)
+        | (AskReason::Stalled, AskAnswer::Retry { .. } | AskAnswer::Revise { .. } | AskAnswer::Stop) => {
+            Ok(())
+        }
+        (AskReason::Budget | AskReason::Stalled, _) | (_, AskAnswer::Budget { .. }) => {
+            Err(choices(reason, contract))
+        }
+        (_, AskAnswer::Confirm) if !is_manual => Err(choices(reason, contract)),
+        (_, AskAnswer::TakeOver) if is_manual => Err(choices(reason, contract)),
         (
             _,
-            Answer::Retry { .. }
-            | Answer::TakeOver
-            | Answer::Confirm
-            | Answer::Skip { .. }
-            | Answer::Revise { .. }
-            | Answer::Stop,
+            AskAnswer::Retry { .. }
+            | AskAnswer::TakeOver
+            | AskAnswer::Confirm
+            | AskAnswer::Skip { .. }
+            | AskAnswer::Revise { .. }
+            | AskAnswer::Stop,
         ) => Ok(()),
     }
 }
 
-pub fn choices(reason: Reason, contract: Option<&Contract>) -> &'static str {
+pub fn choices(reason: AskReason, contract: Option<&Contract>) -> &'static str {
     match (reason, contract) {
-        (Reason::Budget, _) => "--budget, --revise, --stop",
-        (Reason::Stalled, _) => "resume, fail, cancel",
+        (AskReason::Budget, _) => "--budget, --revise, --stop",
+        (AskReason::Stalled, _) => "resume, fail, cancel",
         (_, Some(Contract::Manual)) => "--confirm, --retry, --skip, --revise, --stop",
         (_, Some(Contract::Shell { .. }) | None) => {
             "--retry, --take-over, --skip, --revise, --stop; the contract still decides"

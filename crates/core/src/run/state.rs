@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::agent::report;
-use crate::agent::report::Finding;
+use crate::agent::report::ReportFinding;
 use crate::plan::draft::Mark;
 use crate::plan::verified::{Contract, Plan, Step};
-use crate::run::event::{Answer, AttemptEnd, Blob, Event, Outcome, Reason, Usage};
-use crate::run::judge::Failure;
+use crate::run::event::{AskAnswer, AskReason, AttemptEnd, Blob, Event, RunOutcome, Usage};
+use crate::run::judge::JudgeFailure;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunState {
@@ -18,7 +18,7 @@ pub struct RunState {
     /// In plan order.
     pub steps: Vec<StepState>,
     /// Open questions, by name.
-    pub asks: BTreeMap<String, Ask>,
+    pub asks: BTreeMap<String, AskState>,
     pub spent: Usage,
     /// What a person added to the budget.
     pub granted: Grant,
@@ -50,13 +50,13 @@ pub enum Phase {
     Running,
     /// A person paused it.
     Stopped,
-    Finished(Outcome),
+    Finished(RunOutcome),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepState {
     pub id: String,
-    pub status: Status,
+    pub status: RunStatus,
     /// Attempts that were started.
     pub attempts: u32,
     /// Failed attempts that count against `on_fail`.
@@ -78,7 +78,7 @@ pub struct StepState {
     /// Whether an agent has finished it and a person has to confirm. Only for manual steps.
     pub is_handed_over: bool,
     /// The findings of its last attempt, if that was a reviewer's.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<ReportFinding>,
     /// What its attempts changed outside their scope since a person last let it continue: a new attempt
     /// doesn't revert it.
     pub strayed: BTreeSet<String>,
@@ -95,7 +95,7 @@ pub struct StepState {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedAttempt {
     pub attempt: u32,
-    pub failure: Failure,
+    pub failure: JudgeFailure,
     /// `None` if no contract ran.
     pub output: Option<Blob>,
     pub changed: Vec<String>,
@@ -103,7 +103,7 @@ pub struct FailedAttempt {
 
 /// The status of a step. Ready and blocked follow from the graph and aren't stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Status {
+pub enum RunStatus {
     /// Nothing is running.
     Pending,
     Running {
@@ -128,7 +128,7 @@ pub enum Status {
     },
 }
 
-impl Status {
+impl RunStatus {
     /// Whether the steps that need this one may start.
     pub const fn is_settled(&self) -> bool {
         match self {
@@ -163,10 +163,10 @@ impl Status {
 
 /// An open question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ask {
+pub struct AskState {
     /// The index of the step; `None` for the whole run.
     pub step: Option<usize>,
-    pub reason: Reason,
+    pub reason: AskReason,
     /// The text of the question.
     pub text: String,
 }
@@ -194,10 +194,12 @@ impl std::error::Error for Illegal {}
 pub const CLAIM: u32 = 0;
 
 /// A step that the file marks as done is judged before any attempt; a mark on a manual step is ignored.
-fn first_status(step: &Step) -> Status {
+fn first_status(step: &Step) -> RunStatus {
     match (step.mark, &step.contract) {
-        (Some(Mark::Done), Contract::Shell { .. }) => Status::Judging { attempt: CLAIM, changed: Vec::new() },
-        (_, Contract::Shell { .. } | Contract::Manual) => Status::Pending,
+        (Some(Mark::Done), Contract::Shell { .. }) => {
+            RunStatus::Judging { attempt: CLAIM, changed: Vec::new() }
+        }
+        (_, Contract::Shell { .. } | Contract::Manual) => RunStatus::Pending,
     }
 }
 
@@ -239,7 +241,7 @@ impl RunState {
     }
 
     /// `None` if the run isn't finished.
-    pub const fn outcome(&self) -> Option<Outcome> {
+    pub const fn outcome(&self) -> Option<RunOutcome> {
         match self.phase {
             Phase::Finished(outcome) => Some(outcome),
             Phase::New | Phase::Running | Phase::Stopped => None,
@@ -247,7 +249,7 @@ impl RunState {
     }
 
     /// The reviewers' findings, each with the index of its step.
-    pub fn findings(&self) -> impl Iterator<Item = (usize, &Finding)> {
+    pub fn findings(&self) -> impl Iterator<Item = (usize, &ReportFinding)> {
         let steps = self.steps.iter().enumerate();
         steps.flat_map(|(place, step)| step.findings.iter().map(move |finding| (place, finding)))
     }
@@ -313,7 +315,7 @@ impl RunState {
             Event::AskOpened { ask, step, reason, text } => {
                 let place = step.as_ref().map(|step| self.known(event, step)).transpose()?;
                 self.open(event, place, ask)?;
-                self.asks.insert(ask.clone(), Ask { step: place, reason: *reason, text: text.clone() });
+                self.asks.insert(ask.clone(), AskState { step: place, reason: *reason, text: text.clone() });
             }
             Event::AskAnswered { ask, answer, by } => self.answer(event, ask, answer, by)?,
             Event::BudgetWarned { limit, .. } if self.warned.contains(limit) => {
@@ -350,13 +352,13 @@ impl RunState {
 
     fn start(&mut self, event: &Event, place: usize, attempt: u32) -> Result<(), Illegal> {
         let step = &mut self.steps[place];
-        if step.status != Status::Pending || attempt != step.attempts + 1 {
+        if step.status != RunStatus::Pending || attempt != step.attempts + 1 {
             return Err(self.illegal(event, Some(place), "the next attempt at a pending step"));
         }
         step.attempts = attempt;
         step.parked_until = None;
         step.is_handed_over = false;
-        step.status = Status::Running { attempt };
+        step.status = RunStatus::Running { attempt };
         Ok(())
     }
 
@@ -367,10 +369,10 @@ impl RunState {
         (attempt, end, changed): (u32, &AttemptEnd, &[String]),
     ) -> Result<(), Illegal> {
         let step = &mut self.steps[place];
-        if step.status != (Status::Running { attempt }) {
+        if step.status != (RunStatus::Running { attempt }) {
             return Err(self.illegal(event, Some(place), "the end of the running attempt"));
         }
-        step.status = Status::Pending;
+        step.status = RunStatus::Pending;
         if !matches!(end, AttemptEnd::Parked { .. }) {
             step.parked = 0;
         }
@@ -378,11 +380,11 @@ impl RunState {
             // There is no contract to run; planwright asks a person.
             AttemptEnd::Exited(_) | AttemptEnd::Signalled(_) if step.is_manual => step.is_handed_over = true,
             AttemptEnd::Exited(_) | AttemptEnd::Signalled(_) => {
-                step.status = Status::Judging { attempt, changed: changed.to_vec() };
+                step.status = RunStatus::Judging { attempt, changed: changed.to_vec() };
             }
             AttemptEnd::TimedOut(seconds) => {
                 step.failures += 1;
-                let failure = Failure::Timeout(*seconds);
+                let failure = JudgeFailure::Timeout(*seconds);
                 step.failed.push(FailedAttempt { attempt, failure, output: None, changed: changed.to_vec() });
             }
             AttemptEnd::Lost => step.lost += 1,
@@ -400,34 +402,34 @@ impl RunState {
         &mut self,
         event: &Event,
         place: usize,
-        (attempt, failure, output): (u32, Option<Failure>, Blob),
+        (attempt, failure, output): (u32, Option<JudgeFailure>, Blob),
     ) -> Result<(), Illegal> {
         let step = &mut self.steps[place];
         let changed = match &step.status {
-            Status::Judging { attempt: judged, changed } if *judged == attempt => changed.clone(),
-            Status::Pending
-            | Status::Running { .. }
-            | Status::Judging { .. }
-            | Status::Passed { .. }
-            | Status::Waiting { .. }
-            | Status::Skipped { .. } => {
+            RunStatus::Judging { attempt: judged, changed } if *judged == attempt => changed.clone(),
+            RunStatus::Pending
+            | RunStatus::Running { .. }
+            | RunStatus::Judging { .. }
+            | RunStatus::Passed { .. }
+            | RunStatus::Waiting { .. }
+            | RunStatus::Skipped { .. } => {
                 return Err(self.illegal(event, Some(place), "the contract of the attempt being judged"));
             }
         };
         match failure {
             None => {
                 step.question = None;
-                step.status = Status::Passed { attempt };
+                step.status = RunStatus::Passed { attempt };
             }
             // No attempt was made: the claim is void, and nothing else changes.
-            Some(_) if attempt == CLAIM => step.status = Status::Pending,
+            Some(_) if attempt == CLAIM => step.status = RunStatus::Pending,
             Some(failure) => {
                 let now = FailedAttempt { attempt, failure, output: Some(output), changed };
                 let is_same = step.failed.last().is_some_and(|last| last.output == now.output);
                 step.same_failure = if is_same { step.same_failure + 1 } else { 1 };
                 step.failed.push(now);
                 step.failures += 1;
-                step.status = Status::Pending;
+                step.status = RunStatus::Pending;
             }
         }
         Ok(())
@@ -441,15 +443,15 @@ impl RunState {
             self.asked += 1;
             return Ok(());
         };
-        if self.steps[place].status != Status::Pending {
+        if self.steps[place].status != RunStatus::Pending {
             return Err(self.illegal(event, Some(place), "a question about a pending step"));
         }
         self.steps[place].asked += 1;
-        self.steps[place].status = Status::Waiting { ask: ask.to_owned() };
+        self.steps[place].status = RunStatus::Waiting { ask: ask.to_owned() };
         Ok(())
     }
 
-    fn answer(&mut self, event: &Event, ask: &str, answer: &Answer, by: &str) -> Result<(), Illegal> {
+    fn answer(&mut self, event: &Event, ask: &str, answer: &AskAnswer, by: &str) -> Result<(), Illegal> {
         let Some(open) = self.asks.get(ask).cloned() else {
             return Err(self.illegal(event, None, "answers to open questions"));
         };
@@ -457,10 +459,10 @@ impl RunState {
             Some(place) => self.settle(event, (place, open.reason), (answer, by))?,
             None => self.grant(event, (open.reason, answer))?,
         }
-        if matches!(answer, Answer::Stop | Answer::Revise { .. }) {
+        if matches!(answer, AskAnswer::Stop | AskAnswer::Revise { .. }) {
             self.stop(by);
         }
-        self.is_revised |= matches!(answer, Answer::Revise { .. });
+        self.is_revised |= matches!(answer, AskAnswer::Revise { .. });
         self.asks.remove(ask);
         Ok(())
     }
@@ -471,8 +473,8 @@ impl RunState {
         let places = steps.iter().map(|step| self.known(event, step)).collect::<Result<Vec<_>, _>>()?;
         for &place in &places {
             match self.steps[place].status {
-                Status::Passed { .. } | Status::Skipped { .. } | Status::Pending => {}
-                Status::Running { .. } | Status::Judging { .. } | Status::Waiting { .. } => {
+                RunStatus::Passed { .. } | RunStatus::Skipped { .. } | RunStatus::Pending => {}
+                RunStatus::Running { .. } | RunStatus::Judging { .. } | RunStatus::Waiting { .. } => {
                     return Err(self.illegal(
                         event,
                         Some(place),
@@ -484,7 +486,7 @@ impl RunState {
         for place in places {
             let step = &mut self.steps[place];
             *step = StepState {
-                status: Status::Pending,
+                status: RunStatus::Pending,
                 failures: 0,
                 lost: 0,
                 granted: 0,
@@ -507,25 +509,25 @@ impl RunState {
         self.stopped_by = Some(by.to_owned());
     }
 
-    fn grant(&mut self, event: &Event, (reason, answer): (Reason, &Answer)) -> Result<(), Illegal> {
+    fn grant(&mut self, event: &Event, (reason, answer): (AskReason, &AskAnswer)) -> Result<(), Illegal> {
         match answer {
             // Resuming answers the question.
-            Answer::Retry { .. } if reason == Reason::Stalled => Ok(()),
-            Answer::Budget { micro_dollars, tokens, seconds } if reason == Reason::Budget => {
+            AskAnswer::Retry { .. } if reason == AskReason::Stalled => Ok(()),
+            AskAnswer::Budget { micro_dollars, tokens, seconds } if reason == AskReason::Budget => {
                 let add = |total: &mut u64, more: u64| *total = total.saturating_add(more);
                 add(&mut self.granted.micro_dollars, *micro_dollars);
                 add(&mut self.granted.tokens, *tokens);
                 add(&mut self.granted.seconds, *seconds);
                 Ok(())
             }
-            Answer::Stop | Answer::Revise { .. } => Ok(()),
-            Answer::Retry { .. }
-            | Answer::TakeOver
-            | Answer::Confirm
-            | Answer::Skip { .. }
-            | Answer::Budget { .. } => {
+            AskAnswer::Stop | AskAnswer::Revise { .. } => Ok(()),
+            AskAnswer::Retry { .. }
+            | AskAnswer::TakeOver
+            | AskAnswer::Confirm
+            | AskAnswer::Skip { .. }
+            | AskAnswer::Budget { .. } => {
                 let allowed =
-                    if reason == Reason::Stalled { "retry, revise, stop" } else { "budget, revise, stop" };
+                    if reason == AskReason::Stalled { "retry, revise, stop" } else { "budget, revise, stop" };
                 Err(self.illegal(event, None, allowed))
             }
         }
@@ -534,14 +536,14 @@ impl RunState {
     fn settle(
         &mut self,
         event: &Event,
-        (place, reason): (usize, Reason),
-        (answer, by): (&Answer, &str),
+        (place, reason): (usize, AskReason),
+        (answer, by): (&AskAnswer, &str),
     ) -> Result<(), Illegal> {
         let step = &mut self.steps[place];
         match answer {
-            Answer::Retry { hint } => {
+            AskAnswer::Retry { hint } => {
                 // Grant an attempt only if none is left. An attempt that ended in a question doesn't count.
-                step.granted += u32::from(matches!(reason, Reason::AttemptsSpent | Reason::Question));
+                step.granted += u32::from(matches!(reason, AskReason::AttemptsSpent | AskReason::Question));
                 step.lost = 0;
                 step.parked = 0;
                 step.parked_until = None;
@@ -549,32 +551,34 @@ impl RunState {
                 step.strayed.clear();
                 step.hint.clone_from(hint);
                 step.is_handed_over = false;
-                step.status = Status::Pending;
+                step.status = RunStatus::Pending;
             }
-            Answer::TakeOver if !step.is_manual => {
+            AskAnswer::TakeOver if !step.is_manual => {
                 step.attempts += 1;
                 step.question = None;
                 // A person's attempt doesn't use up those of the agents.
                 step.granted += 1;
                 step.strayed.clear();
-                step.status = Status::Judging { attempt: step.attempts, changed: Vec::new() };
+                step.status = RunStatus::Judging { attempt: step.attempts, changed: Vec::new() };
             }
-            Answer::Confirm if step.is_manual => step.status = Status::Passed { attempt: step.attempts },
-            Answer::Skip { reason } => {
-                step.status = Status::Skipped { by: by.to_owned(), reason: reason.clone() };
+            AskAnswer::Confirm if step.is_manual => {
+                step.status = RunStatus::Passed { attempt: step.attempts }
             }
-            Answer::Stop | Answer::Revise { .. } => step.status = Status::Pending,
-            Answer::Budget { .. } => {
+            AskAnswer::Skip { reason } => {
+                step.status = RunStatus::Skipped { by: by.to_owned(), reason: reason.clone() };
+            }
+            AskAnswer::Stop | AskAnswer::Revise { .. } => step.status = RunStatus::Pending,
+            AskAnswer::Budget { .. } => {
                 return Err(self.illegal(
                     event,
                     Some(place),
                     "take over or confirm, retry, skip, revise, stop",
                 ));
             }
-            Answer::TakeOver => {
+            AskAnswer::TakeOver => {
                 return Err(self.illegal(event, Some(place), "confirm, retry, skip, revise, stop"));
             }
-            Answer::Confirm => {
+            AskAnswer::Confirm => {
                 return Err(self.illegal(
                     event,
                     Some(place),

@@ -7,7 +7,7 @@ mod wait;
 
 pub use contract::ContractFigures;
 pub use missing_tool::{Gap, GapKind, tool_name};
-pub use wait::Waiting;
+pub use wait::WaitTime;
 
 use std::collections::BTreeMap;
 
@@ -16,12 +16,12 @@ use serde::Serialize;
 
 use crate::agent::work_item::WorkKind;
 use crate::plan::verified::{Contract, Plan, Step};
-use crate::run::baseline::Red;
-use crate::run::event::{AttemptEnd, Blob, Event, Outcome, Usage};
-use crate::run::forecast::Sample;
+use crate::run::baseline::Baseline;
+use crate::run::event::{AttemptEnd, Blob, Event, RunOutcome, Usage};
+use crate::run::forecast::ForecastSample;
 use crate::run::state::CLAIM;
 
-pub struct Record<'a> {
+pub struct StepRecord<'a> {
     pub name: &'a str,
     /// The approved plan.
     pub plan: &'a Plan,
@@ -38,7 +38,7 @@ pub struct Stats {
     pub all: Figures,
     pub agents: BTreeMap<String, Figures>,
     pub plans: BTreeMap<String, Figures>,
-    pub waiting: Waiting,
+    pub waiting: WaitTime,
     /// Every contract that ran, by plan and step.
     pub contracts: Vec<ContractFigures>,
     /// Missing tools, agents and programs.
@@ -127,7 +127,7 @@ impl Counter {
     }
 
     /// Counts a run. The same run must not be counted twice.
-    pub fn count(&mut self, record: &Record<'_>, now_ms: u64) {
+    pub fn count(&mut self, record: &StepRecord<'_>, now_ms: u64) {
         let Some((last_ms, _)) = record.events.last() else { return };
         if *last_ms < self.since_ms {
             // Old verdicts still show whether a contract can fail.
@@ -142,11 +142,11 @@ impl Counter {
     }
 
     /// Counts results before the work: a contract that failed there has failed.
-    pub fn count_red(&mut self, red: &[Red]) {
+    pub fn count_red(&mut self, red: &[Baseline]) {
         self.contracts.count_red(red);
     }
 
-    fn count_steps(&mut self, record: &Record<'_>) {
+    fn count_steps(&mut self, record: &StepRecord<'_>) {
         let traced = trace(record.events);
         let is_over = record.events.iter().any(|(_, event)| matches!(event, Event::RunFinished { .. }));
         for step in &record.plan.steps {
@@ -167,9 +167,9 @@ impl Counter {
     }
 
     /// What passed steps took, for forecasts.
-    pub fn samples(&self) -> Vec<Sample> {
+    pub fn samples(&self) -> Vec<ForecastSample> {
         let passed = self.steps.iter().filter(|step| matches!(step.end, End::FirstTry | End::Retried));
-        let sample = |step: &Counted| Sample {
+        let sample = |step: &Counted| ForecastSample {
             agent: step.agent.clone(),
             kind: step.kind,
             milliseconds: step.used.milliseconds,
@@ -264,7 +264,10 @@ fn trace(events: &[(u64, Event)]) -> BTreeMap<&str, Traced> {
             | Event::RunStopped { .. }
             | Event::RunResumed { .. }
             | Event::StepsReopened { .. }
-            | Event::RunFinished { outcome: Outcome::Done | Outcome::Failed | Outcome::Cancelled, .. } => {}
+            | Event::RunFinished {
+                outcome: RunOutcome::Done | RunOutcome::Failed | RunOutcome::Cancelled,
+                ..
+            } => {}
         }
     }
     steps

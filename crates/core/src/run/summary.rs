@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 use crate::agent::work_item::WorkKind;
 use crate::plan::verified::{Contract, Plan};
 use crate::run::event::Usage;
-use crate::run::state::{CLAIM, Phase, RunState, Status};
+use crate::run::state::{CLAIM, Phase, RunState, RunStatus};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tally {
+pub struct RunSummary {
     pub phase: Phase,
-    /// One letter per step, in plan order: see [`Tally::statuses`].
+    /// One letter per step, in plan order: see [`RunSummary::statuses`].
     pub steps: String,
     /// Running attempts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub attempts: Vec<UnderWay>,
+    pub attempts: Vec<ActiveAttempt>,
     /// Open questions, by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<OpenAsk>,
@@ -34,7 +34,7 @@ const fn is_none(count: &usize) -> bool {
 
 /// A running attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UnderWay {
+pub struct ActiveAttempt {
     pub number: u32,
     pub step: String,
     pub attempt: u32,
@@ -49,7 +49,7 @@ pub struct OpenAsk {
     pub is_manual: bool,
 }
 
-/// The letters of [`Tally::steps`] and the words that people see.
+/// The letters of [`RunSummary::steps`] and the words that people see.
 const LETTERS: &[(char, &str)] = &[
     ('o', "pending"),
     ('r', "running"),
@@ -61,33 +61,33 @@ const LETTERS: &[(char, &str)] = &[
     ('s', "skipped"),
 ];
 
-const fn letter(status: &Status) -> char {
+const fn letter(status: &RunStatus) -> char {
     match status {
-        Status::Pending => 'o',
-        Status::Running { .. } => 'r',
-        Status::Judging { attempt: CLAIM, .. } => 'c',
-        Status::Judging { .. } => 'j',
-        Status::Passed { .. } => 'p',
-        Status::Waiting { .. } => 'w',
-        Status::Skipped { .. } => 's',
+        RunStatus::Pending => 'o',
+        RunStatus::Running { .. } => 'r',
+        RunStatus::Judging { attempt: CLAIM, .. } => 'c',
+        RunStatus::Judging { .. } => 'j',
+        RunStatus::Passed { .. } => 'p',
+        RunStatus::Waiting { .. } => 'w',
+        RunStatus::Skipped { .. } => 's',
     }
 }
 
-impl Tally {
+impl RunSummary {
     pub fn of(plan: &Plan, state: &RunState) -> Self {
         let steps = || plan.steps.iter().zip(&state.steps);
         let attempts = steps().filter_map(|(step, now)| match now.status {
-            Status::Running { attempt } => Some(UnderWay {
+            RunStatus::Running { attempt } => Some(ActiveAttempt {
                 number: step.number,
                 step: step.id.clone(),
                 attempt,
                 kind: WorkKind::of(&step.target),
             }),
-            Status::Pending
-            | Status::Judging { .. }
-            | Status::Passed { .. }
-            | Status::Waiting { .. }
-            | Status::Skipped { .. } => None,
+            RunStatus::Pending
+            | RunStatus::Judging { .. }
+            | RunStatus::Passed { .. }
+            | RunStatus::Waiting { .. }
+            | RunStatus::Skipped { .. } => None,
         });
         let is_manual = |place: usize| plan.steps[place].contract == Contract::Manual;
         let asks = state
@@ -132,13 +132,13 @@ mod tests {
     fn a_letter_is_the_word_of_its_status() {
         let attempt = 1;
         let statuses = [
-            Status::Pending,
-            Status::Running { attempt },
-            Status::Judging { attempt: CLAIM, changed: Vec::new() },
-            Status::Judging { attempt, changed: Vec::new() },
-            Status::Passed { attempt },
-            Status::Waiting { ask: "a/1".to_owned() },
-            Status::Skipped { by: "ada".to_owned(), reason: "no".to_owned() },
+            RunStatus::Pending,
+            RunStatus::Running { attempt },
+            RunStatus::Judging { attempt: CLAIM, changed: Vec::new() },
+            RunStatus::Judging { attempt, changed: Vec::new() },
+            RunStatus::Passed { attempt },
+            RunStatus::Waiting { ask: "a/1".to_owned() },
+            RunStatus::Skipped { by: "ada".to_owned(), reason: "no".to_owned() },
         ];
         assert_eq!(statuses.len(), LETTERS.len());
         for (status, (known, word)) in statuses.iter().zip(LETTERS) {

@@ -13,66 +13,74 @@ const FAULTS_MAX: usize = 50;
 
 /// A value and the bytes that it was written with, quotes and brackets included.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Node {
+pub(crate) struct JsonNode {
     pub(crate) span: Span,
-    pub(crate) value: Value,
+    pub(crate) value: JsonValue,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Value {
+pub(crate) enum JsonValue {
     Null,
     Bool(bool),
     /// As written; never used for arithmetic.
     Number(String),
     Text(String),
-    List(Vec<Node>),
+    List(Vec<JsonNode>),
     /// Keys and values in file order, repeated keys included.
-    Map(Vec<(Spanned<String>, Node)>),
+    Map(Vec<(Spanned<String>, JsonNode)>),
 }
 
-impl Node {
+impl JsonNode {
     /// The value of a key; the last one if duplicate, as JSON parsers do. Null counts as missing.
-    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
+    pub(crate) fn get(&self, key: &str) -> Option<&JsonNode> {
         let known = self.entries().iter().rev().filter(|(name, _)| name.value == key);
-        known.map(|(_, node)| node).find(|node| node.value != Value::Null)
+        known.map(|(_, node)| node).find(|node| node.value != JsonValue::Null)
     }
 
     /// The value of the first of these keys that has one.
-    pub(crate) fn any(&self, keys: &[&str]) -> Option<&Node> {
+    pub(crate) fn any(&self, keys: &[&str]) -> Option<&JsonNode> {
         keys.iter().find_map(|key| self.get(key))
     }
 
     /// The keys and values of a map; none of anything else.
-    pub(crate) fn entries(&self) -> &[(Spanned<String>, Node)] {
+    pub(crate) fn entries(&self) -> &[(Spanned<String>, JsonNode)] {
         match &self.value {
-            Value::Map(entries) => entries,
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::List(_) => &[],
+            JsonValue::Map(entries) => entries,
+            JsonValue::Null
+            | JsonValue::Bool(_)
+            | JsonValue::Number(_)
+            | JsonValue::Text(_)
+            | JsonValue::List(_) => &[],
         }
     }
 
     /// The items of a list; none of anything else.
-    pub(crate) fn items(&self) -> &[Node] {
+    pub(crate) fn items(&self) -> &[JsonNode] {
         match &self.value {
-            Value::List(items) => items,
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::Map(_) => &[],
+            JsonValue::List(items) => items,
+            JsonValue::Null
+            | JsonValue::Bool(_)
+            | JsonValue::Number(_)
+            | JsonValue::Text(_)
+            | JsonValue::Map(_) => &[],
         }
     }
 
     pub(crate) fn is_map(&self) -> bool {
-        matches!(self.value, Value::Map(_))
+        matches!(self.value, JsonValue::Map(_))
     }
 
     pub(crate) fn is_list(&self) -> bool {
-        matches!(self.value, Value::List(_))
+        matches!(self.value, JsonValue::List(_))
     }
 
     /// The trimmed text of a scalar; `None` if empty.
     pub(crate) fn said(&self) -> Option<String> {
         let text = match &self.value {
-            Value::Text(text) | Value::Number(text) => text.trim(),
-            Value::Bool(true) => "true",
-            Value::Bool(false) => "false",
-            Value::Null | Value::List(_) | Value::Map(_) => return None,
+            JsonValue::Text(text) | JsonValue::Number(text) => text.trim(),
+            JsonValue::Bool(true) => "true",
+            JsonValue::Bool(false) => "false",
+            JsonValue::Null | JsonValue::List(_) | JsonValue::Map(_) => return None,
         };
         (!text.is_empty()).then(|| text.to_owned())
     }
@@ -80,7 +88,7 @@ impl Node {
 
 /// Parses all values of `text`, which starts at `offset` in its file, and all faults in file order. Valid JSON is one
 /// value without faults; more values are a fault of a file, or the lines of JSON Lines.
-pub(crate) fn read(text: &str, offset: usize) -> (Vec<Node>, Vec<Spanned<String>>) {
+pub(crate) fn read(text: &str, offset: usize) -> (Vec<JsonNode>, Vec<Spanned<String>>) {
     let mut reader = Reader { text, at: 0, offset, open: Vec::new(), faults: Vec::new() };
     if text.starts_with('\u{feff}') {
         reader.at = '\u{feff}'.len_utf8();
@@ -167,7 +175,7 @@ impl Reader<'_> {
     }
 
     /// Parses a value; `None`, having skipped only blanks, at a character that starts none.
-    fn value(&mut self) -> Option<Node> {
+    fn value(&mut self) -> Option<JsonNode> {
         self.skip_blank();
         let start = self.at;
         let value = match self.peek()? {
@@ -175,18 +183,18 @@ impl Reader<'_> {
             '{' | '[' if self.open.len() == DEPTH_MAX => self.skip_deep(),
             '{' => self.map(),
             '[' => self.list(),
-            '"' => Value::Text(self.string('"')),
-            '\'' if self.is_single_quoted() => Value::Text(self.string('\'')),
+            '"' => JsonValue::Text(self.string('"')),
+            '\'' if self.is_single_quoted() => JsonValue::Text(self.string('\'')),
             sign if !sign.is_alphanumeric() && !"-+._$".contains(sign) => {
                 self.stray("not JSON");
                 return None;
             }
             _ => self.word(),
         };
-        Some(Node { span: self.span_from(start), value })
+        Some(JsonNode { span: self.span_from(start), value })
     }
 
-    fn map(&mut self) -> Value {
+    fn map(&mut self) -> JsonValue {
         let start = self.at;
         self.at += 1;
         self.open.push('{');
@@ -221,10 +229,10 @@ impl Reader<'_> {
             }
         }
         self.open.pop();
-        Value::Map(entries)
+        JsonValue::Map(entries)
     }
 
-    fn entry(&mut self) -> (Spanned<String>, Node) {
+    fn entry(&mut self) -> (Spanned<String>, JsonNode) {
         let start = self.at;
         let key = match self.peek() {
             Some('"') => self.string('"'),
@@ -244,13 +252,13 @@ impl Reader<'_> {
         }
         let value = self.value().unwrap_or_else(|| {
             self.fault_here("key without a value");
-            Node { span: self.span_from(self.at), value: Value::Null }
+            JsonNode { span: self.span_from(self.at), value: JsonValue::Null }
         });
         self.separate('}');
         (key, value)
     }
 
-    fn list(&mut self) -> Value {
+    fn list(&mut self) -> JsonValue {
         let start = self.at;
         self.at += 1;
         self.open.push('[');
@@ -287,7 +295,7 @@ impl Reader<'_> {
             }
         }
         self.open.pop();
-        Value::List(items)
+        JsonValue::List(items)
     }
 
     /// Whether the bracket around the innermost open one is this.
@@ -319,18 +327,18 @@ impl Reader<'_> {
     }
 
     /// An unquoted word: a number, true, false, null, or a string that lost its quotes.
-    fn word(&mut self) -> Value {
+    fn word(&mut self) -> JsonValue {
         let start = self.at;
         match self.bare().as_str() {
-            "true" => Value::Bool(true),
-            "false" => Value::Bool(false),
-            "null" => Value::Null,
+            "true" => JsonValue::Bool(true),
+            "false" => JsonValue::Bool(false),
+            "null" => JsonValue::Null,
             number if number.starts_with(|first: char| first == '-' || first.is_ascii_digit()) => {
-                Value::Number(number.to_owned())
+                JsonValue::Number(number.to_owned())
             }
             text => {
                 self.fault(self.span_from(start), "unquoted string");
-                Value::Text(text.to_owned())
+                JsonValue::Text(text.to_owned())
             }
         }
     }
@@ -465,7 +473,7 @@ impl Reader<'_> {
     }
 
     /// Skips a value that is nested too deeply, and keeps it as text.
-    fn skip_deep(&mut self) -> Value {
+    fn skip_deep(&mut self) -> JsonValue {
         let start = self.at;
         let mut depth = 0_usize;
         while let Some(sign) = self.peek() {
@@ -485,7 +493,7 @@ impl Reader<'_> {
         }
         let text = self.text[start..self.at].to_owned();
         self.fault(self.span_from(start), format!("nested deeper than {DEPTH_MAX} levels; kept as text"));
-        Value::Text(text)
+        JsonValue::Text(text)
     }
 }
 

@@ -15,18 +15,18 @@ mod word;
 use std::collections::BTreeSet;
 
 pub use read_only::{beyond_looking, is_single_call, lookers};
-pub use requirement::{Demand, Nature, Place, Single, demands};
+pub use requirement::{FileRequirement, Nature, RequirementPlace, Single, demands};
 pub(crate) use walk::flat;
 
 use crate::syntax::source::Span;
 
 /// What is known about a contract without running it. Spans are bytes of the script.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Script {
+pub struct ShellScript {
     /// Why nothing else is known. The script may still be valid bash: `bash -n` decides.
-    pub fault: Option<Fault>,
+    pub fault: Option<ShellFault>,
     /// The programs called, in text order.
-    pub calls: Vec<Call>,
+    pub calls: Vec<ShellCall>,
     /// The functions and aliases that it defines.
     pub functions: BTreeSet<String>,
     /// The files that it names.
@@ -34,7 +34,7 @@ pub struct Script {
     /// A file that it writes from an unknown directory, as written.
     pub adrift: Option<String>,
     /// The exit codes that it can end with.
-    pub outcome: Outcome,
+    pub outcome: ExitOutcome,
     /// A command that disables error checking: `set +e` or `set +o pipefail`.
     pub weakened: Option<Span>,
     /// The tested paths, if the script does nothing but test that paths exist.
@@ -43,7 +43,7 @@ pub struct Script {
 
 /// A position where parsing failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct ShellFault {
     /// Where parsing stopped.
     pub span: Span,
     /// What is wrong there.
@@ -52,7 +52,7 @@ pub struct Fault {
 
 /// One call of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call {
+pub struct ShellCall {
     /// The name without quotes. A relative path after `cd` is given relative to the workspace.
     pub name: String,
     /// The word that holds the name.
@@ -67,12 +67,12 @@ pub struct PathUse {
     /// The word that holds the path.
     pub span: Span,
     /// What is done with the file.
-    pub role: Role,
+    pub role: FileRole,
 }
 
 /// What a script does with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Role {
+pub enum FileRole {
     /// It tests whether the file exists.
     Tested,
     /// It reads the file.
@@ -85,7 +85,7 @@ pub enum Role {
 
 /// What the exit code can be, under `bash -euo pipefail -c`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ExitOutcome {
     /// It depends on the commands.
     Open,
     /// It is always the same.
@@ -105,17 +105,17 @@ pub enum Outcome {
 }
 
 /// Analyzes `script` as run by `bash -euo pipefail -c`.
-pub fn analyse(script: &str) -> Script {
+pub fn analyse(script: &str) -> ShellScript {
     let tree = match tree::read(script) {
         Ok(tree) => tree,
         Err(fault) => {
-            return Script {
+            return ShellScript {
                 fault: Some(fault),
                 calls: Vec::new(),
                 functions: BTreeSet::new(),
                 paths: Vec::new(),
                 adrift: None,
-                outcome: Outcome::Open,
+                outcome: ExitOutcome::Open,
                 weakened: None,
                 tests: None,
             };
@@ -123,7 +123,7 @@ pub fn analyse(script: &str) -> Script {
     };
     let found = walk::walk(&tree);
     let outcome = exit_code::judge(script, &tree, &found.functions);
-    Script {
+    ShellScript {
         fault: None,
         calls: found.calls,
         functions: found.functions,

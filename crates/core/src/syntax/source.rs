@@ -151,7 +151,7 @@ pub const FILE_SEPARATOR: char = '\u{1c}';
 
 /// One file of a [`Source`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct SourcePart {
     /// Relative to the directory; empty if the source is a single file.
     pub path: String,
     pub span: Span,
@@ -159,7 +159,7 @@ pub struct Part {
 
 /// How the dialect was determined.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Told {
+pub enum Detection {
     Unasked,
     /// From content or location: `PLAN.md in .harness/`.
     By(String),
@@ -178,11 +178,11 @@ pub struct Source {
     place: String,
     text: String,
     dialect: &'static Dialect,
-    told: Told,
+    told: Detection,
     /// The offset of every line; never empty.
     lines: Vec<usize>,
     /// In order; never empty.
-    parts: Vec<Part>,
+    parts: Vec<SourcePart>,
 }
 
 impl Source {
@@ -199,7 +199,15 @@ impl Source {
             _ => None,
         });
         let lines = std::iter::once(0).chain(breaks).collect();
-        Self { place: name.clone(), name, text, dialect: dialect::NATIVE, told: Told::Unasked, lines, parts }
+        Self {
+            place: name.clone(),
+            name,
+            text,
+            dialect: dialect::NATIVE,
+            told: Detection::Unasked,
+            lines,
+            parts,
+        }
     }
 
     /// A directory plan with these files: paths relative to it, and their contents.
@@ -217,9 +225,9 @@ impl Source {
     #[must_use]
     pub fn recognised(self, forced: Option<&'static Dialect>) -> Self {
         let (dialect, told) = match (forced, dialect::detect(&self.place, &self.text)) {
-            (Some(forced), _) => (forced, Told::Forced),
-            (None, Ok(detected)) => (detected.dialect, Told::By(detected.because)),
-            (None, Err(dialect::Unlike)) => (dialect::NATIVE, Told::Nothing),
+            (Some(forced), _) => (forced, Detection::Forced),
+            (None, Ok(detected)) => (detected.dialect, Detection::By(detected.because)),
+            (None, Err(dialect::Unlike)) => (dialect::NATIVE, Detection::Nothing),
         };
         Self { dialect, told, ..self }
     }
@@ -258,7 +266,7 @@ impl Source {
     }
 
     /// How the dialect was determined.
-    pub fn told(&self) -> &Told {
+    pub fn told(&self) -> &Detection {
         &self.told
     }
 
@@ -271,12 +279,12 @@ impl Source {
     }
 
     /// In order; a single file has the path "".
-    pub fn parts(&self) -> &[Part] {
+    pub fn parts(&self) -> &[SourcePart] {
         &self.parts
     }
 
     /// The file that contains a byte offset.
-    pub fn part_at(&self, offset: usize) -> &Part {
+    pub fn part_at(&self, offset: usize) -> &SourcePart {
         let next = self.parts.partition_point(|part| part.span.start <= offset);
         &self.parts[next.saturating_sub(1)]
     }
@@ -347,16 +355,16 @@ impl Source {
     }
 }
 
-fn parts(text: &str) -> Vec<Part> {
+fn parts(text: &str) -> Vec<SourcePart> {
     if !text.starts_with(FILE_SEPARATOR) {
-        return vec![Part { path: String::new(), span: Span::new(0, text.len()) }];
+        return vec![SourcePart { path: String::new(), span: Span::new(0, text.len()) }];
     }
     let starts: Vec<usize> = text.match_indices(FILE_SEPARATOR).map(|(at, _)| at).collect();
     let ends = starts.iter().skip(1).copied().chain([text.len()]);
     let part = |(start, end): (usize, usize)| {
         let file = &text[start + FILE_SEPARATOR.len_utf8()..end];
         let path = file.lines().next().unwrap_or_default();
-        Part {
+        SourcePart {
             path: path.to_owned(),
             span: Span::new(end - file.len() + (path.len() + 1).min(file.len()), end),
         }

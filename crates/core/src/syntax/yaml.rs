@@ -21,29 +21,29 @@ pub const NODES_MAX: usize = 10_000;
 /// - An empty value: the empty span right after its colon (right after the key if there is no colon, after the dash in a list).
 /// - Lists and maps: from the first dash, key or bracket to the end of the last child or the closing bracket.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Node {
+pub struct YamlNode {
     pub span: Span,
-    pub value: Value,
+    pub value: YamlValue,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Value {
+pub enum YamlValue {
     /// Text; an alias is the text of its name with the star.
     Scalar {
         /// The text without quotes and escapes.
         text: String,
         /// How it was written.
-        style: Style,
+        style: YamlStyle,
     },
     /// Items in file order.
-    List(Vec<Node>),
+    List(Vec<YamlNode>),
     /// Keys and values in file order, repeated keys included.
-    Map(Vec<(Node, Node)>),
+    Map(Vec<(YamlNode, YamlNode)>),
 }
 
 /// How a scalar was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Style {
+pub enum YamlStyle {
     /// Without quotes, or not at all.
     Plain,
     /// `'…'`
@@ -56,7 +56,7 @@ pub enum Style {
 
 /// Something that planwright doesn't accept, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct YamlFault {
     /// The bytes at fault.
     pub span: Span,
     /// What is wrong with them.
@@ -93,12 +93,12 @@ pub enum FaultKind {
 /// Parses `text`, which starts at `offset` in its file: the tree as far as there is one, and all faults in file order.
 ///
 /// There is no tree only if there is no content: no text, or only comments.
-pub fn read(text: &str, offset: usize) -> (Option<Node>, Vec<Fault>) {
+pub fn read(text: &str, offset: usize) -> (Option<YamlNode>, Vec<YamlFault>) {
     read_up_to(text, offset, NODES_MAX)
 }
 
 /// Reads `text` as [`read`] does, with another limit for the number of nodes.
-pub fn read_up_to(text: &str, offset: usize, nodes_max: usize) -> (Option<Node>, Vec<Fault>) {
+pub fn read_up_to(text: &str, offset: usize, nodes_max: usize) -> (Option<YamlNode>, Vec<YamlFault>) {
     let options = granit_parser::options! {
         emit_anchor_events: true,
         emit_comments: false,
@@ -123,18 +123,18 @@ pub fn read_up_to(text: &str, offset: usize, nodes_max: usize) -> (Option<Node>,
 
 /// Keeps every node inside `room` and after its predecessor. In valid YAML this changes nothing; around lone carriage
 /// returns and missing values the parser's spans can overlap, and so would edits.
-fn put_in_order(node: &mut Node, room: Span) {
+fn put_in_order(node: &mut YamlNode, room: Span) {
     node.span.start = node.span.start.clamp(room.start, room.end);
     node.span.end = node.span.end.clamp(node.span.start, room.end);
     let mut rest = node.span;
-    let mut place = |child: &mut Node| {
+    let mut place = |child: &mut YamlNode| {
         put_in_order(child, rest);
         rest.start = child.span.end;
     };
     match &mut node.value {
-        Value::Scalar { .. } => {}
-        Value::List(items) => items.iter_mut().for_each(place),
-        Value::Map(entries) => entries.iter_mut().for_each(|(key, value)| {
+        YamlValue::Scalar { .. } => {}
+        YamlValue::List(items) => items.iter_mut().for_each(place),
+        YamlValue::Map(entries) => entries.iter_mut().for_each(|(key, value)| {
             place(key);
             place(value);
         }),
@@ -208,8 +208,8 @@ struct Open {
 }
 
 enum Holder {
-    List(Vec<Node>),
-    Map { entries: Vec<(Node, Node)>, key: Option<Node>, places: HashMap<String, Span> },
+    List(Vec<YamlNode>),
+    Map { entries: Vec<(YamlNode, YamlNode)>, key: Option<YamlNode>, places: HashMap<String, Span> },
 }
 
 impl Holder {
@@ -223,8 +223,8 @@ struct Reader<'a> {
     text: &'a str,
     offset: usize,
     open: Vec<Open>,
-    root: Option<Node>,
-    faults: Vec<Fault>,
+    root: Option<YamlNode>,
+    faults: Vec<YamlFault>,
     documents: usize,
     nodes: usize,
     nodes_max: usize,
@@ -273,7 +273,7 @@ impl<'a> Reader<'a> {
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
                 self.fault(range.clone(), FaultKind::Alias);
                 let text = self.text[range.clone()].to_owned();
-                return self.add_scalar(range, text, Style::Plain);
+                return self.add_scalar(range, text, YamlStyle::Plain);
             }
             Event::Anchor(..) => self.fault(range, FaultKind::Anchor),
             Event::SequenceStart(..) => {
@@ -308,12 +308,12 @@ impl<'a> Reader<'a> {
         ControlFlow::Break(())
     }
 
-    fn finish(mut self) -> (Option<Node>, Vec<Fault>) {
+    fn finish(mut self) -> (Option<YamlNode>, Vec<YamlFault>) {
         // Closes what an early stop left open; a key without its value gets an empty one.
         while let Some(open) = self.open.last() {
             if let Holder::Map { key: Some(_), .. } = &open.holder {
                 let at = self.value_place();
-                self.hang(at..at, Value::Scalar { text: String::new(), style: Style::Plain });
+                self.hang(at..at, YamlValue::Scalar { text: String::new(), style: YamlStyle::Plain });
             }
             self.leave();
         }
@@ -323,12 +323,12 @@ impl<'a> Reader<'a> {
 
     fn scalar(&mut self, text: &str, style: ScalarStyle, range: Range<usize>) -> ControlFlow<()> {
         let style = match style {
-            ScalarStyle::Plain => Style::Plain,
-            ScalarStyle::SingleQuoted => Style::SingleQuoted,
-            ScalarStyle::DoubleQuoted => Style::DoubleQuoted,
-            ScalarStyle::Literal | ScalarStyle::Folded => Style::Block,
+            ScalarStyle::Plain => YamlStyle::Plain,
+            ScalarStyle::SingleQuoted => YamlStyle::SingleQuoted,
+            ScalarStyle::DoubleQuoted => YamlStyle::DoubleQuoted,
+            ScalarStyle::Literal | ScalarStyle::Folded => YamlStyle::Block,
         };
-        if style == Style::Block {
+        if style == YamlStyle::Block {
             let range = self.block_range(range);
             return self.add_scalar(range, text, style);
         }
@@ -410,15 +410,20 @@ impl<'a> Reader<'a> {
     fn leave(&mut self) {
         let Some(Open { start, holder }) = self.open.pop() else { return };
         let value = match holder {
-            Holder::List(items) => Value::List(items),
-            Holder::Map { entries, key: _, places: _ } => Value::Map(entries),
+            Holder::List(items) => YamlValue::List(items),
+            Holder::Map { entries, key: _, places: _ } => YamlValue::Map(entries),
         };
         self.hang(start..self.cursor.max(start), value);
     }
 
-    fn add_scalar(&mut self, range: Range<usize>, text: impl Into<String>, style: Style) -> ControlFlow<()> {
+    fn add_scalar(
+        &mut self,
+        range: Range<usize>,
+        text: impl Into<String>,
+        style: YamlStyle,
+    ) -> ControlFlow<()> {
         self.count(range.start)?;
-        self.hang(range, Value::Scalar { text: text.into(), style });
+        self.hang(range, YamlValue::Scalar { text: text.into(), style });
         ControlFlow::Continue(())
     }
 
@@ -432,9 +437,9 @@ impl<'a> Reader<'a> {
     }
 
     /// Puts a node that is complete where it belongs.
-    fn hang(&mut self, range: Range<usize>, value: Value) {
+    fn hang(&mut self, range: Range<usize>, value: YamlValue) {
         self.cursor = self.cursor.max(range.end);
-        let node = Node { span: Span::from(range).shifted(self.offset), value };
+        let node = YamlNode { span: Span::from(range).shifted(self.offset), value };
         match self.open.last_mut().map(|open| &mut open.holder) {
             Some(Holder::List(items)) => items.push(node),
             Some(Holder::Map { entries, key, places }) => {
@@ -450,7 +455,7 @@ impl<'a> Reader<'a> {
     }
 
     fn fault(&mut self, range: Range<usize>, kind: FaultKind) {
-        self.faults.push(Fault { span: Span::from(range).shifted(self.offset), kind });
+        self.faults.push(YamlFault { span: Span::from(range).shifted(self.offset), kind });
     }
 
     /// The bytes of an event, made fit to slice by whatever the parser says.
@@ -462,14 +467,14 @@ impl<'a> Reader<'a> {
 }
 
 /// What is wrong with a key, given the places of the keys before it; takes note of its own.
-fn key_fault(node: &Node, places: &mut HashMap<String, Span>) -> Option<Fault> {
-    let Value::Scalar { text, style } = &node.value else { return None };
-    if text == "<<" && *style == Style::Plain {
-        return Some(Fault { span: node.span, kind: FaultKind::MergeKey });
+fn key_fault(node: &YamlNode, places: &mut HashMap<String, Span>) -> Option<YamlFault> {
+    let YamlValue::Scalar { text, style } = &node.value else { return None };
+    if text == "<<" && *style == YamlStyle::Plain {
+        return Some(YamlFault { span: node.span, kind: FaultKind::MergeKey });
     }
     let first = *places.entry(text.clone()).or_insert(node.span);
     let kind = FaultKind::DuplicateKey { key: text.clone(), first };
-    (first != node.span).then_some(Fault { span: node.span, kind })
+    (first != node.span).then_some(YamlFault { span: node.span, kind })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! PW0308: an expected exit code that no program can return, or that means the command could not run.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 
 pub(super) const RULE: Rule = Rule {
@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps() {
         let Some(code) = step.contract.as_ref().and_then(|contract| contract.expect.as_ref()) else { continue };
         let name = subject.name(place);

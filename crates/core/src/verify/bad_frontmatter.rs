@@ -1,8 +1,8 @@
 //! PW0102: frontmatter outside the plain YAML subset that planwright accepts.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
-use crate::plan::draft::Oddity;
+use crate::plan::draft::ParseIssue;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0102",
@@ -13,12 +13,12 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for oddity in &subject.draft.oddities.0 {
-        if let Oddity::Frontmatter(why) = &oddity.value {
+        if let ParseIssue::Frontmatter(why) = &oddity.value {
             let help = "write plain `key: value` lines between two `---` lines";
             found.push(RULE.at(oddity.span, why).help(help));
-        } else if let Oddity::DuplicateKey { key, first } = &oddity.value {
+        } else if let ParseIssue::DuplicateKey { key, first } = &oddity.value {
             found.push(
                 RULE.at(oddity.span, format!("duplicate key `{key}` in frontmatter"))
                     .label("duplicate")

@@ -1,6 +1,6 @@
 //! PW0131: a proposal whose id is missing, invalid, or doesn't match its file name.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 use crate::dialect::proposal;
 use crate::dialect::frontmatter;
@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     let source = subject.source;
     if !proposal::wrote(source) {
         return;

@@ -1,6 +1,6 @@
 //! PW0208: an invalid item in `reads`, or an invalid pattern in `sealed`.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 use crate::syntax::glob::Glob;
 use crate::plan::verified::Reference;
@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps() {
         for read in step.reads.iter().filter(|read| Reference::read(&read.value).is_none()) {
             let bad = RULE

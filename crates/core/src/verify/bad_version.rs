@@ -1,6 +1,6 @@
 //! PW0132: a proposal whose version is not a number.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 use crate::dialect::proposal;
 
@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     if !proposal::wrote(subject.source) || proposal::version(subject.source).is_some() {
         return;
     }

@@ -1,8 +1,8 @@
 //! PW0306: a contract with a fixed exit code, which proves nothing about the work.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
-use crate::syntax::shell::Outcome;
+use crate::syntax::shell::ExitOutcome;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0306",
@@ -13,9 +13,9 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for contract in subject.contracts() {
-        let Outcome::Fixed { code, span, why } = &contract.script.outcome else { continue };
+        let ExitOutcome::Fixed { code, span, why } = &contract.script.outcome else { continue };
         let draft = subject.draft.steps[contract.place].contract.as_ref();
         if contract.script.fault.is_some() || draft.is_none_or(super::empty_contract::is_empty) {
             continue;

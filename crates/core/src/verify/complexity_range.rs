@@ -1,9 +1,9 @@
 //! PW0122: a complexity outside 1 to 10.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
-use crate::dialect::record::Fault;
-use crate::plan::draft::Oddity;
+use crate::dialect::record::RecordFault;
+use crate::plan::draft::ParseIssue;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0122",
@@ -14,9 +14,9 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for oddity in &subject.draft.oddities.0 {
-        if let Oddity::Record(Fault::Complexity(text)) = &oddity.value {
+        if let ParseIssue::Record(RecordFault::Complexity(text)) = &oddity.value {
             found.push(
                 RULE.at(oddity.span, format!("invalid complexity `{text}`: expected 1 to 10"))
                     .help("write a number from 1 (trivial) to 10 (very hard), or remove it"),

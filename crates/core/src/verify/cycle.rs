@@ -1,6 +1,6 @@
 //! PW0202: steps that need each other, so that none of them can start.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 use crate::plan::graph::Graph;
 use crate::syntax::source::Span;
@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     // self-need reports a step that needs itself; such an edge must not hide a longer cycle.
     let others = |place: usize| subject.graph.needs(place).iter().copied().filter(|&need| need != place).collect();
     let graph = Graph::new((0..subject.draft.steps.len()).map(others).collect());
@@ -37,7 +37,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
 }
 
 /// The text that makes `place` need `next`: the item of `needs`, or the heading of a step that needs all earlier ones.
-fn edge(subject: &Subject<'_>, place: usize, next: usize) -> Span {
+fn edge(subject: &VerifySubject<'_>, place: usize, next: usize) -> Span {
     let step = &subject.draft.steps[place];
     let need = step.needs.iter().flatten().find(|need| subject.find(&need.value) == Some(next));
     need.map_or(step.heading.0, |need| need.span)

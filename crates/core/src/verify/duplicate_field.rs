@@ -1,8 +1,8 @@
 //! PW0111: a field that occurs twice in a step. Only the first one is used.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
-use crate::plan::draft::Oddity;
+use crate::plan::draft::ParseIssue;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0111",
@@ -13,9 +13,9 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for oddity in &subject.draft.oddities.0 {
-        if let Oddity::DuplicateField { name, first } = &oddity.value {
+        if let ParseIssue::DuplicateField { name, first } = &oddity.value {
             found.push(
                 RULE.at(oddity.span, format!("duplicate field `{name}`"))
                     .label("ignored")

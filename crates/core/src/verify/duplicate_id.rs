@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 use crate::syntax::source::Span;
 
@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     let mut first: BTreeMap<&str, Span> = BTreeMap::new();
     for (_, step) in subject.steps() {
         let Some(id) = &step.id else { continue };

@@ -1,8 +1,8 @@
 //! PW0152: two task files with the same number.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
-use crate::plan::draft::Oddity;
+use crate::plan::draft::ParseIssue;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0152",
@@ -13,9 +13,9 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for oddity in &subject.draft.oddities.0 {
-        let Oddity::SameIndex { index, first } = &oddity.value else { continue };
+        let ParseIssue::SameIndex { index, first } = &oddity.value else { continue };
         let path = |at: usize| subject.source.part_at(at).path.as_str();
         let (own, earlier) = (path(oddity.span.start), path(first.start));
         found.push(

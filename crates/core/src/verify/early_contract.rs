@@ -1,9 +1,9 @@
 //! PW0209: a contract that uses a file which only a later step creates.
 
 use super::subject::Says;
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
-use crate::syntax::shell::Role;
+use crate::syntax::shell::FileRole;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0209",
@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for contract in subject.contracts() {
         let place = contract.place;
         for used in &contract.script.paths {
@@ -26,7 +26,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
             let declares = subject.draft.steps[place].touches.is_some();
             // A contract that tests for a file expects its own step to create it, unless the step declares `touches`
             // without it.
-            let is_expected = !declares && matches!(used.role, Role::Tested | Role::Written);
+            let is_expected = !declares && matches!(used.role, FileRole::Tested | FileRole::Written);
             let makes_it = makers.iter().any(|maker| maker.place == place && maker.says != Says::Contract);
             let later = makers
                 .iter()

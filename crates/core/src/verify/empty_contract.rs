@@ -1,8 +1,8 @@
 //! PW0303: a contract without a command. Bash exits 0 for an empty script, so it would always pass.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
-use crate::plan::draft::{ContractDraft, Field};
+use crate::plan::draft::{ContractDraft, DraftField};
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0303",
@@ -13,9 +13,9 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps() {
-        let (Some(contract), Some(field)) = (&step.contract, step.field(Field::Contract)) else { continue };
+        let (Some(contract), Some(field)) = (&step.contract, step.field(DraftField::Contract)) else { continue };
         if !contract.is_manual && is_empty(contract) {
             found.push(
                 RULE.at(field.name.span, format!("the contract of {} is empty", subject.name(place)))

@@ -1,6 +1,6 @@
 //! PW0205: a path that leaves the workspace.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 use crate::plan::verified::Reference;
 use crate::syntax::source::Spanned;
@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps() {
         let reads = step.reads.iter().filter_map(|read| match Reference::read(&read.value)? {
             Reference::File(path) => {

@@ -1,6 +1,6 @@
 //! PW0305: a contract in a language other than shell, which bash runs anyway.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 
 pub(super) const RULE: Rule = Rule {
@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
 
 const SHELLS: &[&str] = &["shell", "sh", "bash", "console", "shell-session", "zsh"];
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps() {
         let Some(language) = step.contract.as_ref().and_then(|contract| contract.language.as_ref()) else { continue };
         if !SHELLS.contains(&language.value.to_lowercase().as_str()) {

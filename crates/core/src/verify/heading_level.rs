@@ -1,8 +1,8 @@
 //! PW0112: a step heading at a different level than the other steps.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
-use crate::plan::draft::Oddity;
+use crate::plan::draft::ParseIssue;
 use crate::syntax::source::{Edit, Span};
 
 pub(super) const RULE: Rule = Rule {
@@ -14,12 +14,12 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     if !subject.is_native() {
         return;
     }
     for oddity in &subject.draft.oddities.0 {
-        let Oddity::HeadingLevel { usual } = &oddity.value else { continue };
+        let ParseIssue::HeadingLevel { usual } = &oddity.value else { continue };
         let marks = "#".repeat(usize::from(*usual));
         let odd = RULE
             .at(oddity.span, format!("expected heading level `{marks}`"))

@@ -1,6 +1,6 @@
 //! PW0113: characters that a reviewer can't see, but an agent or a shell receives.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 use crate::syntax::source::{Edit, Span};
 
@@ -18,7 +18,7 @@ const COMPLAINTS_MAX: usize = 20;
 
 const JOINER: char = '\u{200d}';
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     let text = subject.source.text();
     // Checked per file: the separator between the files of a directory plan is itself a control character.
     let parts = subject.source.parts().iter().map(|part| part.span);

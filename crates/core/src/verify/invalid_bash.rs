@@ -1,6 +1,6 @@
 //! PW0301: a contract or setup command that bash can't parse.
 
-use super::{BashFault, Diagnostic, Rule, Subject};
+use super::{BashFault, Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 use crate::syntax::shell;
 use crate::syntax::source::{Excerpt, Span};
@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for contract in subject.contracts() {
         // Bash decides, because bash runs the command. Our parser only gives a more exact position.
         let fault = subject.facts.bash.get(&contract.command.value).and_then(|faults| faults.first());

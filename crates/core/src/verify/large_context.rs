@@ -1,6 +1,6 @@
 //! PW0134: a proposal with more context than the limit.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 use crate::dialect::proposal::{self, CONTEXT_BYTES_MAX};
 
@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     if !proposal::wrote(subject.source) {
         return;
     }

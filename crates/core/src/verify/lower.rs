@@ -1,7 +1,7 @@
 //! Turns a draft without errors into a [`Plan`]. Never decides anything: where it panics, a rule should have reported
 //! an error first.
 
-use super::subject::Subject;
+use super::subject::VerifySubject;
 use crate::plan::budget;
 use crate::plan::budget::Budget;
 use crate::plan::draft::{ContractDraft, StepDraft, StepNumber};
@@ -11,7 +11,7 @@ use crate::syntax::source::{text, texts};
 /// The role of a step without a target.
 pub(super) const DEFAULT_TARGET: &str = "coder";
 
-pub(super) fn plan(subject: &Subject<'_>) -> Plan {
+pub(super) fn plan(subject: &VerifySubject<'_>) -> Plan {
     let draft = subject.draft;
     Plan {
         title: text(draft.title.as_ref()),
@@ -23,7 +23,7 @@ pub(super) fn plan(subject: &Subject<'_>) -> Plan {
     }
 }
 
-fn step(subject: &Subject<'_>, place: usize, draft: &StepDraft) -> Step {
+fn step(subject: &VerifySubject<'_>, place: usize, draft: &StepDraft) -> Step {
     let StepNumber::Counted(number) = draft.number.value else {
         panic!("the rule unexpanded-template rejects template steps")
     };

@@ -1,8 +1,8 @@
 //! PW0302: a step without a contract, which a person must confirm.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
-use crate::plan::draft::Field;
+use crate::plan::draft::DraftField;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0302",
@@ -13,17 +13,17 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     if !subject.is_native() {
         return check_all(subject, found);
     }
-    for (place, step) in subject.steps().filter(|(_, step)| step.field(Field::Contract).is_none()) {
+    for (place, step) in subject.steps().filter(|(_, step)| step.field(DraftField::Contract).is_none()) {
         found.push(
             RULE.at(step.heading.0, format!("{} has no contract", subject.name(place)))
                 .label("no way to verify this step; planwright will ask you")
                 .help(format!(
                     "add a command that exits 0 only when the step is done, or write `{} manual` to confirm it yourself",
-                    subject.label(Field::Contract)
+                    subject.label(DraftField::Contract)
                 )),
         );
     }
@@ -31,7 +31,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
 
 /// Only the native dialect writes a contract for every step. In the others a plan usually has none at all, so one
 /// diagnostic covers all steps.
-fn check_all(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check_all(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     // A step that the author marked as manual has a contract here.
     let steps = &subject.draft.steps;
     let count = steps.iter().filter(|step| step.contract.is_none()).count();

@@ -1,9 +1,9 @@
 //! PW0151: a file in `tasks/` whose name is not a task name.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 use crate::dialect::directory::{TASK_FOLDER, is_markdown, task_file_name};
-use crate::plan::draft::Oddity;
+use crate::plan::draft::ParseIssue;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0151",
@@ -14,9 +14,9 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for oddity in &subject.draft.oddities.0 {
-        let Oddity::MisnamedTask { path } = &oddity.value else { continue };
+        let ParseIssue::MisnamedTask { path } = &oddity.value else { continue };
         let misnamed = RULE
             .at(oddity.span, format!("invalid task file name `{path}`"))
             .label("expected `NN-slug.md`, such as `01-write-the-test.md`");

@@ -1,10 +1,10 @@
 //! PW0121: a step of a plan record whose index is not its position.
 
-use super::{Diagnostic, Rule, Subject};
-use crate::plan::edit::Change;
+use super::{Diagnostic, Rule, VerifySubject};
+use crate::plan::edit::PlanEdit;
 use crate::syntax::diagnostic::{Fix, Severity};
-use crate::dialect::record::Fault;
-use crate::plan::draft::Oddity;
+use crate::dialect::record::RecordFault;
+use crate::plan::draft::ParseIssue;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0121",
@@ -15,10 +15,10 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     let first = found.len();
     for oddity in &subject.draft.oddities.0 {
-        if let Oddity::Record(Fault::Index { expected }) = &oddity.value {
+        if let ParseIssue::Record(RecordFault::Index { expected }) = &oddity.value {
             let written = subject.source.slice(oddity.span);
             found.push(
                 RULE.at(oddity.span, format!("expected index {expected}, found `{written}`"))
@@ -29,7 +29,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     }
     // One fix renumbers all steps, so only the first diagnostic offers it.
     if let Some(diagnostic) = found.get_mut(first)
-        && let Some(edits) = subject.repair(&Change::Renumber)
+        && let Some(edits) = subject.repair(&PlanEdit::Renumber)
     {
         diagnostic.fix = Some(Fix { title: "renumber from 0".to_owned(), edits });
     }

@@ -1,8 +1,8 @@
 //! PW0103: frontmatter without type, status or owner.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
-use crate::plan::draft::Oddity;
+use crate::plan::draft::ParseIssue;
 use crate::dialect::frontmatter;
 use crate::syntax::nearest;
 use crate::syntax::source::{Edit, Span};
@@ -19,13 +19,13 @@ pub(super) const RULE: Rule = Rule {
 /// The required keys, with the value that a new plan has.
 const KEYS: &[(&str, &str)] = &[("type", "plan"), ("status", "draft"), ("owner", "orchestrator")];
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     if !subject.is_native() {
         return;
     }
     let frontmatter = &subject.draft.frontmatter;
     // A key may be in the part that could not be parsed, which bad-frontmatter reports.
-    let is_unread = |oddity: &Oddity| matches!(oddity, Oddity::Frontmatter(_));
+    let is_unread = |oddity: &ParseIssue| matches!(oddity, ParseIssue::Frontmatter(_));
     if subject.draft.oddities.0.iter().any(|oddity| is_unread(&oddity.value)) {
         return;
     }
@@ -59,7 +59,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-fn missing_block(subject: &Subject<'_>) -> Diagnostic {
+fn missing_block(subject: &VerifySubject<'_>) -> Diagnostic {
     let newline = subject.source.line_ending();
     let lines: String = KEYS.iter().map(|(key, value)| format!("{key}: {value}{newline}")).collect();
     let body = frontmatter::split(subject.source.text()).body;

@@ -1,6 +1,6 @@
 //! PW0153: a task file without an id.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 use crate::dialect::directory::is_id;
 use crate::plan::draft::StepDraft;
@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     if !subject.is_directory() {
         return;
     }
@@ -48,7 +48,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
 }
 
 /// The slug of the file name, if it is a valid id that no other task has.
-fn free_id(subject: &Subject<'_>, place: usize, step: &StepDraft) -> Option<String> {
+fn free_id(subject: &VerifySubject<'_>, place: usize, step: &StepDraft) -> Option<String> {
     let path = &subject.source.part_at(step.whole.0.start).path;
     let stem = path.rsplit('/').next()?.strip_suffix(".md")?;
     let slug = verified::slug(stem.trim_start_matches(|character: char| character.is_ascii_digit()));

@@ -1,8 +1,8 @@
 //! PW0150: a directory of tasks without a plan.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
-use crate::plan::draft::Oddity;
+use crate::plan::draft::ParseIssue;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0150",
@@ -13,9 +13,9 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for oddity in &subject.draft.oddities.0 {
-        if let Oddity::MissingFile { path } = &oddity.value {
+        if let ParseIssue::MissingFile { path } = &oddity.value {
             found.push(
                 RULE.at(oddity.span, format!("the directory has no `{path}`"))
                     .label("these tasks have no plan")

@@ -1,6 +1,6 @@
 //! PW0304: a contract that calls a program which is not installed.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 use crate::syntax::shell;
 
@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for contract in subject.contracts().filter(|contract| contract.script.fault.is_none()) {
         let mut named: Vec<&str> = Vec::new();
         for call in &contract.script.calls {
@@ -37,6 +37,6 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
 }
 
 /// Whether a program in the workspace exists, or is created by this step or an earlier one.
-fn is_made(subject: &Subject<'_>, path: &str, place: usize) -> bool {
+fn is_made(subject: &VerifySubject<'_>, path: &str, place: usize) -> bool {
     subject.is_there_before(path, place) || subject.makers(path).iter().any(|maker| maker.place == place)
 }

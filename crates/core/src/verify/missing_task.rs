@@ -1,8 +1,8 @@
 //! PW0108: a step without instructions for its agent.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
-use crate::plan::draft::Field;
+use crate::plan::draft::DraftField;
 use crate::syntax::source::Edit;
 
 pub(super) const RULE: Rule = Rule {
@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps().filter(|(_, step)| step.task.is_none()) {
         let missing = RULE
             .at(step.heading.0, format!("{} has no task", subject.name(place)))
@@ -23,7 +23,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
             found.push(missing.help("add instructions for the agent below the frontmatter"));
             continue;
         }
-        let has_label = step.field(Field::Task).is_some();
+        let has_label = step.field(DraftField::Task).is_some();
         found.push(match step.stray.first().filter(|_| !has_label) {
             Some(prose) => {
                 let newline = subject.source.line_ending();
@@ -33,7 +33,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
                     vec![Edit::insert(start, format!("**task:**{newline}"))],
                 )
             }
-            None => missing.help(format!("add `{}` with instructions for the agent", subject.label(Field::Task))),
+            None => missing.help(format!("add `{}` with instructions for the agent", subject.label(DraftField::Task))),
         });
     }
 }

@@ -1,9 +1,9 @@
 //! PW0105: a plan without a title.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 use crate::dialect::directory::PLAN_FILE;
-use crate::plan::draft::{Entry, Frontmatter};
+use crate::plan::draft::{Frontmatter, FrontmatterEntry};
 use crate::syntax::source::Span;
 use crate::syntax::nearest;
 
@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     let title = subject.draft.title.as_ref();
     if subject.is_directory() {
         found.extend(in_folder(subject));
@@ -33,13 +33,13 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
 }
 
 /// A directory plan has its title in the frontmatter of `plan.md`; missing-plan-file reports that file's absence.
-fn in_folder(subject: &Subject<'_>) -> Option<Diagnostic> {
+fn in_folder(subject: &VerifySubject<'_>) -> Option<Diagnostic> {
     let file = subject.source.parts().iter().find(|part| part.path == PLAN_FILE || part.path.is_empty())?.span;
     let Frontmatter { block, .. } = &subject.draft.frontmatter;
     let head = Span::new(file.start, block.0.map_or(file.start, |block| block.end));
     let key = subject.draft.frontmatter.entry("title").map(|entry| entry.key.span);
     // A similar key is probably a misspelling, for which unknown-field offers the rename.
-    let is_nearly = |entry: &Entry| {
+    let is_nearly = |entry: &FrontmatterEntry| {
         entry.key.value.eq_ignore_ascii_case("title") || nearest::nearest(&entry.key.value, ["title"]).is_some()
     };
     let is_meant = key.is_none() && subject.draft.frontmatter.entries.iter().any(is_nearly);

@@ -1,6 +1,6 @@
 //! PW0106: a plan without steps.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 use crate::syntax::source::Span;
 
@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     if subject.draft.steps.is_empty() {
         // The text of a directory plan starts with a file separator, which is not part of any file.
         let span = Span::at(subject.source.parts()[0].span.start);

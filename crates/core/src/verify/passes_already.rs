@@ -1,8 +1,8 @@
 //! PW0307: a contract that passes before any work is done. This file detects what is evident without running the
 //! contract; results of a real run come in as facts.
 
-use super::subject::Contract;
-use super::{Diagnostic, Rule, Subject};
+use super::subject::SubjectContract;
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 use crate::syntax::source::Span;
 
@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for contract in subject.contracts() {
         if subject.draft.steps[contract.place].green.is_some() {
             continue;
@@ -39,7 +39,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
 }
 
 /// The tests in the contract, if it does nothing but test for files that already exist.
-fn present(subject: &Subject<'_>, contract: &Contract<'_>) -> Option<(Span, &'static str)> {
+fn present(subject: &VerifySubject<'_>, contract: &SubjectContract<'_>) -> Option<(Span, &'static str)> {
     let draft = subject.draft.steps[contract.place].contract.as_ref();
     let expect = draft.and_then(|draft| draft.expect.as_ref());
     if expect.is_some_and(|code| code.value != "0") {

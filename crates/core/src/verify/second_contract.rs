@@ -1,8 +1,8 @@
 //! PW0309: two code blocks in one contract, of which only the first would run.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
-use crate::plan::draft::Oddity;
+use crate::plan::draft::ParseIssue;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0309",
@@ -13,9 +13,9 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for oddity in &subject.draft.oddities.0 {
-        if let Oddity::SecondContract { first } = &oddity.value {
+        if let ParseIssue::SecondContract { first } = &oddity.value {
             let line = |span: crate::syntax::source::Span| {
                 let line = subject.source.line_at(span.start);
                 crate::syntax::source::Span::new(span.start, line.end)

@@ -1,8 +1,8 @@
 //! PW0206: a step that needs itself.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::{Fix, Severity};
-use crate::plan::draft::{Field, StepDraft};
+use crate::plan::draft::{DraftField, StepDraft};
 use crate::syntax::source::{Edit, Source, Span};
 
 pub(super) const RULE: Rule = Rule {
@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps() {
         for need in step.needs.iter().flatten().filter(|need| subject.find(&need.value) == Some(place)) {
             found.push(
@@ -36,7 +36,7 @@ fn without(source: &Source, step: &StepDraft, need: Span) -> Edit {
     let line = source.line_at(need.start);
     let before = source.slice(Span::new(line.start, need.start));
     let is_item = before.trim().chars().all(|character| "-*+`".contains(character)) && !before.trim().is_empty();
-    let field = step.field(Field::Needs).map_or(line, |field| field.value);
+    let field = step.field(DraftField::Needs).map_or(line, |field| field.value);
     let text = source.text();
     if is_item {
         return Edit::delete(Span::new(line.start, source.next_line(line.start)));

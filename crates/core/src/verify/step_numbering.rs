@@ -1,8 +1,8 @@
 //! PW0107: step numbers that are not 1, 2, 3.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::plan::edit;
-use crate::plan::edit::Change;
+use crate::plan::edit::PlanEdit;
 use crate::syntax::diagnostic::Severity;
 use crate::plan::draft::StepNumber;
 
@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     if !subject.is_native() {
         return;
     }
@@ -34,14 +34,14 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     }
     // One fix renumbers all steps, so only the first diagnostic offers it.
     if let Some(first) = found.iter_mut().find(|diagnostic| diagnostic.code == RULE.code)
-        && let Some(edits) = subject.repair(&Change::Renumber)
+        && let Some(edits) = subject.repair(&PlanEdit::Renumber)
     {
         first.fix = Some(crate::syntax::diagnostic::Fix { title: "renumber from 1".to_owned(), edits });
     }
 }
 
 fn misnumbered(
-    subject: &Subject<'_>,
+    subject: &VerifySubject<'_>,
     place: usize,
     number: u32,
     expected: u32,

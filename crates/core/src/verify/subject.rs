@@ -4,19 +4,19 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::dialect;
-use crate::plan::draft::{Draft, Field, Oddity, StepDraft, StepNumber};
-use crate::plan::edit::Change;
+use crate::plan::draft::{Draft, DraftField, ParseIssue, StepDraft, StepNumber};
+use crate::plan::edit::PlanEdit;
 use crate::plan::graph::{Graph, Reach};
 use crate::plan::verified;
 use crate::plan::verified::Reference;
 use crate::syntax::glob::Glob;
 use crate::syntax::shell;
-use crate::syntax::shell::Script;
+use crate::syntax::shell::ShellScript;
 use crate::syntax::source::{Edit, Source, Span, Spanned};
 
 /// Limits that a plan must keep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct VerifyLimits {
     /// Per step.
     pub retries_max: u32,
     /// Below this a budget is certainly too small.
@@ -26,7 +26,7 @@ pub struct Limits {
     pub seconds_per_step_min: u64,
 }
 
-impl Default for Limits {
+impl Default for VerifyLimits {
     fn default() -> Self {
         Self {
             retries_max: 10,
@@ -88,7 +88,7 @@ pub struct Study<'a> {
     pub ids: Vec<String>,
     pub graph: Graph,
     /// The parsed contract of every step.
-    pub scripts: Vec<Option<Script>>,
+    pub scripts: Vec<Option<ShellScript>>,
 }
 
 impl<'a> Study<'a> {
@@ -123,25 +123,25 @@ impl<'a> Study<'a> {
     }
 }
 
-pub struct Subject<'a> {
+pub struct VerifySubject<'a> {
     pub(super) source: &'a Source,
     pub(super) draft: &'a Draft,
     pub(super) facts: &'a Facts,
-    pub(super) limits: &'a Limits,
+    pub(super) limits: &'a VerifyLimits,
     pub(super) graph: &'a Graph,
     pub(super) reach: Reach,
     pub(super) ids: &'a [String],
-    scripts: &'a [Option<Script>],
+    scripts: &'a [Option<ShellScript>],
     /// Files that steps seem to create, with the steps and the evidence.
-    makers: BTreeMap<String, Vec<Maker>>,
+    makers: BTreeMap<String, Vec<FileMaker>>,
     /// Patterns of files that steps may create.
-    patterns: Vec<(Glob, Maker)>,
+    patterns: Vec<(Glob, FileMaker)>,
     repairs_left: Cell<usize>,
 }
 
 /// A step that seems to create a file, and where the plan says so.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Maker {
+pub(super) struct FileMaker {
     pub(super) place: usize,
     pub(super) span: Span,
     pub(super) says: Says,
@@ -155,8 +155,8 @@ pub(super) enum Says {
     Task,
 }
 
-impl<'a> Subject<'a> {
-    pub(super) fn new(study: &'a Study<'a>, facts: &'a Facts, limits: &'a Limits) -> Self {
+impl<'a> VerifySubject<'a> {
+    pub(super) fn new(study: &'a Study<'a>, facts: &'a Facts, limits: &'a VerifyLimits) -> Self {
         let mut subject = Self {
             source: study.source,
             draft: study.draft,
@@ -178,7 +178,7 @@ impl<'a> Subject<'a> {
 
     /// The edits for a change, in the plan's dialect; `None` if the dialect refuses it or the limit of fixes is
     /// reached.
-    pub(super) fn repair(&self, change: &Change) -> Option<Vec<Edit>> {
+    pub(super) fn repair(&self, change: &PlanEdit) -> Option<Vec<Edit>> {
         self.repairs_left.set(self.repairs_left.get().checked_sub(1)?);
         self.source.dialect().patch(self.source, change).ok()
     }
@@ -194,7 +194,8 @@ impl<'a> Subject<'a> {
 
     /// Whether something inside the span could not be parsed, so that its content is unknown.
     pub(super) fn is_unread(&self, span: Span) -> bool {
-        let is_unread = |oddity: &Oddity| matches!(oddity, Oddity::Frontmatter(_) | Oddity::WrongType { .. });
+        let is_unread =
+            |oddity: &ParseIssue| matches!(oddity, ParseIssue::Frontmatter(_) | ParseIssue::WrongType { .. });
         self.draft.oddities.0.iter().any(|oddity| span.covers(oddity.span) && is_unread(&oddity.value))
     }
 
@@ -208,11 +209,11 @@ impl<'a> Subject<'a> {
     }
 
     /// Every contract with a command.
-    pub(super) fn contracts(&self) -> impl Iterator<Item = Contract<'_>> {
+    pub(super) fn contracts(&self) -> impl Iterator<Item = SubjectContract<'_>> {
         self.steps().filter_map(|(place, step)| {
             let script = self.scripts[place].as_ref()?;
             let command = step.contract.as_ref()?.command.as_ref()?;
-            Some(Contract { place, command, script })
+            Some(SubjectContract { place, command, script })
         })
     }
 
@@ -235,7 +236,7 @@ impl<'a> Subject<'a> {
     }
 
     /// The label of a field in the plan's dialect: `**task:**`, `instructions:`.
-    pub(super) fn label(&self, field: Field) -> String {
+    pub(super) fn label(&self, field: DraftField) -> String {
         let dialect = self.source.dialect();
         let names = dialect.fields.iter().find(|(known, _)| *known == field).map(|(_, names)| names);
         let name = names.and_then(|names| names.first()).copied().unwrap_or_default();
@@ -252,7 +253,7 @@ impl<'a> Subject<'a> {
     }
 
     /// The steps that seem to create the file, in file order.
-    pub(super) fn makers(&self, path: &str) -> Vec<Maker> {
+    pub(super) fn makers(&self, path: &str) -> Vec<FileMaker> {
         let path = plain(path);
         let mut makers = self.makers.get(path).cloned().unwrap_or_default();
         makers.extend(self.patterns.iter().filter(|(glob, _)| glob.matches(path)).map(|&(_, maker)| maker));
@@ -273,7 +274,7 @@ impl<'a> Subject<'a> {
     fn note_made_files(&mut self, place: usize) {
         let step = &self.draft.steps[place];
         for pattern in step.touches.iter().flatten() {
-            let maker = Maker { place, span: pattern.span, says: Says::Touches };
+            let maker = FileMaker { place, span: pattern.span, says: Says::Touches };
             match Glob::new(&pattern.value) {
                 Ok(glob) if glob.is_literal() => self.note_maker(&pattern.value, maker),
                 Ok(glob) => self.patterns.push((glob, maker)),
@@ -282,30 +283,30 @@ impl<'a> Subject<'a> {
         }
         let command = step.contract.as_ref().and_then(|contract| contract.command.as_ref());
         if let (Some(script), Some(command)) = (&self.scripts[place], command) {
-            for used in script.paths.iter().filter(|used| used.role != shell::Role::Run) {
+            for used in script.paths.iter().filter(|used| used.role != shell::FileRole::Run) {
                 let span = command.locate(used.span);
-                self.note_maker(&used.path, Maker { place, span, says: Says::Contract });
+                self.note_maker(&used.path, FileMaker { place, span, says: Says::Contract });
             }
         }
         if let Some(task) = &step.task {
             for (path, at) in quoted_paths(self.source.slice(task.span)) {
                 let start = task.span.start + at;
                 let span = Span::new(start, start + path.len());
-                self.note_maker(path, Maker { place, span, says: Says::Task });
+                self.note_maker(path, FileMaker { place, span, says: Says::Task });
             }
         }
     }
 
-    fn note_maker(&mut self, path: &str, maker: Maker) {
+    fn note_maker(&mut self, path: &str, maker: FileMaker) {
         self.makers.entry(plain(path).to_owned()).or_default().push(maker);
     }
 }
 
 /// A contract with a command.
-pub(super) struct Contract<'a> {
+pub(super) struct SubjectContract<'a> {
     pub(super) place: usize,
     pub(super) command: &'a crate::syntax::source::Excerpt,
-    pub(super) script: &'a Script,
+    pub(super) script: &'a ShellScript,
 }
 
 /// Normalizes a path to the form used in [`Facts`].

@@ -6,18 +6,19 @@ mod prose;
 
 use std::collections::BTreeSet;
 
-use crate::dialect::{Birth, NATIVE};
+use crate::dialect::{NATIVE, NewPlan};
 use crate::plan::draft::{ContractDraft, Draft, StepDraft};
 use crate::syntax::shell;
 use crate::syntax::source::{Excerpt, Source, Span};
-use crate::verify::{self, Facts, Limits, Study};
+use crate::verify;
+use crate::verify::{Facts, Study, VerifyLimits};
 
 /// The limit of commands and files per suggestion; people don't read longer ones.
 const PARTS_MAX: usize = 4;
 
 /// What the files at the project root reveal about it, and which files exist.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Project {
+pub struct ProjectFiles {
     /// There is a `Cargo.toml`.
     pub has_cargo: bool,
     /// There is a `package.json` with a script `test`.
@@ -42,14 +43,14 @@ pub struct Suggestion {
     pub because: String,
 }
 
-/// The files that a suggestion may test for; the caller sets in [`Project::present`] which of them exist.
+/// The files that a suggestion may test for; the caller sets in [`ProjectFiles::present`] which of them exist.
 pub fn paths(draft: &Draft) -> BTreeSet<String> {
     let steps = draft.steps.iter().filter(|step| is_without(step));
     steps.flat_map(|step| texts(step).flat_map(|(_, text)| prose::made_files(&text))).collect()
 }
 
 /// Contracts for the steps that have none, at most one each. All of them pass the contract rules.
-pub fn suggestions(draft: &Draft, project: &Project) -> Vec<Suggestion> {
+pub fn suggestions(draft: &Draft, project: &ProjectFiles) -> Vec<Suggestion> {
     let steps = draft.steps.iter().enumerate().filter(|(_, step)| is_without(step));
     let suggested: Vec<Suggestion> =
         steps.filter_map(|(place, step)| suggestion(place, step, project)).collect();
@@ -69,7 +70,7 @@ fn texts(step: &StepDraft) -> impl Iterator<Item = (&'static str, String)> {
     criteria.chain(task).chain([("the title", step.title.value.clone())])
 }
 
-fn suggestion(place: usize, step: &StepDraft, project: &Project) -> Option<Suggestion> {
+fn suggestion(place: usize, step: &StepDraft, project: &ProjectFiles) -> Option<Suggestion> {
     let mut parts: Vec<(String, String)> = Vec::new();
     for (who, text) in texts(step) {
         let commands = prose::commands(&text).into_iter().filter(|command| is_fit(command));
@@ -92,7 +93,7 @@ fn suggestion(place: usize, step: &StepDraft, project: &Project) -> Option<Sugge
 }
 
 /// The project's test or build command, if a text asks for it.
-fn usual(who: &str, text: &str, project: &Project) -> Option<(String, String)> {
+fn usual(who: &str, text: &str, project: &ProjectFiles) -> Option<(String, String)> {
     let (says, command) = if prose::says_tests(text) {
         ("tests", project.tests()?)
     } else if prose::says_build(text) {
@@ -103,7 +104,7 @@ fn usual(who: &str, text: &str, project: &Project) -> Option<(String, String)> {
     Some((format!("{who} mentions {says}, and the project has a {}", command.1), command.0.to_owned()))
 }
 
-impl Project {
+impl ProjectFiles {
     /// The test and build commands of the project, each with the file that implies it.
     pub fn usual(&self) -> Vec<(&'static str, &'static str)> {
         [self.tests(), self.build()].into_iter().flatten().collect()
@@ -142,9 +143,9 @@ fn is_fit(command: &str) -> bool {
     allowlist::is_harmless(command)
         && script.fault.is_none()
         && script.weakened.is_none()
-        && script.outcome == shell::Outcome::Open
+        && script.outcome == shell::ExitOutcome::Open
         && script.adrift.is_none()
-        && script.paths.iter().all(|used| used.role != shell::Role::Written)
+        && script.paths.iter().all(|used| used.role != shell::FileRole::Written)
 }
 
 /// The steps whose suggestion a rule rejects. Tries all in one plan that is never written.
@@ -156,7 +157,7 @@ fn complained_about(draft: &Draft, suggested: &[Suggestion]) -> BTreeSet<usize> 
         tried.steps[suggestion.step].contract =
             Some(ContractDraft { command: Some(command), ..ContractDraft::default() });
     }
-    let text = NATIVE.compose(&tried, &Birth { id: "suggested", now: "" });
+    let text = NATIVE.compose(&tried, &NewPlan { id: "suggested", now: "" });
     let source = Source::new("suggested.md", text);
     let read = source.draft();
     if read.steps.len() != draft.steps.len() {
@@ -165,7 +166,7 @@ fn complained_about(draft: &Draft, suggested: &[Suggestion]) -> BTreeSet<usize> 
     let study = Study::of(&source, &read);
     // Ignores missing programs: the suggestion may be for another machine.
     let facts = Facts { programs: study.questions().programs, ..Facts::default() };
-    let found = verify::verify(&study, &facts, &Limits::default()).diagnostics;
+    let found = verify::verify(&study, &facts, &VerifyLimits::default()).diagnostics;
     let of_contracts = |code: &str| code.starts_with("PW03") || code == "PW0209";
     let spans = found.iter().filter(|found| of_contracts(found.code)).map(|found| found.primary.span);
     let places = spans.filter_map(|span| read.steps.iter().position(|step| step.whole.0.covers(span)));

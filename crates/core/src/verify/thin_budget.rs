@@ -1,6 +1,6 @@
 //! PW0401: a budget that is too small for the number of steps.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::plan::budget::Budget;
 use crate::syntax::diagnostic::{Severity, quantity};
 
@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     let Some(text) = &subject.draft.budget else { return };
     let needs_model = |target: &str| !["shell", "human", "command"].contains(&target);
     let steps = subject.steps().filter(|(_, step)| step.target.as_ref().is_none_or(|target| needs_model(&target.value)));

@@ -1,6 +1,6 @@
 //! PW0403: more retries than the limit allows.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 use crate::plan::verified::OnFail;
 
@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     let most = subject.limits.retries_max;
     for (place, step) in subject.steps() {
         let Some(text) = &step.on_fail else { continue };

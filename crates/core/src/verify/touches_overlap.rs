@@ -1,6 +1,6 @@
 //! PW0207: steps that can run in parallel and may change the same file.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 use crate::syntax::glob;
 use crate::syntax::glob::Glob;
@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     if subject.is_sequential() {
         return;
     }
@@ -36,7 +36,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
 }
 
 /// The first file that both steps may change: one diagnostic per pair of steps is enough.
-fn overlap(subject: &Subject<'_>, earlier: (usize, &[(Glob, Span)]), later: (usize, &[(Glob, Span)])) -> Option<Diagnostic> {
+fn overlap(subject: &VerifySubject<'_>, earlier: (usize, &[(Glob, Span)]), later: (usize, &[(Glob, Span)])) -> Option<Diagnostic> {
     let mut pairs = later.1.iter().flat_map(|later| earlier.1.iter().map(move |earlier| (earlier, later)));
     let (first, second, path) =
         pairs.find_map(|((first, at), (second, here))| Some((*at, *here, glob::collision(first, second)?)))?;

@@ -1,6 +1,6 @@
 //! PW0210: a step that may change a sealed file.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 use crate::syntax::glob;
 use crate::syntax::glob::Glob;
@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
 /// Each pattern with the step that declares it.
 type Patterns = Vec<(usize, Glob, Span)>;
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     let sealed: Patterns = subject.steps().flat_map(|(place, step)| patterns(place, &step.sealed)).collect();
     if sealed.is_empty() {
         return;

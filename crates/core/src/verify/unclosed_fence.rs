@@ -1,8 +1,8 @@
 //! PW0110: a code fence that is never closed.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
-use crate::plan::draft::Oddity;
+use crate::plan::draft::ParseIssue;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0110",
@@ -13,9 +13,9 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for oddity in &subject.draft.oddities.0 {
-        if oddity.value == Oddity::UnclosedFence {
+        if oddity.value == ParseIssue::UnclosedFence {
             found.push(
                 RULE.at(oddity.span, "unclosed code fence")
                     .label("everything below is read as code")

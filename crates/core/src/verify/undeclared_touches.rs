@@ -1,8 +1,8 @@
 //! PW0402: a step that could run in parallel, but doesn't declare which files it changes.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
-use crate::plan::draft::Field;
+use crate::plan::draft::DraftField;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0402",
@@ -13,8 +13,8 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
-    let can_declare = subject.source.dialect().fields.iter().any(|(field, _)| *field == Field::Touches);
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
+    let can_declare = subject.source.dialect().fields.iter().any(|(field, _)| *field == DraftField::Touches);
     if !can_declare || subject.is_sequential() {
         return;
     }

@@ -1,7 +1,7 @@
 //! PW0109: a template heading that has not been expanded into steps.
 
-use super::{Diagnostic, Rule, Subject};
-use crate::plan::edit::Change;
+use super::{Diagnostic, Rule, VerifySubject};
+use crate::plan::edit::PlanEdit;
 use crate::syntax::diagnostic::{Severity, quantity};
 use crate::plan::draft::StepNumber;
 
@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps() {
         let StepNumber::Template(number) = &step.number.value else { continue };
         let unexpanded = RULE
@@ -22,7 +22,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
             .label("placeholder for steps that don't exist yet");
         let items: Vec<String> = step.each.iter().map(|item| item.value.clone()).collect();
         let count = items.len() as u64;
-        let edits = if items.is_empty() { None } else { subject.repair(&Change::Expand { step: place, items }) };
+        let edits = if items.is_empty() { None } else { subject.repair(&PlanEdit::Expand { step: place, items }) };
         found.push(match edits {
             Some(edits) => unexpanded.fix(format!("expand it into {}", quantity(count, "step", "steps")), edits),
             None if number.contains('+') => unexpanded.help("expand the template before it first; then it gets its number"),

@@ -1,9 +1,9 @@
 //! PW0123: a skipped step without a reason.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
-use crate::dialect::record::Fault;
-use crate::plan::draft::Oddity;
+use crate::dialect::record::RecordFault;
+use crate::plan::draft::ParseIssue;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0123",
@@ -14,9 +14,9 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for oddity in &subject.draft.oddities.0 {
-        if oddity.value == Oddity::Record(Fault::UnexplainedSkip) {
+        if oddity.value == ParseIssue::Record(RecordFault::UnexplainedSkip) {
             found.push(
                 RULE.at(oddity.span, "skipped step has no reason")
                     .help("set the step's `error` to the reason"),

@@ -1,10 +1,10 @@
 //! PW0116: a file that is not a plan in any known dialect.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 use crate::dialect::DIALECTS;
 use crate::dialect::import;
-use crate::syntax::source::{Span, Told};
+use crate::syntax::source::{Detection, Span};
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0116",
@@ -16,11 +16,11 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// Whether no dialect was detected. A file with numbered steps counts as a native plan without frontmatter.
-pub(super) fn is_none(subject: &Subject<'_>) -> bool {
-    *subject.source.told() == Told::Nothing && subject.draft.steps.is_empty()
+pub(super) fn is_none(subject: &VerifySubject<'_>) -> bool {
+    *subject.source.told() == Detection::Nothing && subject.draft.steps.is_empty()
 }
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     if !is_none(subject) {
         return;
     }

@@ -1,9 +1,9 @@
 //! PW0104: an unknown key or field, which has no effect.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 use crate::dialect::directory;
-use crate::plan::draft::Oddity;
+use crate::plan::draft::ParseIssue;
 use crate::syntax::source::Edit;
 use crate::syntax::nearest as suggest;
 
@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     let first = found.len();
     let dialect = subject.source.dialect();
     let reserved = if subject.is_directory() { directory::RESERVED } else { &[] };
@@ -49,7 +49,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
         }
     }
     for oddity in &subject.draft.oddities.0 {
-        if let Oddity::NearlyField { meant } = &oddity.value {
+        if let ParseIssue::NearlyField { meant } = &oddity.value {
             let name = subject.source.slice(oddity.span);
             let nearly = RULE
                 .at(oddity.span, format!("`{name}` looks like field `{meant}` but is read as task text"));
@@ -68,7 +68,7 @@ fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Opti
 }
 
 /// A strict dialect allows no other names, so an unknown one is an error.
-fn refuse(subject: &Subject<'_>, unknown: &mut Diagnostic) {
+fn refuse(subject: &VerifySubject<'_>, unknown: &mut Diagnostic) {
     unknown.severity = Severity::Error;
     if unknown.fix.is_some() {
         return;

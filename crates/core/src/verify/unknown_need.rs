@@ -1,6 +1,6 @@
 //! PW0201: a step that needs an unknown step.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 use crate::syntax::source::Edit;
 use crate::syntax::nearest;
@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps() {
         for need in step.needs.iter().flatten().filter(|need| !is_known(subject, &need.value)) {
             let unknown = RULE.at(need.span, format!("{} needs unknown step `{}`", subject.name(place), need.value));
@@ -32,7 +32,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
 }
 
 /// Whether a name refers to a step. Tasks of a directory plan are named by their written ids only.
-fn is_known(subject: &Subject<'_>, name: &str) -> bool {
+fn is_known(subject: &VerifySubject<'_>, name: &str) -> bool {
     match subject.is_directory() {
         true => subject.steps().any(|(_, step)| step.id.as_ref().is_some_and(|id| id.value == name)),
         false => subject.find(name).is_some(),

@@ -1,9 +1,9 @@
 //! PW0115: an unknown status of a plan or a step.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 use crate::dialect::record;
-use crate::plan::draft::Oddity;
+use crate::plan::draft::ParseIssue;
 use crate::syntax::source::{Edit, Span};
 use crate::syntax::nearest;
 
@@ -18,14 +18,14 @@ pub(super) const RULE: Rule = Rule {
 
 const STEP: &[&str] = &["pending", "running", "done", "failed", "skipped"];
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     if let (Some(status), None) = (&subject.draft.status.0, &subject.draft.state) {
         let words: Vec<&str> = subject.source.dialect().states.iter().map(|&(word, _)| word).collect();
         found.push(unknown("plan", &status.value, status.span, &words));
     }
     let words = if subject.source.dialect().name == "record" { record::STEP_WORDS } else { STEP };
     for oddity in &subject.draft.oddities.0 {
-        if let Oddity::UnknownMark(word) = &oddity.value {
+        if let ParseIssue::UnknownMark(word) = &oddity.value {
             found.push(unknown("step", word, oddity.span, words));
         }
     }

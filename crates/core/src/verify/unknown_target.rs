@@ -1,6 +1,6 @@
 //! PW0501: a step for an unknown agent or role.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 use crate::syntax::source::Edit;
 use crate::syntax::nearest;
@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     let agents = &subject.facts.agents;
     for (place, step) in subject.steps() {
         let Some(target) = step.target.as_ref().filter(|target| !agents.contains(&target.value)) else { continue };

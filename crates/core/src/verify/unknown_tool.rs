@@ -1,8 +1,8 @@
 //! PW0506: a step that uses an unknown tool.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
-use crate::agent::permission::Family;
+use crate::agent::permission::ToolKind;
 use crate::syntax::nearest;
 
 pub(super) const RULE: Rule = Rule {
@@ -14,13 +14,13 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     // Without a tool list in the settings, any tool may exist.
     let Some(tools) = &subject.facts.tools else { return };
     for (place, step) in subject.steps() {
         for tool in &step.tools {
             // Tools that every agent has need no entry.
-            if tools.contains(&tool.value) || Family::of_word(&tool.value).is_some() {
+            if tools.contains(&tool.value) || ToolKind::of_word(&tool.value).is_some() {
                 continue;
             }
             let message = format!("{} uses unknown tool `{}`", subject.name(place), tool.value);

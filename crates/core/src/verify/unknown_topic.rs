@@ -1,6 +1,6 @@
 //! PW0204: a step that reads a topic without a page.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 use crate::plan::verified::Reference;
 use crate::syntax::source::Edit;
@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     let topics = &subject.facts.topics;
     for (place, step) in subject.steps() {
         for read in &step.reads {

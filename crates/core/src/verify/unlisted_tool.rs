@@ -1,6 +1,6 @@
 //! PW0133: a step that uses a tool which the plan doesn't list.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 use crate::dialect::proposal;
 use crate::syntax::source::{Edit, Source, Span, Spanned};
@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     if !proposal::wrote(subject.source) {
         return;
     }

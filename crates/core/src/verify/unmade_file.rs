@@ -1,8 +1,8 @@
 //! PW0203: a step that reads a file which won't exist when it starts.
 
-use super::subject::Maker;
-use super::{Diagnostic, Rule, Subject};
-use crate::plan::edit::Change;
+use super::subject::FileMaker;
+use super::{Diagnostic, Rule, VerifySubject};
+use crate::plan::edit::PlanEdit;
 use crate::syntax::diagnostic::Severity;
 use crate::plan::verified::Reference;
 use crate::syntax::source::Spanned;
@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps() {
         for read in &step.reads {
             let Some(Reference::File(path)) = Reference::read(&read.value) else { continue };
@@ -27,13 +27,13 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-fn unmade(subject: &Subject<'_>, place: usize, read: &Spanned<String>, path: &str) -> Diagnostic {
+fn unmade(subject: &VerifySubject<'_>, place: usize, read: &Spanned<String>, path: &str) -> Diagnostic {
     let span = subject.tail(read, path);
     let name = subject.name(place);
     let message = format!("{name} reads `{path}`, which no earlier step creates");
     let unmade = RULE.at(span, message).label("file not found");
     let others = subject.makers(path);
-    let Some(&Maker { place: maker, span: says, .. }) = others.iter().find(|maker| maker.place != place) else {
+    let Some(&FileMaker { place: maker, span: says, .. }) = others.iter().find(|maker| maker.place != place) else {
         return match others.first() {
             Some(own) => unmade.also(own.span, "only the same step seems to create it").help("a step can't read a file that it creates itself"),
             None => unmade.help("correct the path, or create the file in an earlier step"),
@@ -49,7 +49,7 @@ fn unmade(subject: &Subject<'_>, place: usize, read: &Spanned<String>, path: &st
             place + 1
         ));
     }
-    let wait = Change::Need { step: place, on: subject.ids[maker].clone() };
+    let wait = PlanEdit::Need { step: place, on: subject.ids[maker].clone() };
     match subject.repair(&wait) {
         Some(edits) => unmade.fix(format!("make {this} need {that}"), edits),
         None => unmade.help(format!("make {this} need {that}")),

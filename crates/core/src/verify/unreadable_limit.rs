@@ -1,6 +1,6 @@
 //! PW0405: a limit without a valid number.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::plan::budget;
 use crate::plan::budget::Budget;
 use crate::syntax::diagnostic::Severity;
@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     if let Some(text) = subject.draft.budget.as_ref().filter(|text| Budget::read(&text.value).is_unlimited()) {
         let mut unread = RULE
             .at(text.span, "invalid budget: no amount found")

@@ -1,9 +1,9 @@
 //! PW0120: a plan record outside the YAML or JSON subset that planwright accepts.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
-use crate::dialect::record::Fault;
-use crate::plan::draft::Oddity;
+use crate::dialect::record::RecordFault;
+use crate::plan::draft::ParseIssue;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0120",
@@ -15,32 +15,32 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// Whether parsing stopped early, so that something that seems missing may be in the rest of the file.
-pub(super) fn is_unread(subject: &Subject<'_>) -> bool {
-    let is_end = |oddity: &Oddity| matches!(oddity, Oddity::Record(Fault::Unread(_)));
+pub(super) fn is_unread(subject: &VerifySubject<'_>) -> bool {
+    let is_end = |oddity: &ParseIssue| matches!(oddity, ParseIssue::Record(RecordFault::Unread(_)));
     subject.draft.oddities.0.iter().any(|oddity| is_end(&oddity.value))
 }
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for oddity in &subject.draft.oddities.0 {
-        let Oddity::Record(fault) = &oddity.value else { continue };
+        let ParseIssue::Record(fault) = &oddity.value else { continue };
         match fault {
-            Fault::Unread(why) => {
+            RecordFault::Unread(why) => {
                 found.push(RULE.at(oddity.span, why).label("parsing stopped here"));
             }
-            Fault::Forbidden(why) => {
+            RecordFault::Forbidden(why) => {
                 found.push(RULE.at(oddity.span, why).help("write the value out in full"));
             }
-            Fault::DuplicateKey { key, first } => found.push(
+            RecordFault::DuplicateKey { key, first } => found.push(
                 RULE.at(oddity.span, format!("duplicate key `{key}`"))
                     .label("duplicate")
                     .also(*first, "first defined here")
                     .help("remove one"),
             ),
-            Fault::WrongKind { .. }
-            | Fault::LoneItem(_)
-            | Fault::Index { .. }
-            | Fault::Complexity(_)
-            | Fault::UnexplainedSkip => {}
+            RecordFault::WrongKind { .. }
+            | RecordFault::LoneItem(_)
+            | RecordFault::Index { .. }
+            | RecordFault::Complexity(_)
+            | RecordFault::UnexplainedSkip => {}
         }
     }
 }

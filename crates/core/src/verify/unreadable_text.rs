@@ -1,6 +1,6 @@
 //! PW0101: a file that is not text, or too large. Raised before parsing, because nothing else can be checked then.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 use crate::syntax::source::{FILE_SEPARATOR, Source, Span};
 
@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// Empty, because [`read`] raises this rule before there is a draft.
-fn check(_: &Subject<'_>, _: &mut Vec<Diagnostic>) {}
+fn check(_: &VerifySubject<'_>, _: &mut Vec<Diagnostic>) {}
 
 /// A file that can't be read as text.
 #[derive(Debug)]

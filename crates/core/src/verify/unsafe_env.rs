@@ -1,6 +1,6 @@
 //! PW0505: an environment variable that would let an agent choose what a contract runs.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
 
 pub(super) const RULE: Rule = Rule {
@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
 const OBEYED: &[&str] = &["PATH", "BASH_ENV", "ENV", "IFS", "SHELLOPTS", "BASHOPTS", "PS4", "CDPATH", "GLOBIGNORE"];
 const OBEYED_PREFIXES: &[&str] = &["LD_", "DYLD_", "BASH_FUNC_", "PLANWRIGHT_"];
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps() {
         for pair in &step.env {
             let name = pair.value.split('=').next().unwrap_or_default().trim();

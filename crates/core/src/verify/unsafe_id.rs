@@ -1,7 +1,7 @@
 //! PW0504: an id that could be mistaken for a path, an option or a number.
 
-use super::{Diagnostic, Rule, Subject};
-use crate::plan::edit::Change;
+use super::{Diagnostic, Rule, VerifySubject};
+use crate::plan::edit::PlanEdit;
 use crate::syntax::diagnostic::Severity;
 use crate::dialect::directory;
 use crate::plan::verified;
@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps() {
         // The directory dialect allows an id of digits only: its tasks are never named by number.
         let is_safe = |id: &str| match subject.is_directory() {
@@ -28,7 +28,7 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
             .label("use lowercase letters, digits and single dashes, 64 at most");
         let slug = verified::slug(&id.value);
         let is_free = is_safe(&slug) && !subject.ids.contains(&slug);
-        let rename = || subject.repair(&Change::Rename { step: place, id: slug.clone() });
+        let rename = || subject.repair(&PlanEdit::Rename { step: place, id: slug.clone() });
         found.push(match is_free.then(rename).flatten() {
             Some(edits) => bad.fix(format!("change it to `{slug}`"), edits),
             None => bad.help("name the step after what it does: `write-the-test`"),

@@ -1,9 +1,9 @@
 //! PW0124: a key of a plan record with the wrong kind of value.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
-use crate::dialect::record::Fault;
-use crate::plan::draft::Oddity;
+use crate::dialect::record::RecordFault;
+use crate::plan::draft::ParseIssue;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0124",
@@ -14,23 +14,23 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for oddity in &subject.draft.oddities.0 {
-        let Oddity::Record(fault) = &oddity.value else { continue };
+        let ParseIssue::Record(fault) = &oddity.value else { continue };
         match fault {
-            Fault::WrongKind { what, expected } => {
+            RecordFault::WrongKind { what, expected } => {
                 found.push(RULE.at(oddity.span, format!("{what} should be {expected}")).label("ignored"));
             }
-            Fault::LoneItem(key) => {
+            RecordFault::LoneItem(key) => {
                 let lone = RULE.at(oddity.span, format!("`{key}` should be a list"));
                 found.push(Diagnostic { severity: Severity::Warning, ..lone.label("read as a list of one") });
             }
-            Fault::Unread(_)
-            | Fault::Forbidden(_)
-            | Fault::DuplicateKey { .. }
-            | Fault::Index { .. }
-            | Fault::Complexity(_)
-            | Fault::UnexplainedSkip => {}
+            RecordFault::Unread(_)
+            | RecordFault::Forbidden(_)
+            | RecordFault::DuplicateKey { .. }
+            | RecordFault::Index { .. }
+            | RecordFault::Complexity(_)
+            | RecordFault::UnexplainedSkip => {}
         }
     }
 }

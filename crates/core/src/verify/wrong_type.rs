@@ -1,8 +1,8 @@
 //! PW0154: a key with the wrong type of value.
 
-use super::{Diagnostic, Rule, Subject};
+use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
-use crate::plan::draft::Oddity;
+use crate::plan::draft::ParseIssue;
 use crate::syntax::source::Edit;
 
 pub(super) const RULE: Rule = Rule {
@@ -14,9 +14,9 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
+fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for oddity in &subject.draft.oddities.0 {
-        let Oddity::WrongType { key, expected } = &oddity.value else { continue };
+        let ParseIssue::WrongType { key, expected } = &oddity.value else { continue };
         // If some keys of this file could not be parsed, this value may be misread as well.
         let file = subject.source.part_at(oddity.span.start).span;
         if subject.draft.oddities.0.iter().any(|other| is_unread(&other.value) && file.covers(other.span)) {
@@ -36,6 +36,6 @@ fn check(subject: &Subject<'_>, found: &mut Vec<Diagnostic>) {
     }
 }
 
-fn is_unread(oddity: &Oddity) -> bool {
-    matches!(oddity, Oddity::Frontmatter(_))
+fn is_unread(oddity: &ParseIssue) -> bool {
+    matches!(oddity, ParseIssue::Frontmatter(_))
 }

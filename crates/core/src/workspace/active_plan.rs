@@ -10,7 +10,7 @@ mod tests;
 
 use std::fmt;
 
-use crate::dialect::named::{BadSlug, Name, Slug, plan_file, plan_of, progress_file, slug};
+use crate::dialect::named::{BadSlug, PlanSlug, Slug, plan_file, plan_of, progress_file, slug};
 
 /// Holds the named plans of a project by default, and always the marker.
 pub const FOLDER: &str = ".harness";
@@ -21,20 +21,20 @@ pub const MARKER_BYTES_MAX: usize = 4096;
 
 /// What was found at the marker's path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Marker {
+pub enum ActivePlanMarker {
     Unset,
     Bytes(Vec<u8>),
     TooLong,
     /// A link, or behind one, so not a binding of this worktree alone.
     Link,
-    NotAFile(Thing),
+    NotAFile(FileKind),
     /// With the reason.
     Unreadable(String),
 }
 
 /// Something that is neither a file nor a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Thing {
+pub enum FileKind {
     Folder,
     /// A pipe, a socket or a device.
     Device,
@@ -42,13 +42,13 @@ pub enum Thing {
 
 /// An entry of the `.harness` directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct PlanCandidate {
     pub name: String,
-    pub kind: Kind,
+    pub kind: MarkerKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum MarkerKind {
     /// A file with content.
     File,
     /// A file with only whitespace.
@@ -59,13 +59,13 @@ pub enum Kind {
 
 /// How a plan was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
+pub enum ResolvedBy {
     Argument,
     Marker,
     Default,
 }
 
-impl By {
+impl ResolvedBy {
     pub const fn word(self) -> &'static str {
         match self {
             Self::Argument => "argument",
@@ -77,12 +77,12 @@ impl By {
 
 /// The plan that a session works on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Choice {
-    pub by: By,
-    pub plan: Name,
+pub struct ActivePlanChoice {
+    pub by: ResolvedBy,
+    pub plan: PlanSlug,
 }
 
-impl Choice {
+impl ActivePlanChoice {
     pub fn plan_file(&self) -> String {
         plan_file(self.plan.slug())
     }
@@ -94,7 +94,7 @@ impl Choice {
 
 /// Why no plan can be chosen. Never a reason to fall back to another plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
+pub enum MarkerFault {
     /// The name that was passed is invalid.
     Argument(BadSlug),
     /// The name in the marker is invalid.
@@ -108,32 +108,32 @@ pub enum Fault {
     /// The marker is a link, or behind one.
     Link,
     /// The marker isn't a file.
-    NotAFile(Thing),
+    NotAFile(FileKind),
     /// With the reason.
     Unreadable(String),
     /// The plan doesn't exist; perhaps this one was meant.
-    Absent(By, Slug, Option<String>),
+    Absent(ResolvedBy, Slug, Option<String>),
     /// The plan is shelved.
-    Staged(By, Slug),
+    Staged(ResolvedBy, Slug),
     /// The plan file is empty.
-    Blank(By, Slug),
+    Blank(ResolvedBy, Slug),
     /// Something with the plan's name exists, but isn't a regular file.
-    Astray(By, Slug),
+    Astray(ResolvedBy, Slug),
     /// Several files match, because some machines that share them can't distinguish their names.
-    Ambiguous(By, Name, Vec<String>),
+    Ambiguous(ResolvedBy, PlanSlug, Vec<String>),
 }
 
-impl Fault {
-    fn by(&self) -> By {
+impl MarkerFault {
+    fn by(&self) -> ResolvedBy {
         match self {
-            Self::Argument(_) => By::Argument,
+            Self::Argument(_) => ResolvedBy::Argument,
             Self::Marker(_)
             | Self::Lines
             | Self::NotText
             | Self::TooLong
             | Self::Link
             | Self::NotAFile(_)
-            | Self::Unreadable(_) => By::Marker,
+            | Self::Unreadable(_) => ResolvedBy::Marker,
             Self::Absent(by, ..)
             | Self::Staged(by, _)
             | Self::Blank(by, _)
@@ -163,10 +163,12 @@ impl Fault {
 
     pub fn way_out(&self) -> String {
         let first = match self {
-            Self::Ambiguous(_, Name::Unnamed, names) => return format!("rename one of {}", names.join(", ")),
+            Self::Ambiguous(_, PlanSlug::Unnamed, names) => {
+                return format!("rename one of {}", names.join(", "));
+            }
             // planwright neither overwrites nor removes it, because it could have another purpose.
-            Self::NotAFile(Thing::Folder) => return format!("remove it: rmdir {MARKER}"),
-            Self::NotAFile(Thing::Device) => return format!("remove it: rm {MARKER}"),
+            Self::NotAFile(FileKind::Folder) => return format!("remove it: rmdir {MARKER}"),
+            Self::NotAFile(FileKind::Device) => return format!("remove it: rm {MARKER}"),
             Self::Link => {
                 return format!(
                     "remove the link with `planwright use --clear` (or `rm {FOLDER}` if that is the link); to use plans in a \
@@ -187,10 +189,10 @@ impl Fault {
             | Self::Astray(..) => String::new(),
         };
         match self.by() {
-            By::Argument | By::Default => {
+            ResolvedBy::Argument | ResolvedBy::Default => {
                 format!("{first}name a plan by its slug, `PLAN-<slug>` or `PLAN-<slug>.md`")
             }
-            By::Marker => format!(
+            ResolvedBy::Marker => format!(
                 "{first}bind this worktree to an existing plan (`planwright use PLAN`), or clear the marker \
                  (`planwright use --clear`) to use PLAN.md"
             ),
@@ -198,11 +200,11 @@ impl Fault {
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for MarkerFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = |by: &By, slug: &Slug| match by {
-            By::Marker => format!("{MARKER} binds this worktree to `{slug}`"),
-            By::Argument | By::Default => format!("plan `{slug}` was requested"),
+        let names = |by: &ResolvedBy, slug: &Slug| match by {
+            ResolvedBy::Marker => format!("{MARKER} binds this worktree to `{slug}`"),
+            ResolvedBy::Argument | ResolvedBy::Default => format!("plan `{slug}` was requested"),
         };
         match self {
             Self::Argument(bad) => write!(f, "{bad}"),
@@ -214,8 +216,8 @@ impl fmt::Display for Fault {
                 write!(f, "invalid {MARKER}: it is larger than {MARKER_BYTES_MAX} bytes")
             }
             Self::Link => write!(f, "{MARKER} is a link: it would bind more than this worktree"),
-            Self::NotAFile(Thing::Folder) => write!(f, "{MARKER} is a directory, not a file"),
-            Self::NotAFile(Thing::Device) => write!(f, "{MARKER} is a pipe or a device, not a file"),
+            Self::NotAFile(FileKind::Folder) => write!(f, "{MARKER} is a directory, not a file"),
+            Self::NotAFile(FileKind::Device) => write!(f, "{MARKER} is a pipe or a device, not a file"),
             Self::Unreadable(why) => write!(f, "cannot read {MARKER}: {why}"),
             Self::Absent(by, slug, _) => {
                 write!(f, "{}, but {} does not exist", names(by, slug), plan_file(Some(slug)))
@@ -229,47 +231,47 @@ impl fmt::Display for Fault {
             Self::Astray(by, slug) => {
                 write!(f, "{}, but {} is not a regular file", names(by, slug), plan_file(Some(slug)))
             }
-            Self::Ambiguous(by, Name::Named(slug), all) => {
+            Self::Ambiguous(by, PlanSlug::Named(slug), all) => {
                 write!(f, "{}, which is ambiguous: {}", names(by, slug), all.join(", "))
             }
-            Self::Ambiguous(_, Name::Unnamed, all) => {
+            Self::Ambiguous(_, PlanSlug::Unnamed, all) => {
                 write!(f, "the unnamed plan is ambiguous: {}", all.join(", "))
             }
         }
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for MarkerFault {}
 
 /// The plan that a text names: a slug, `PLAN-<slug>` or `PLAN-<slug>.md`; `PLAN` and `PLAN.md` are the
 /// unnamed plan.
-pub fn named(text: &str) -> Result<Name, Fault> {
+pub fn named(text: &str) -> Result<PlanSlug, MarkerFault> {
     match slug(text) {
-        Ok(slug) => Ok(Name::Named(slug)),
-        Err(BadSlug::Unnamed) => Ok(Name::Unnamed),
-        Err(bad) => Err(Fault::Argument(bad)),
+        Ok(slug) => Ok(PlanSlug::Named(slug)),
+        Err(BadSlug::Unnamed) => Ok(PlanSlug::Unnamed),
+        Err(bad) => Err(MarkerFault::Argument(bad)),
     }
 }
 
 /// The plan that the marker names; `None` without a marker. Doesn't check that the plan exists.
-pub fn marked(marker: &Marker) -> Result<Option<Slug>, Fault> {
+pub fn marked(marker: &ActivePlanMarker) -> Result<Option<Slug>, MarkerFault> {
     let bytes = match marker {
-        Marker::Unset => return Ok(None),
-        Marker::Bytes(bytes) => bytes,
-        Marker::TooLong => return Err(Fault::TooLong),
-        Marker::Link => return Err(Fault::Link),
-        Marker::NotAFile(thing) => return Err(Fault::NotAFile(*thing)),
-        Marker::Unreadable(why) => return Err(Fault::Unreadable(why.clone())),
+        ActivePlanMarker::Unset => return Ok(None),
+        ActivePlanMarker::Bytes(bytes) => bytes,
+        ActivePlanMarker::TooLong => return Err(MarkerFault::TooLong),
+        ActivePlanMarker::Link => return Err(MarkerFault::Link),
+        ActivePlanMarker::NotAFile(thing) => return Err(MarkerFault::NotAFile(*thing)),
+        ActivePlanMarker::Unreadable(why) => return Err(MarkerFault::Unreadable(why.clone())),
     };
-    let text = std::str::from_utf8(bytes).map_err(|_| Fault::NotText)?.trim();
+    let text = std::str::from_utf8(bytes).map_err(|_| MarkerFault::NotText)?.trim();
     if text.contains(['\n', '\r']) {
-        return Err(Fault::Lines);
+        return Err(MarkerFault::Lines);
     }
-    slug(text).map(Some).map_err(Fault::Marker)
+    slug(text).map(Some).map_err(MarkerFault::Marker)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Want<'a> {
+pub enum Audience<'a> {
     Any,
     /// This plan, which may not exist yet.
     New(&'a str),
@@ -279,12 +281,14 @@ pub enum Want<'a> {
 
 /// The requested plan, before checking that it exists: what was passed, else what the marker names, else the
 /// unnamed plan.
-pub fn choose(want: Want<'_>, marker: &Marker) -> Result<Choice, Fault> {
+pub fn choose(want: Audience<'_>, marker: &ActivePlanMarker) -> Result<ActivePlanChoice, MarkerFault> {
     match want {
-        Want::New(text) | Want::Old(text) => Ok(Choice { by: By::Argument, plan: named(text)? }),
-        Want::Any => Ok(match marked(marker)? {
-            Some(slug) => Choice { by: By::Marker, plan: Name::Named(slug) },
-            None => Choice { by: By::Default, plan: Name::Unnamed },
+        Audience::New(text) | Audience::Old(text) => {
+            Ok(ActivePlanChoice { by: ResolvedBy::Argument, plan: named(text)? })
+        }
+        Audience::Any => Ok(match marked(marker)? {
+            Some(slug) => ActivePlanChoice { by: ResolvedBy::Marker, plan: PlanSlug::Named(slug) },
+            None => ActivePlanChoice { by: ResolvedBy::Default, plan: PlanSlug::Unnamed },
         }),
     }
 }
@@ -292,31 +296,36 @@ pub fn choose(want: Want<'_>, marker: &Marker) -> Result<Choice, Fault> {
 /// Checks a choice against the entries of the `.harness` directory. A plan that was passed for creation may
 /// be missing or empty; one that the marker names must be a file with content; and no plan may be mistaken
 /// for another.
-pub fn check(choice: &Choice, want: Want<'_>, entries: &[Entry]) -> Result<(), Fault> {
+pub fn check(
+    choice: &ActivePlanChoice,
+    want: Audience<'_>,
+    entries: &[PlanCandidate],
+) -> Result<(), MarkerFault> {
     let file = choice.plan_file();
     let folded = file.to_lowercase();
-    let alike: Vec<&Entry> = entries.iter().filter(|entry| entry.name.to_lowercase() == folded).collect();
+    let alike: Vec<&PlanCandidate> =
+        entries.iter().filter(|entry| entry.name.to_lowercase() == folded).collect();
     if alike.len() > 1 {
         let mut names: Vec<String> = alike.iter().map(|entry| entry.name.clone()).collect();
         names.sort();
-        return Err(Fault::Ambiguous(choice.by, choice.plan.clone(), names));
+        return Err(MarkerFault::Ambiguous(choice.by, choice.plan.clone(), names));
     }
     // The unnamed plan is the default and need not exist.
-    let Name::Named(slug) = &choice.plan else { return Ok(()) };
-    let may_be_new = matches!(want, Want::New(_));
+    let PlanSlug::Named(slug) = &choice.plan else { return Ok(()) };
+    let may_be_new = matches!(want, Audience::New(_));
     match alike.first().filter(|entry| entry.name == file).map(|entry| entry.kind) {
-        Some(Kind::File) => Ok(()),
-        Some(Kind::Other) => Err(Fault::Astray(choice.by, slug.clone())),
-        Some(Kind::Blank) | None if may_be_new => Ok(()),
-        Some(Kind::Blank) => Err(Fault::Blank(choice.by, slug.clone())),
-        None => Err(Fault::Absent(choice.by, slug.clone(), meant(slug, entries))),
+        Some(MarkerKind::File) => Ok(()),
+        Some(MarkerKind::Other) => Err(MarkerFault::Astray(choice.by, slug.clone())),
+        Some(MarkerKind::Blank) | None if may_be_new => Ok(()),
+        Some(MarkerKind::Blank) => Err(MarkerFault::Blank(choice.by, slug.clone())),
+        None => Err(MarkerFault::Absent(choice.by, slug.clone(), meant(slug, entries))),
     }
 }
 
 /// A plan with a similar name.
-fn meant(slug: &Slug, entries: &[Entry]) -> Option<String> {
+fn meant(slug: &Slug, entries: &[PlanCandidate]) -> Option<String> {
     let names = plans(entries);
-    let slugs = || names.iter().filter_map(Name::slug).map(Slug::as_str);
+    let slugs = || names.iter().filter_map(PlanSlug::slug).map(Slug::as_str);
     // A name that differs only in case isn't a typo, but still another file.
     let same = slugs().find(|known| known.to_lowercase() == slug.as_str().to_lowercase());
     same.or_else(|| crate::syntax::nearest::nearest(slug.as_str(), slugs())).map(str::to_owned)
@@ -330,9 +339,9 @@ pub fn is_like_plan(file_name: &str) -> bool {
 
 /// The plans of a `.harness` directory, the unnamed one first, then by name. Excludes archives, conflict
 /// copies and whatever isn't a file.
-pub fn plans(entries: &[Entry]) -> Vec<Name> {
-    let files = entries.iter().filter(|entry| entry.kind != Kind::Other);
-    let mut plans: Vec<Name> = files.filter_map(|entry| plan_of(&entry.name)).collect();
+pub fn plans(entries: &[PlanCandidate]) -> Vec<PlanSlug> {
+    let files = entries.iter().filter(|entry| entry.kind != MarkerKind::Other);
+    let mut plans: Vec<PlanSlug> = files.filter_map(|entry| plan_of(&entry.name)).collect();
     plans.sort_by(|one, other| one.slug().cmp(&other.slug()));
     plans
 }

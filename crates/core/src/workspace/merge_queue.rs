@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 
 /// A plan of a batch. Its index is its position in merge order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Member {
+pub struct QueuedPlan {
     /// The indexes of the plans in the batch that it depends on; all come before it.
     pub after: Vec<usize>,
 }
 
 /// The result of trying some plans together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trial {
+pub enum TrialMerge {
     /// Their branches merge, and all their contracts pass on the result.
     Passes,
     /// A branch can't be merged with those before it.
@@ -51,25 +51,25 @@ pub struct Evidence {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Next {
+pub enum NextTrial {
     /// Try the plans at these indexes together, in this order.
     Try(Vec<usize>),
     /// Nothing is left to try.
-    Settled(Settled),
+    Settled(MergeOutcome),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Settled {
+pub struct MergeOutcome {
     /// The indexes of the plans that merge, in order. Exactly this set was tried together and passed.
     pub landed: Vec<usize>,
     /// The evicted plans, in order, and why.
-    pub evicted: Vec<(usize, Why)>,
+    pub evicted: Vec<(usize, EvictionReason)>,
     /// Plans that depend on an evicted or held plan: the index of each, and of that other plan.
     pub held: Vec<(usize, usize)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
+pub enum EvictionReason {
     /// It fails with only its dependencies from the batch.
     Alone(Evidence),
     /// It passes alone and fails together with these, which come before it.
@@ -79,80 +79,81 @@ pub enum Why {
 
 /// The search for the plans that can merge.
 #[derive(Debug, Clone)]
-pub struct Search {
-    members: Vec<Member>,
-    known: BTreeMap<Vec<usize>, Trial>,
+pub struct Bisection {
+    members: Vec<QueuedPlan>,
+    known: BTreeMap<Vec<usize>, TrialMerge>,
 }
 
 /// A set of plans that has not been tried yet.
 type Unknown = Vec<usize>;
 
-impl Search {
+impl Bisection {
     /// # Panics
     ///
     /// If a plan depends on one that doesn't come before it.
-    pub fn new(members: Vec<Member>) -> Self {
-        let is_ordered = |(place, member): (usize, &Member)| member.after.iter().all(|&other| other < place);
+    pub fn new(members: Vec<QueuedPlan>) -> Self {
+        let is_ordered =
+            |(place, member): (usize, &QueuedPlan)| member.after.iter().all(|&other| other < place);
         assert!(members.iter().enumerate().all(is_ordered), "a plan comes after those that it depends on");
         Self { members, known: BTreeMap::new() }
     }
 
     /// The next set to try, or the result.
-    pub fn next(&self) -> Next {
+    pub fn next(&self) -> NextTrial {
         match self.settle() {
-            Ok(settled) => Next::Settled(settled),
-            Err(unknown) => Next::Try(unknown),
+            Ok(settled) => NextTrial::Settled(settled),
+            Err(unknown) => NextTrial::Try(unknown),
         }
     }
 
-    pub fn learn(&mut self, plans: Vec<usize>, trial: Trial) {
+    pub fn learn(&mut self, plans: Vec<usize>, trial: TrialMerge) {
         self.known.insert(plans, trial);
     }
 
     /// The number of trials in which contracts ran.
     pub fn runs(&self) -> usize {
-        self.known.values().filter(|trial| !matches!(trial, Trial::Conflicts(_))).count()
+        self.known.values().filter(|trial| !matches!(trial, TrialMerge::Conflicts(_))).count()
     }
 
-    fn ask(&self, plans: &[usize]) -> Result<&Trial, Unknown> {
+    fn ask(&self, plans: &[usize]) -> Result<&TrialMerge, Unknown> {
         self.known.get(plans).ok_or_else(|| plans.to_vec())
     }
 
     /// Tries all plans first, since usually all are fine. If they aren't, evicts the first one whose addition
     /// breaks those before it, and tries the rest again together with all that are known to pass.
-    fn settle(&self) -> Result<Settled, Unknown> {
+    fn settle(&self) -> Result<MergeOutcome, Unknown> {
         let mut good: Vec<usize> = Vec::new();
-        let mut out: BTreeMap<usize, Why> = BTreeMap::new();
+        let mut out: BTreeMap<usize, EvictionReason> = BTreeMap::new();
         let mut open = self.open(&[], &out);
         while !open.is_empty() {
             let all = [good.as_slice(), &open].concat();
             match self.ask(&all)? {
-                Trial::Passes => {
+                TrialMerge::Passes => {
                     good = all;
                     break;
                 }
-                Trial::Conflicts(conflict) => {
+                TrialMerge::Conflicts(conflict) => {
                     assert!(open.contains(&conflict.place), "plans that passed together can be merged");
-                    out.insert(conflict.place, Why::Conflict(conflict.clone()));
+                    out.insert(conflict.place, EvictionReason::Conflict(conflict.clone()));
                 }
-                Trial::Fails(_) => {
+                TrialMerge::Fails(_) => {
                     let count = self.first_break(&open, |tried| [good.as_slice(), tried].concat())?;
                     let culprit = open[count - 1];
                     good.extend(&open[..count - 1]);
                     let why = self.name(&good, culprit)?;
                     // A plan in conflict with an evicted one gets another chance.
-                    out.retain(|&place, why| place < culprit || !matches!(why, Why::Conflict(_)));
+                    out.retain(|&place, why| place < culprit || !matches!(why, EvictionReason::Conflict(_)));
                     out.insert(culprit, why);
                 }
             }
             open = self.open(&good, &out);
         }
         let held = self.held(&out);
-        Ok(Settled { landed: good, evicted: out.into_iter().collect(), held })
+        Ok(MergeOutcome { landed: good, evicted: out.into_iter().collect(), held })
     }
 
     /// The plans that may still merge: not known to pass, not evicted, and not dependent on an evicted plan.
-    fn open(&self, good: &[usize], out: &BTreeMap<usize, Why>) -> Vec<usize> {
+    fn open(&self, good: &[usize], out: &BTreeMap<usize, EvictionReason>) -> Vec<usize> {
         let held = self.held(out);
         let is_held = |place: usize| held.iter().any(|&(one, _)| one == place);
         let places = 0..self.members.len();
@@ -160,7 +161,7 @@ impl Search {
     }
 
     /// The plans that depend on an evicted plan, directly or not.
-    fn held(&self, out: &BTreeMap<usize, Why>) -> Vec<(usize, usize)> {
+    fn held(&self, out: &BTreeMap<usize, EvictionReason>) -> Vec<(usize, usize)> {
         let mut held: Vec<(usize, usize)> = Vec::new();
         for (place, member) in self.members.iter().enumerate() {
             let is_gone =
@@ -181,37 +182,37 @@ impl Search {
         while fails - passes > 1 {
             let middle = passes.midpoint(fails);
             match self.ask(&set(&plans[..middle]))? {
-                Trial::Fails(_) => fails = middle,
+                TrialMerge::Fails(_) => fails = middle,
                 // A set that can't even be merged doesn't show the failure.
-                Trial::Passes | Trial::Conflicts(_) => passes = middle,
+                TrialMerge::Passes | TrialMerge::Conflicts(_) => passes = middle,
             }
         }
         Ok(fails)
     }
 
     /// Why a plan breaks those that pass without it: alone, or in combination with which.
-    fn name(&self, good: &[usize], culprit: usize) -> Result<Why, Unknown> {
+    fn name(&self, good: &[usize], culprit: usize) -> Result<EvictionReason, Unknown> {
         let own = self.with_needs(&[culprit]);
         let whole = sorted([good, &[culprit]].concat());
-        if let Trial::Fails(evidence) = self.ask(&own)? {
-            return Ok(Why::Alone(evidence.clone()));
+        if let TrialMerge::Fails(evidence) = self.ask(&own)? {
+            return Ok(EvictionReason::Alone(evidence.clone()));
         }
         let others: Vec<usize> = good.iter().copied().filter(|place| !own.contains(place)).collect();
         let set = |some: &[usize]| sorted([own.as_slice(), some].concat());
         let count = self.first_break(&others, set)?;
         let partner = others[count - 1];
-        if let Trial::Fails(evidence) = self.ask(&self.with_needs(&[partner, culprit]))? {
-            return Ok(Why::With(vec![partner], evidence.clone()));
+        if let TrialMerge::Fails(evidence) = self.ask(&self.with_needs(&[partner, culprit]))? {
+            return Ok(EvictionReason::With(vec![partner], evidence.clone()));
         }
         let some = others[..count].to_vec();
         let shown = match self.ask(&set(&some))? {
-            Trial::Fails(evidence) => Some(evidence),
-            Trial::Passes | Trial::Conflicts(_) => None,
+            TrialMerge::Fails(evidence) => Some(evidence),
+            TrialMerge::Passes | TrialMerge::Conflicts(_) => None,
         };
         match (shown, self.ask(&whole)?) {
-            (Some(evidence), _) => Ok(Why::With(some, evidence.clone())),
-            (None, Trial::Fails(evidence)) => Ok(Why::With(others, evidence.clone())),
-            (None, Trial::Passes | Trial::Conflicts(_)) => panic!("the set being bisected fails"),
+            (Some(evidence), _) => Ok(EvictionReason::With(some, evidence.clone())),
+            (None, TrialMerge::Fails(evidence)) => Ok(EvictionReason::With(others, evidence.clone())),
+            (None, TrialMerge::Passes | TrialMerge::Conflicts(_)) => panic!("the set being bisected fails"),
         }
     }
 

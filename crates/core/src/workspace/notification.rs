@@ -5,13 +5,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::approval::ledger::{Entry, Role};
-use crate::approval::status::{Said, Standing};
-use crate::plan::lifecycle::{Reason, State};
-use crate::run::event::{Event, Outcome};
+use crate::approval::ledger::{LedgerEntry, Role};
+use crate::approval::status::{ApprovalStatus, RecordedEntry};
+use crate::plan::lifecycle::{PlanState, WaitReason};
+use crate::run::event::{Event, RunOutcome};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Notice {
+pub struct Notification {
     /// Stable: `run/12/61`, or `plan/7/3` for an entry about a plan.
     pub id: String,
     /// The repository; together with the id it is unique on a machine.
@@ -26,7 +26,7 @@ pub struct Notice {
     /// In milliseconds since 1970.
     pub at_ms: u64,
     /// Why it calls for attention, if it does.
-    pub occasion: Option<Occasion>,
+    pub occasion: Option<Trigger>,
     /// The name under `event`, and all its data.
     pub event: Value,
     /// Further names: `scope.violated` if an attempt changed files outside its scope.
@@ -37,7 +37,7 @@ pub struct Notice {
 /// Why somebody would want to know immediately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Occasion {
+pub enum Trigger {
     /// Blocked until a person answers.
     NeedsYou,
     Done,
@@ -45,27 +45,32 @@ pub enum Occasion {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct About<'a> {
+pub struct NotificationSubject<'a> {
     pub project: &'a str,
     pub plan: &'a str,
     /// Relative to the project.
     pub path: &'a str,
 }
 
-impl Notice {
-    pub fn of_event(about: About<'_>, run: i64, (seq, at_ms): (u64, u64), event: &Event) -> Self {
+impl Notification {
+    pub fn of_event(
+        about: NotificationSubject<'_>,
+        run: i64,
+        (seq, at_ms): (u64, u64),
+        event: &Event,
+    ) -> Self {
         let id = format!("run/{run}/{seq}");
         let also = also(event);
-        let (occasion, event) = (Occasion::of_event(event), serde_json::to_value(event).unwrap_or_default());
+        let (occasion, event) = (Trigger::of_event(event), serde_json::to_value(event).unwrap_or_default());
         Self { run: Some(run), also, ..Self::new(about, id, (seq, at_ms), (occasion, event)) }
     }
 
     /// The notice of the last of these entries, which start the ledger of the plan with this number; `None`
     /// if there are none. The id contains the plan's number, which stays when the plan moves.
-    pub fn of_last(about: About<'_>, plan: i64, ledger: &[Said]) -> Option<Self> {
+    pub fn of_last(about: NotificationSubject<'_>, plan: i64, ledger: &[RecordedEntry]) -> Option<Self> {
         let said = ledger.last()?;
         let id = format!("plan/{plan}/{}", said.seq);
-        let told = (Occasion::of_last(ledger), named_event(&said.entry));
+        let told = (Trigger::of_last(ledger), named_event(&said.entry));
         Some(Self::new(about, id, (said.seq, said.at_ms), told))
     }
 
@@ -75,10 +80,10 @@ impl Notice {
     }
 
     fn new(
-        about: About<'_>,
+        about: NotificationSubject<'_>,
         id: String,
         (seq, at_ms): (u64, u64),
-        (occasion, event): (Option<Occasion>, Value),
+        (occasion, event): (Option<Trigger>, Value),
     ) -> Self {
         Self {
             id,
@@ -118,7 +123,7 @@ fn also(event: &Event) -> Vec<String> {
     }
 }
 
-impl Occasion {
+impl Trigger {
     pub const ALL: [Self; 3] = [Self::NeedsYou, Self::Done, Self::Failed];
 
     pub const fn word(self) -> &'static str {
@@ -133,9 +138,9 @@ impl Occasion {
     const fn of_event(event: &Event) -> Option<Self> {
         match event {
             Event::AskOpened { .. } => Some(Self::NeedsYou),
-            Event::RunFinished { outcome: Outcome::Done, .. } => Some(Self::Done),
-            Event::RunFinished { outcome: Outcome::Failed, .. } => Some(Self::Failed),
-            Event::RunFinished { outcome: Outcome::Cancelled, .. }
+            Event::RunFinished { outcome: RunOutcome::Done, .. } => Some(Self::Done),
+            Event::RunFinished { outcome: RunOutcome::Failed, .. } => Some(Self::Failed),
+            Event::RunFinished { outcome: RunOutcome::Cancelled, .. }
             | Event::RunStarted { .. }
             | Event::AgentsApproved { .. }
             | Event::AttemptStarted { .. }
@@ -151,35 +156,37 @@ impl Occasion {
 
     /// Whether the last of these entries calls for attention: a proposal, a lapsed approval, a cancellation
     /// by age, and the rejection after which only a person can reopen the plan.
-    fn of_last(ledger: &[Said]) -> Option<Self> {
+    fn of_last(ledger: &[RecordedEntry]) -> Option<Self> {
         match &ledger.last()?.entry {
-            Entry::Proposed { .. } | Entry::Lapsed { .. } | Entry::Evicted { .. } => Some(Self::NeedsYou),
-            Entry::Cancelled { by, .. } if by.role == Role::Age => Some(Self::NeedsYou),
-            Entry::Rejected { .. } => {
-                let spent = State::Waiting(Reason::RevisionsSpent);
-                let is_spent = Standing::of(ledger).is_ok_and(|standing| standing.state(None) == spent);
+            LedgerEntry::Proposed { .. } | LedgerEntry::Lapsed { .. } | LedgerEntry::Evicted { .. } => {
+                Some(Self::NeedsYou)
+            }
+            LedgerEntry::Cancelled { by, .. } if by.role == Role::Age => Some(Self::NeedsYou),
+            LedgerEntry::Rejected { .. } => {
+                let spent = PlanState::Waiting(WaitReason::RevisionsSpent);
+                let is_spent = ApprovalStatus::of(ledger).is_ok_and(|standing| standing.state(None) == spent);
                 is_spent.then_some(Self::NeedsYou)
             }
-            Entry::Approved { .. }
-            | Entry::Commented { .. }
-            | Entry::Answered { .. }
-            | Entry::Drafted { .. }
-            | Entry::Discovered { .. }
-            | Entry::Added { .. }
-            | Entry::Reopened { .. }
-            | Entry::Cancelled { .. }
-            | Entry::Started { .. }
-            | Entry::Ended { .. }
-            | Entry::Undone { .. }
-            | Entry::Merged { .. }
-            | Entry::Archived { .. }
-            | Entry::Deleted { .. } => None,
+            LedgerEntry::Approved { .. }
+            | LedgerEntry::Commented { .. }
+            | LedgerEntry::Answered { .. }
+            | LedgerEntry::Drafted { .. }
+            | LedgerEntry::Discovered { .. }
+            | LedgerEntry::Added { .. }
+            | LedgerEntry::Reopened { .. }
+            | LedgerEntry::Cancelled { .. }
+            | LedgerEntry::Started { .. }
+            | LedgerEntry::Ended { .. }
+            | LedgerEntry::Undone { .. }
+            | LedgerEntry::Merged { .. }
+            | LedgerEntry::Archived { .. }
+            | LedgerEntry::Deleted { .. } => None,
         }
     }
 }
 
 /// An entry with its name in the same field as an event's, so that listeners look in one place.
-fn named_event(entry: &Entry) -> Value {
+fn named_event(entry: &LedgerEntry) -> Value {
     let mut event = Map::from_iter([("event".to_owned(), Value::from(entry.name()))]);
     if let Ok(Value::Object(fields)) = serde_json::to_value(entry) {
         event.extend(fields.into_iter().filter(|(name, _)| name != "entry"));

@@ -4,8 +4,8 @@
 mod similarity;
 mod circuit_breaker;
 
-pub use circuit_breaker::{Trip, tripped};
-pub use similarity::{Gist, Likeness};
+pub use circuit_breaker::{CircuitBreaker, tripped};
+pub use similarity::{Fingerprint, Similarity};
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -20,10 +20,10 @@ use crate::syntax::nearest;
 pub const FAILURES_MAX: u32 = 3;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct PlanNode {
     /// The name that other plans use for it.
     pub name: String,
-    pub status: Status,
+    pub status: PlanProgress,
     /// The plans that must be done before it, by name, stem or file name.
     pub depends_on: Vec<String>,
     /// Patterns of the files that it may change; `None` if undeclared.
@@ -34,7 +34,7 @@ pub struct Entry {
 
 /// The status of a plan, as far as other plans are concerned.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Status {
+pub enum PlanProgress {
     /// Only other plans can block it.
     Open,
     /// It is shelved.
@@ -45,7 +45,7 @@ pub enum Status {
     /// A question is open; contains its subject.
     Waiting(String),
     /// A step, or the whole plan, failed too often.
-    Tripped(Trip),
+    Tripped(CircuitBreaker),
     Failed,
     /// Its text has to change before it can continue; contains the reason.
     Replanning(String),
@@ -59,7 +59,7 @@ pub enum Status {
     Unreadable(String),
 }
 
-impl fmt::Display for Status {
+impl fmt::Display for PlanProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Open => f.write_str("not done"),
@@ -113,12 +113,12 @@ impl Recovery {
 
 /// Why a plan is blocked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reason {
+pub enum BlockReason {
     /// It depends on a plan that isn't done.
     Waits {
         plan: String,
         /// The status of that plan.
-        status: Status,
+        status: PlanProgress,
     },
     /// It depends on a plan that doesn't exist.
     Unknown {
@@ -131,10 +131,10 @@ pub enum Reason {
     /// It depends on itself.
     Cycle(Cycle),
     /// Its own status.
-    Own(Status),
+    Own(PlanProgress),
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for BlockReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Waits { plan, status } => write!(f, "needs {plan}, which is {status}"),
@@ -146,34 +146,35 @@ impl fmt::Display for Reason {
                 write!(f, "needs {plan}, which is ambiguous: {count} plans have this name")
             }
             Self::Cycle(cycle) => write!(f, "needs itself: {cycle}"),
-            Self::Own(Status::Waiting(what)) => write!(f, "needs you: {what}"),
-            Self::Own(Status::Tripped(trip)) => {
+            Self::Own(PlanProgress::Waiting(what)) => write!(f, "needs you: {what}"),
+            Self::Own(PlanProgress::Tripped(trip)) => {
                 write!(f, "{trip}; it won't start again without you")
             }
-            Self::Own(Status::Failed) => f.write_str("its last run failed"),
+            Self::Own(PlanProgress::Failed) => f.write_str("its last run failed"),
             Self::Own(status) => write!(f, "is {status}"),
         }
     }
 }
 
-impl Reason {
+impl BlockReason {
     pub fn recovery(&self) -> Recovery {
         match self {
             Self::Unknown { .. }
             | Self::Ambiguous { .. }
             | Self::Cycle(_)
-            | Self::Own(Status::Replanning(_) | Status::Unreadable(_)) => Recovery::Replan,
-            Self::Own(Status::Stopped | Status::Failed) => Recovery::Retry,
+            | Self::Own(PlanProgress::Replanning(_) | PlanProgress::Unreadable(_)) => Recovery::Replan,
+            Self::Own(PlanProgress::Stopped | PlanProgress::Failed) => Recovery::Retry,
             Self::Own(
-                Status::Staged
-                | Status::Claimed
-                | Status::Waiting(_)
-                | Status::Tripped(_)
-                | Status::Cancelled,
+                PlanProgress::Staged
+                | PlanProgress::Claimed
+                | PlanProgress::Waiting(_)
+                | PlanProgress::Tripped(_)
+                | PlanProgress::Cancelled,
             )
-            | Self::Waits { status: Status::Cancelled, .. } => Recovery::Person,
+            | Self::Waits { status: PlanProgress::Cancelled, .. } => Recovery::Person,
             // The other plan reports what it needs itself.
-            Self::Waits { .. } | Self::Own(Status::Open | Status::Running | Status::Done) => Recovery::Waits,
+            Self::Waits { .. }
+            | Self::Own(PlanProgress::Open | PlanProgress::Running | PlanProgress::Done) => Recovery::Waits,
         }
     }
 
@@ -191,14 +192,17 @@ impl Reason {
         match status {
             // A mark is a claim: a run starts by verifying the contract of every marked step. A tripped plan
             // asks a person before it starts.
-            Status::Claimed | Status::Open | Status::Stopped | Status::Tripped(_) => words(&["run"], plan),
-            Status::Failed => words(&["retry"], plan),
-            Status::Staged => words(&["activate"], plan),
-            Status::Replanning(_) => words(&["replan"], plan),
-            Status::Unreadable(_) => words(&["verify"], plan),
-            Status::Waiting(_) | Status::Running | Status::Done | Status::Cancelled => {
-                words(&["status"], plan)
+            PlanProgress::Claimed | PlanProgress::Open | PlanProgress::Stopped | PlanProgress::Tripped(_) => {
+                words(&["run"], plan)
             }
+            PlanProgress::Failed => words(&["retry"], plan),
+            PlanProgress::Staged => words(&["activate"], plan),
+            PlanProgress::Replanning(_) => words(&["replan"], plan),
+            PlanProgress::Unreadable(_) => words(&["verify"], plan),
+            PlanProgress::Waiting(_)
+            | PlanProgress::Running
+            | PlanProgress::Done
+            | PlanProgress::Cancelled => words(&["status"], plan),
         }
     }
 }
@@ -223,16 +227,16 @@ impl std::error::Error for Cycle {}
 
 /// A blocked plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HeldBack {
+pub struct Blocked {
     /// An index into the table.
     pub entry: usize,
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<BlockReason>,
 }
 
-impl HeldBack {
+impl Blocked {
     /// What unblocks it: the largest effort among its reasons.
     pub fn recovery(&self) -> Recovery {
-        self.reasons.iter().map(Reason::recovery).max().unwrap_or(Recovery::Waits)
+        self.reasons.iter().map(BlockReason::recovery).max().unwrap_or(Recovery::Waits)
     }
 }
 
@@ -242,47 +246,47 @@ pub struct Readiness {
     /// Plans that may start or continue, as indexes into the table.
     pub ready: Vec<usize>,
     pub running: Vec<usize>,
-    pub held_back: Vec<HeldBack>,
+    pub held_back: Vec<Blocked>,
 }
 
 /// Sorts plans into those that may start and those that may not, with every reason. A running plan isn't
 /// blocked: its dependencies were done when it started.
-pub fn readiness(entries: &[Entry]) -> Readiness {
+pub fn readiness(entries: &[PlanNode]) -> Readiness {
     let roll = Roll::of(entries);
-    let cycles = roll.graph(entries, |entry| entry.status != Status::Done).cycles();
+    let cycles = roll.graph(entries, |entry| entry.status != PlanProgress::Done).cycles();
     let mut readiness = Readiness::default();
     for (place, entry) in entries.iter().enumerate() {
         let own = match &entry.status {
-            Status::Done | Status::Cancelled => continue,
-            Status::Running => {
+            PlanProgress::Done | PlanProgress::Cancelled => continue,
+            PlanProgress::Running => {
                 readiness.running.push(place);
                 continue;
             }
-            Status::Open => None,
-            Status::Staged
-            | Status::Stopped
-            | Status::Waiting(_)
-            | Status::Tripped(_)
-            | Status::Failed
-            | Status::Replanning(_)
-            | Status::Claimed
-            | Status::Unreadable(_) => Some(Reason::Own(entry.status.clone())),
+            PlanProgress::Open => None,
+            PlanProgress::Staged
+            | PlanProgress::Stopped
+            | PlanProgress::Waiting(_)
+            | PlanProgress::Tripped(_)
+            | PlanProgress::Failed
+            | PlanProgress::Replanning(_)
+            | PlanProgress::Claimed
+            | PlanProgress::Unreadable(_) => Some(BlockReason::Own(entry.status.clone())),
         };
         let cycle = cycles.iter().find(|cycle| cycle.contains(&place));
-        let cycle = cycle.map(|cycle| Reason::Cycle(named(entries, cycle)));
+        let cycle = cycle.map(|cycle| BlockReason::Cycle(named(entries, cycle)));
         // Report the plans of a cycle once, as the cycle.
         let is_said = |name: &str| match &cycle {
-            Some(Reason::Cycle(cycle)) => cycle.plans.iter().any(|plan| plan == key(name)),
+            Some(BlockReason::Cycle(cycle)) => cycle.plans.iter().any(|plan| plan == key(name)),
             Some(_) | None => false,
         };
         let waits = entry.depends_on.iter().filter(|name| !is_said(name));
         let waits = waits.filter_map(|name| roll.reason(entries, name));
-        let mut reasons: Vec<Reason> = own.into_iter().chain(waits).collect();
+        let mut reasons: Vec<BlockReason> = own.into_iter().chain(waits).collect();
         reasons.extend(cycle);
         reasons.dedup();
         match reasons.is_empty() {
             true => readiness.ready.push(place),
-            false => readiness.held_back.push(HeldBack { entry: place, reasons }),
+            false => readiness.held_back.push(Blocked { entry: place, reasons }),
         }
     }
     readiness
@@ -309,7 +313,7 @@ pub struct Unbounded {
 
 /// Which plans may run in parallel.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Together {
+pub struct ParallelSet {
     /// No two of these can change the same file. Earlier plans in `among` take precedence.
     pub plans: Vec<usize>,
     /// Why others were excluded: every pair that could change the same file.
@@ -320,8 +324,8 @@ pub struct Together {
 
 /// Which of `among` may run in parallel, by true intersection of what they touch. Excludes and reports a plan
 /// whose `touches` is missing or invalid.
-pub fn safe_together(entries: &[Entry], among: &[usize]) -> Together {
-    let mut together = Together::default();
+pub fn safe_together(entries: &[PlanNode], among: &[usize]) -> ParallelSet {
+    let mut together = ParallelSet::default();
     let mut bounded: Vec<(usize, Vec<Glob>)> = Vec::new();
     for &place in among {
         match patterns(&entries[place]) {
@@ -344,7 +348,7 @@ pub fn safe_together(entries: &[Entry], among: &[usize]) -> Together {
     together
 }
 
-fn patterns(entry: &Entry) -> Result<Vec<Glob>, String> {
+fn patterns(entry: &PlanNode) -> Result<Vec<Glob>, String> {
     let Some(touches) = &entry.touches else { return Err("it declares no `touches`".to_owned()) };
     let read = |pattern: &String| {
         Glob::new(pattern).map_err(|error| format!("invalid `touches` pattern `{pattern}`: {error}"))
@@ -364,7 +368,7 @@ fn overlap((a, a_globs): (usize, &[Glob]), (b, b_globs): (usize, &[Glob])) -> Op
 
 /// The order in which finished plans merge: each after its dependencies, then the smaller one, then by name.
 /// Ignores dependencies outside the entries: the caller has checked that they are done.
-pub fn merge_order(entries: &[Entry]) -> Result<Vec<usize>, Cycle> {
+pub fn merge_order(entries: &[PlanNode]) -> Result<Vec<usize>, Cycle> {
     let graph = Roll::of(entries).graph(entries, |_| true);
     if let Some(cycle) = graph.cycles().first() {
         return Err(named(entries, cycle));
@@ -400,7 +404,7 @@ struct Roll<'a> {
 }
 
 impl<'a> Roll<'a> {
-    fn of(entries: &'a [Entry]) -> Self {
+    fn of(entries: &'a [PlanNode]) -> Self {
         let mut places: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (place, entry) in entries.iter().enumerate() {
             places.entry(key(&entry.name)).or_default().push(place);
@@ -413,8 +417,8 @@ impl<'a> Roll<'a> {
     }
 
     /// The dependencies among the entries that count.
-    fn graph(&self, entries: &[Entry], counts: impl Fn(&Entry) -> bool) -> Graph {
-        let needs = |entry: &Entry| {
+    fn graph(&self, entries: &[PlanNode], counts: impl Fn(&PlanNode) -> bool) -> Graph {
+        let needs = |entry: &PlanNode| {
             let called = entry.depends_on.iter().flat_map(|name| self.called(name));
             called.copied().filter(|&place| counts(entry) && counts(&entries[place])).collect()
         };
@@ -422,23 +426,23 @@ impl<'a> Roll<'a> {
     }
 
     /// Why a dependency blocks a plan; `None` if the dependency is done.
-    fn reason(&self, entries: &[Entry], name: &str) -> Option<Reason> {
+    fn reason(&self, entries: &[PlanNode], name: &str) -> Option<BlockReason> {
         let plan = key(name).to_owned();
         match self.called(name) {
             [only] => {
                 let status = entries[*only].status.clone();
-                (status != Status::Done).then_some(Reason::Waits { plan, status })
+                (status != PlanProgress::Done).then_some(BlockReason::Waits { plan, status })
             }
             [] => {
                 let meant = nearest::nearest(&plan, self.places.keys().copied()).map(str::to_owned);
-                Some(Reason::Unknown { plan, meant })
+                Some(BlockReason::Unknown { plan, meant })
             }
-            several => Some(Reason::Ambiguous { plan, count: several.len() }),
+            several => Some(BlockReason::Ambiguous { plan, count: several.len() }),
         }
     }
 }
 
-fn named(entries: &[Entry], cycle: &[usize]) -> Cycle {
+fn named(entries: &[PlanNode], cycle: &[usize]) -> Cycle {
     Cycle { plans: cycle.iter().map(|&place| key(&entries[place].name).to_owned()).collect() }
 }
 

@@ -12,18 +12,18 @@ const TEXT_BYTES_MAX: usize = 512;
 const LINES_MAX: usize = 12;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Active {
+pub struct ActiveStep {
     pub name: String,
     /// Relative to the project root.
     pub path: String,
     pub title: String,
     /// Such as `running, run 3; 1 of 3 steps settled`.
     pub state: String,
-    pub stage: Stage,
+    pub stage: ReminderStage,
     /// Finished steps, one line each: `1 test: passed, attempt 2`.
     pub settled: Vec<String>,
     /// The current step.
-    pub now: Option<Now>,
+    pub now: Option<ReminderContext>,
     /// Open questions, one line each.
     pub asks: Vec<String>,
     /// The next command to type.
@@ -31,7 +31,7 @@ pub struct Active {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
+pub enum ReminderStage {
     /// planwright is running it.
     Run,
     /// Approved, but not started.
@@ -42,7 +42,7 @@ pub enum Stage {
 
 /// The current step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Now {
+pub struct ReminderContext {
     /// Number, id and title: `2 fix: Write the fix`.
     pub heading: String,
     pub task: String,
@@ -54,7 +54,7 @@ pub struct Now {
     pub sealed: Vec<String>,
 }
 
-impl Now {
+impl ReminderContext {
     pub fn of(step: &Step) -> Self {
         Self {
             heading: heading(step),
@@ -83,7 +83,7 @@ pub fn first_open(plan: &Plan, settled: &[bool]) -> Option<usize> {
 }
 
 /// The reminder for a worktree that is bound to a plan: one line about the binding, then [`reminder`].
-pub fn reminder_bound(binding: &str, plans: &[Active]) -> String {
+pub fn reminder_bound(binding: &str, plans: &[ActiveStep]) -> String {
     let binding = short(binding);
     match within(plans, BYTES_MAX.saturating_sub(binding.len() + 2)) {
         Some(text) => format!("{binding}\n\n{text}"),
@@ -92,11 +92,11 @@ pub fn reminder_bound(binding: &str, plans: &[Active]) -> String {
 }
 
 /// The first plan in full, the others in one line each; `None` without an active plan.
-pub fn reminder(plans: &[Active]) -> Option<String> {
+pub fn reminder(plans: &[ActiveStep]) -> Option<String> {
     within(plans, BYTES_MAX)
 }
 
-fn within(plans: &[Active], bytes_max: usize) -> Option<String> {
+fn within(plans: &[ActiveStep], bytes_max: usize) -> Option<String> {
     let (first, others) = plans.split_first()?;
     let mut text = "This project has an active plan (planwright).\n\n".to_owned();
     tell(first, &mut text);
@@ -116,7 +116,7 @@ fn within(plans: &[Active], bytes_max: usize) -> Option<String> {
     Some(format!("{text}\n{rules}"))
 }
 
-fn tell(plan: &Active, text: &mut String) {
+fn tell(plan: &ActiveStep, text: &mut String) {
     let mut line = |label: &str, value: &str| text.push_str(&format!("{label:<9} {value}\n"));
     line("plan", &format!("{} ({}): {}", plan.name, plan.path, short(&plan.title)));
     line("state", &plan.state);
@@ -151,15 +151,15 @@ fn tell(plan: &Active, text: &mut String) {
 }
 
 /// The rules that always apply, and the next command.
-fn rules(plan: &Active) -> String {
+fn rules(plan: &ActiveStep) -> String {
     let who = match plan.stage {
-        Stage::Run => {
+        ReminderStage::Run => {
             "planwright starts the agents that run its steps. Don't do the steps in this session unless a person asks you to."
         }
-        Stage::Approved => {
+        ReminderStage::Approved => {
             "A person approved exactly this plan. If you work on it here, follow its steps, their order and their files; its contracts judge your work."
         }
-        Stage::Proposed => "It is pending approval by a person. Don't start it.",
+        ReminderStage::Proposed => "It is pending approval by a person. Don't start it.",
     };
     format!(
         "{who}\nYou cannot mark a step done: only planwright can, by running its contract. Only people may approve, answer and skip. \
@@ -200,15 +200,15 @@ fn cut(text: &str, bytes_max: usize) -> String {
 mod tests {
     use super::*;
 
-    fn active(task: &str) -> Active {
-        Active {
+    fn active(task: &str) -> ActiveStep {
+        ActiveStep {
             name: "hello".to_owned(),
             path: "plans/hello.md".to_owned(),
             title: "Say hello".to_owned(),
             state: "running, run 1; 1 of 2 steps settled".to_owned(),
-            stage: Stage::Run,
+            stage: ReminderStage::Run,
             settled: vec!["1 test: passed, attempt 2".to_owned()],
-            now: Some(Now {
+            now: Some(ReminderContext {
                 heading: "2 greeter: Write the greeter".to_owned(),
                 task: task.to_owned(),
                 accept: vec!["it greets".to_owned()],
@@ -261,7 +261,7 @@ mod tests {
         if let Some(now) = &mut plan.now {
             now.accept = vec![long.clone(); 100];
         }
-        let plans: Vec<Active> = std::iter::repeat_n(plan, 50).collect();
+        let plans: Vec<ActiveStep> = std::iter::repeat_n(plan, 50).collect();
         let text = reminder(&plans).expect("a plan is active");
         assert!(text.len() <= BYTES_MAX, "{} bytes", text.len());
         assert!(text.contains("You cannot mark a step done"));
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn further_plans_are_a_line_each() {
-        let other = Active { name: "other".to_owned(), ..active("x") };
+        let other = ActiveStep { name: "other".to_owned(), ..active("x") };
         let text = reminder(&[active("x"), other]).expect("two are active");
         assert!(
             text.contains(

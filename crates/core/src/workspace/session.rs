@@ -9,8 +9,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::approval::ledger::{Role, Who};
-use crate::plan::lifecycle::{Reason, State};
+use crate::approval::ledger::{Identity, Role};
+use crate::plan::lifecycle::{PlanState, WaitReason};
 use crate::verify::is_hidden;
 use crate::workspace::session::prompt::TOPIC_CHARS_MAX;
 
@@ -21,15 +21,15 @@ const THREAD: &str = "thread_";
 const NAME_CHARS_MAX: usize = 64;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Desk {
+pub struct PlanningSession {
     /// One line that describes the session.
     #[serde(default)]
     pub topic: Option<String>,
     /// The thread that the planner was asked in. It can be cleared, but never dropped.
-    pub current: Thread,
+    pub current: SessionPlan,
     /// Further threads, in the order of request.
     #[serde(default)]
-    pub additional: Vec<Thread>,
+    pub additional: Vec<SessionPlan>,
     /// Plans of threads that were dropped since the last commit; the next commit withdraws them.
     #[serde(default)]
     pub leaving: Vec<String>,
@@ -37,7 +37,7 @@ pub struct Desk {
 
 /// A thread: one directory, one plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Thread {
+pub struct SessionPlan {
     pub id: String,
     /// Outside every repository.
     pub folder: PathBuf,
@@ -51,7 +51,7 @@ pub struct Thread {
 
 /// Why a command is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
+pub enum SessionRefusal {
     Unknown {
         id: String,
         known: Vec<String>,
@@ -73,7 +73,7 @@ pub enum Refusal {
     },
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for SessionRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown { id, .. } => write!(f, "unknown additional thread `{id}`"),
@@ -89,58 +89,58 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for SessionRefusal {}
 
-impl Desk {
-    pub fn new(current: Thread) -> Self {
+impl PlanningSession {
+    pub fn new(current: SessionPlan) -> Self {
         Self { topic: None, current, additional: Vec::new(), leaving: Vec::new() }
     }
 
     /// Every thread, the current one first.
-    pub fn threads(&self) -> impl Iterator<Item = &Thread> {
+    pub fn threads(&self) -> impl Iterator<Item = &SessionPlan> {
         std::iter::once(&self.current).chain(&self.additional)
     }
 
-    pub fn threads_mut(&mut self) -> impl Iterator<Item = &mut Thread> {
+    pub fn threads_mut(&mut self) -> impl Iterator<Item = &mut SessionPlan> {
         std::iter::once(&mut self.current).chain(&mut self.additional)
     }
 
-    pub fn has_room(&self) -> Result<(), Refusal> {
-        if self.additional.len() < THREADS_MAX { Ok(()) } else { Err(Refusal::Full) }
+    pub fn has_room(&self) -> Result<(), SessionRefusal> {
+        if self.additional.len() < THREADS_MAX { Ok(()) } else { Err(SessionRefusal::Full) }
     }
 
     /// Drops a further thread and returns it. The next commit withdraws a plan that was committed from it.
-    pub fn drop_thread(&mut self, id: &str) -> Result<Thread, Refusal> {
+    pub fn drop_thread(&mut self, id: &str) -> Result<SessionPlan, SessionRefusal> {
         if self.current.id == id {
-            return Err(Refusal::Current { id: id.to_owned() });
+            return Err(SessionRefusal::Current { id: id.to_owned() });
         }
         let Some(place) = self.additional.iter().position(|thread| thread.id == id) else {
             let known = self.additional.iter().map(|thread| thread.id.clone()).collect();
-            return Err(Refusal::Unknown { id: id.to_owned(), known });
+            return Err(SessionRefusal::Unknown { id: id.to_owned(), known });
         };
         let thread = self.additional.remove(place);
         self.leaving.extend(thread.plan.clone());
         Ok(thread)
     }
 
-    pub fn set_topic(&mut self, topic: &str) -> Result<(), Refusal> {
+    pub fn set_topic(&mut self, topic: &str) -> Result<(), SessionRefusal> {
         let topic = topic.trim();
         let chars = topic.chars().count();
         if chars == 0 {
-            return Err(Refusal::EmptyTopic);
+            return Err(SessionRefusal::EmptyTopic);
         }
         if chars > TOPIC_CHARS_MAX {
-            return Err(Refusal::LongTopic { chars });
+            return Err(SessionRefusal::LongTopic { chars });
         }
         if topic.chars().any(|sign| sign.is_control() || is_hidden(sign)) {
-            return Err(Refusal::HiddenTopic);
+            return Err(SessionRefusal::HiddenTopic);
         }
         self.topic = Some(topic.to_owned());
         Ok(())
     }
 }
 
-impl Thread {
+impl SessionPlan {
     /// A thread without a plan; `chance` must be unique.
     pub fn new(chance: &str, folder: PathBuf) -> Self {
         Self { id: format!("{THREAD}{chance}"), folder, plan: None, is_cleared: false }
@@ -148,28 +148,28 @@ impl Thread {
 }
 
 /// Validates a session name, because it becomes part of a path.
-pub fn session_name(name: &str) -> Result<&str, Refusal> {
+pub fn session_name(name: &str) -> Result<&str, SessionRefusal> {
     let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "-_.".contains(sign);
     let begins_well = name.starts_with(|sign: char| sign.is_ascii_alphanumeric());
     match begins_well && name.len() <= NAME_CHARS_MAX && name.chars().all(is_plain) {
         true => Ok(name),
-        false => Err(Refusal::Name { name: name.to_owned() }),
+        false => Err(SessionRefusal::Name { name: name.to_owned() }),
     }
 }
 
 /// The decisions about the plan that a thread became.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stand {
-    pub state: State,
+pub struct PlanHistory {
+    pub state: PlanState,
     /// The digest of the last proposal and its author.
-    pub proposed: Option<(String, Who)>,
+    pub proposed: Option<(String, Identity)>,
     /// The digest of the copy under review; `None` if it is missing or unreadable.
     pub copy: Option<String>,
 }
 
 /// What a commit has to do for a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Due {
+pub enum CommitAction {
     /// Propose its plan, as a new revision if it was proposed before.
     Propose,
     /// Propose its plan as a new one, because the previous one has finished.
@@ -200,50 +200,60 @@ pub enum Due {
 /// | another plan | finished | `ProposeAnew` |
 /// | another plan | approved, or edited or proposed by somebody else | `Taken` |
 /// | another plan | any other | `Propose` |
-pub fn due(thread: &Thread, digest: Option<&str>, stand: Option<&Stand>, by: &Who) -> Due {
+pub fn due(
+    thread: &SessionPlan,
+    digest: Option<&str>,
+    stand: Option<&PlanHistory>,
+    by: &Identity,
+) -> CommitAction {
     let said = stand.and_then(|stand| Some((stand, stand.proposed.as_ref()?)));
     match (digest, said) {
-        (None, _) if !thread.is_cleared => Due::Missing,
-        (None, _) => parting(stand, by),
-        (Some(_), None) => Due::Propose,
+        (None, _) if !thread.is_cleared => CommitAction::Missing,
+        (None, _) => withdrawal(stand, by),
+        (Some(_), None) => CommitAction::Propose,
         (Some(digest), Some((stand, (known, _)))) if digest == known => match stand.state {
-            State::Draft | State::Proposed => Due::Propose,
-            State::Approved
-            | State::Running
-            | State::Waiting(_)
-            | State::Done
-            | State::Failed
-            | State::Rejected
-            | State::Cancelled => Due::Nothing,
+            PlanState::Draft | PlanState::Proposed => CommitAction::Propose,
+            PlanState::Approved
+            | PlanState::Running
+            | PlanState::Waiting(_)
+            | PlanState::Done
+            | PlanState::Failed
+            | PlanState::Rejected
+            | PlanState::Cancelled => CommitAction::Nothing,
         },
         (Some(_), Some((stand, (known, author)))) => match stand.state {
-            State::Done | State::Failed | State::Cancelled => Due::ProposeAnew,
-            State::Waiting(Reason::RevisionsSpent) => Due::Taken("it was rejected too often"),
-            State::Approved | State::Running => Due::Taken("it is already approved"),
-            State::Draft | State::Proposed | State::Rejected | State::Waiting(Reason::Lapsed) => {
+            PlanState::Done | PlanState::Failed | PlanState::Cancelled => CommitAction::ProposeAnew,
+            PlanState::Waiting(WaitReason::RevisionsSpent) => {
+                CommitAction::Taken("it was rejected too often")
+            }
+            PlanState::Approved | PlanState::Running => CommitAction::Taken("it is already approved"),
+            PlanState::Draft
+            | PlanState::Proposed
+            | PlanState::Rejected
+            | PlanState::Waiting(WaitReason::Lapsed) => {
                 match (is_own(author, by), stand.copy.as_ref().is_none_or(|copy| copy == known)) {
-                    (false, _) => Due::Taken("a person proposed it"),
-                    (true, false) => Due::Taken("it was changed after it was proposed"),
-                    (true, true) => Due::Propose,
+                    (false, _) => CommitAction::Taken("a person proposed it"),
+                    (true, false) => CommitAction::Taken("it was changed after it was proposed"),
+                    (true, true) => CommitAction::Propose,
                 }
             }
-            State::Waiting(_) => Due::Taken("its run needs an answer"),
+            PlanState::Waiting(_) => CommitAction::Taken("its run needs an answer"),
         },
     }
 }
 
 /// What a commit by `by` has to do with the plan of a thread that no longer has one.
-pub fn parting(stand: Option<&Stand>, by: &Who) -> Due {
+pub fn withdrawal(stand: Option<&PlanHistory>, by: &Identity) -> CommitAction {
     let author =
-        stand.filter(|stand| stand.state == State::Proposed).and_then(|stand| stand.proposed.as_ref());
+        stand.filter(|stand| stand.state == PlanState::Proposed).and_then(|stand| stand.proposed.as_ref());
     match author.is_some_and(|(_, author)| is_own(author, by)) {
-        true => Due::Withdraw,
-        false => Due::LetGo,
+        true => CommitAction::Withdraw,
+        false => CommitAction::LetGo,
     }
 }
 
 /// Whether the committer is the proposal's author: agents of one session count as one author.
-fn is_own(author: &Who, by: &Who) -> bool {
+fn is_own(author: &Identity, by: &Identity) -> bool {
     author.role == Role::Agent || author == by
 }
 
@@ -251,12 +261,12 @@ fn is_own(author: &Who, by: &Who) -> bool {
 mod tests {
     use super::*;
 
-    fn thread(name: &str) -> Thread {
-        Thread::new(name, format!("/plans/{name}").into())
+    fn thread(name: &str) -> SessionPlan {
+        SessionPlan::new(name, format!("/plans/{name}").into())
     }
 
-    fn desk() -> Desk {
-        let mut desk = Desk::new(thread("a"));
+    fn desk() -> PlanningSession {
+        let mut desk = PlanningSession::new(thread("a"));
         desk.additional = vec![thread("b"), thread("c")];
         desk
     }
@@ -265,15 +275,15 @@ mod tests {
     #[test]
     fn only_additional_threads_can_be_dropped() {
         let mut desk = desk();
-        assert_eq!(desk.drop_thread("thread_a"), Err(Refusal::Current { id: "thread_a".to_owned() }));
+        assert_eq!(desk.drop_thread("thread_a"), Err(SessionRefusal::Current { id: "thread_a".to_owned() }));
         for id in ["thread_x", "", "b", "../thread_b", "/plans/b", "thread_b/../thread_c", "THREAD_B"] {
             let known = vec!["thread_b".to_owned(), "thread_c".to_owned()];
-            assert_eq!(desk.drop_thread(id), Err(Refusal::Unknown { id: id.to_owned(), known }));
+            assert_eq!(desk.drop_thread(id), Err(SessionRefusal::Unknown { id: id.to_owned(), known }));
         }
         desk.additional[0].plan = Some("bees".to_owned());
         assert_eq!(desk.drop_thread("thread_b").map(|thread| thread.folder), Ok("/plans/b".into()));
         assert_eq!(desk.leaving, ["bees"]);
-        assert!(matches!(desk.drop_thread("thread_b"), Err(Refusal::Unknown { .. })), "it is gone");
+        assert!(matches!(desk.drop_thread("thread_b"), Err(SessionRefusal::Unknown { .. })), "it is gone");
         desk.drop_thread("thread_c").expect("dropped");
         assert_eq!(desk.leaving, ["bees"], "nothing was committed of the other");
         assert_eq!(desk.threads().count(), 1);
@@ -287,10 +297,10 @@ mod tests {
             desk.set_topic(&topic).expect("a topic");
             assert_eq!(desk.topic.as_deref(), Some(topic.as_str()));
         }
-        assert_eq!(desk.set_topic(&"é".repeat(101)), Err(Refusal::LongTopic { chars: 101 }));
-        assert_eq!(desk.set_topic(" \t"), Err(Refusal::EmptyTopic));
-        assert_eq!(desk.set_topic("two\nlines"), Err(Refusal::HiddenTopic));
-        assert_eq!(desk.set_topic("a\u{202e}b"), Err(Refusal::HiddenTopic));
+        assert_eq!(desk.set_topic(&"é".repeat(101)), Err(SessionRefusal::LongTopic { chars: 101 }));
+        assert_eq!(desk.set_topic(" \t"), Err(SessionRefusal::EmptyTopic));
+        assert_eq!(desk.set_topic("two\nlines"), Err(SessionRefusal::HiddenTopic));
+        assert_eq!(desk.set_topic("a\u{202e}b"), Err(SessionRefusal::HiddenTopic));
         assert_eq!(desk.topic, Some("🦀".repeat(100)), "what is refused changes nothing");
         desk.set_topic("  login  ").expect("a topic");
         assert_eq!(desk.topic.as_deref(), Some("login"));
@@ -302,7 +312,7 @@ mod tests {
         desk.additional = (0..THREADS_MAX - 1).map(|number| thread(&number.to_string())).collect();
         desk.has_room().expect("one more");
         desk.additional.push(thread("last"));
-        assert_eq!(desk.has_room(), Err(Refusal::Full));
+        assert_eq!(desk.has_room(), Err(SessionRefusal::Full));
     }
 
     #[test]
@@ -312,67 +322,78 @@ mod tests {
         }
         let long = "x".repeat(65);
         for name in ["", ".", "..", "../x", "a/b", "/etc", "-x", ".hidden", "a b", "a\n", "ä", &long] {
-            assert_eq!(session_name(name), Err(Refusal::Name { name: name.to_owned() }), "{name:?}");
+            assert_eq!(session_name(name), Err(SessionRefusal::Name { name: name.to_owned() }), "{name:?}");
         }
     }
 
     /// Where a plan stands that `author` proposed with the digest `old`; its copy has the digest `copy`.
-    fn stand(state: State, author: Who, copy: &str) -> Stand {
-        Stand { state, proposed: Some(("old".to_owned(), author)), copy: Some(copy.to_owned()) }
+    fn stand(state: PlanState, author: Identity, copy: &str) -> PlanHistory {
+        PlanHistory { state, proposed: Some(("old".to_owned(), author)), copy: Some(copy.to_owned()) }
     }
 
     // E-14, E-15: the whole table.
     #[test]
     fn what_a_commit_owes_a_thread() {
-        use Reason::{Failed, Lapsed, RevisionsSpent};
-        let (agent, ada) = (Who::agent("claude"), Who::person("ada"));
-        let cases: Vec<(Option<&str>, State, Due)> = vec![
-            (None, State::Proposed, Due::Withdraw),
-            (None, State::Draft, Due::LetGo),
-            (None, State::Rejected, Due::LetGo),
-            (None, State::Approved, Due::LetGo),
-            (None, State::Running, Due::LetGo),
-            (None, State::Done, Due::LetGo),
-            (Some("old"), State::Draft, Due::Propose),
-            (Some("old"), State::Proposed, Due::Propose),
-            (Some("old"), State::Approved, Due::Nothing),
-            (Some("old"), State::Running, Due::Nothing),
-            (Some("old"), State::Rejected, Due::Nothing),
-            (Some("old"), State::Waiting(Lapsed), Due::Nothing),
-            (Some("old"), State::Done, Due::Nothing),
-            (Some("old"), State::Cancelled, Due::Nothing),
-            (Some("new"), State::Draft, Due::Propose),
-            (Some("new"), State::Proposed, Due::Propose),
-            (Some("new"), State::Rejected, Due::Propose),
-            (Some("new"), State::Waiting(Lapsed), Due::Propose),
-            (Some("new"), State::Waiting(RevisionsSpent), Due::Taken("it was rejected too often")),
-            (Some("new"), State::Waiting(Failed), Due::Taken("its run needs an answer")),
-            (Some("new"), State::Approved, Due::Taken("it is already approved")),
-            (Some("new"), State::Running, Due::Taken("it is already approved")),
-            (Some("new"), State::Done, Due::ProposeAnew),
-            (Some("new"), State::Failed, Due::ProposeAnew),
-            (Some("new"), State::Cancelled, Due::ProposeAnew),
+        use WaitReason::{Failed, Lapsed, RevisionsSpent};
+        let (agent, ada) = (Identity::agent("claude"), Identity::person("ada"));
+        let cases: Vec<(Option<&str>, PlanState, CommitAction)> = vec![
+            (None, PlanState::Proposed, CommitAction::Withdraw),
+            (None, PlanState::Draft, CommitAction::LetGo),
+            (None, PlanState::Rejected, CommitAction::LetGo),
+            (None, PlanState::Approved, CommitAction::LetGo),
+            (None, PlanState::Running, CommitAction::LetGo),
+            (None, PlanState::Done, CommitAction::LetGo),
+            (Some("old"), PlanState::Draft, CommitAction::Propose),
+            (Some("old"), PlanState::Proposed, CommitAction::Propose),
+            (Some("old"), PlanState::Approved, CommitAction::Nothing),
+            (Some("old"), PlanState::Running, CommitAction::Nothing),
+            (Some("old"), PlanState::Rejected, CommitAction::Nothing),
+            (Some("old"), PlanState::Waiting(Lapsed), CommitAction::Nothing),
+            (Some("old"), PlanState::Done, CommitAction::Nothing),
+            (Some("old"), PlanState::Cancelled, CommitAction::Nothing),
+            (Some("new"), PlanState::Draft, CommitAction::Propose),
+            (Some("new"), PlanState::Proposed, CommitAction::Propose),
+            (Some("new"), PlanState::Rejected, CommitAction::Propose),
+            (Some("new"), PlanState::Waiting(Lapsed), CommitAction::Propose),
+            (
+                Some("new"),
+                PlanState::Waiting(RevisionsSpent),
+                CommitAction::Taken("it was rejected too often"),
+            ),
+            (Some("new"), PlanState::Waiting(Failed), CommitAction::Taken("its run needs an answer")),
+            (Some("new"), PlanState::Approved, CommitAction::Taken("it is already approved")),
+            (Some("new"), PlanState::Running, CommitAction::Taken("it is already approved")),
+            (Some("new"), PlanState::Done, CommitAction::ProposeAnew),
+            (Some("new"), PlanState::Failed, CommitAction::ProposeAnew),
+            (Some("new"), PlanState::Cancelled, CommitAction::ProposeAnew),
         ];
-        let cleared = Thread { is_cleared: true, plan: Some("it".to_owned()), ..thread("a") };
+        let cleared = SessionPlan { is_cleared: true, plan: Some("it".to_owned()), ..thread("a") };
         for (digest, state, wanted) in cases {
             let known = stand(state, agent.clone(), "old");
             assert_eq!(due(&cleared, digest, Some(&known), &agent), wanted, "{digest:?} {state}");
-            let uncleared = Thread { is_cleared: false, ..cleared.clone() };
-            let wanted = if digest.is_none() { Due::Missing } else { wanted };
+            let uncleared = SessionPlan { is_cleared: false, ..cleared.clone() };
+            let wanted = if digest.is_none() { CommitAction::Missing } else { wanted };
             assert_eq!(due(&uncleared, digest, Some(&known), &agent), wanted, "{digest:?} {state}");
         }
-        let unsaid = Stand { state: State::Draft, proposed: None, copy: None };
+        let unsaid = PlanHistory { state: PlanState::Draft, proposed: None, copy: None };
         for stand in [None, Some(&unsaid)] {
-            assert_eq!(due(&thread("a"), Some("new"), stand, &agent), Due::Propose);
-            assert_eq!(due(&thread("a"), None, stand, &agent), Due::Missing);
-            assert_eq!(due(&cleared, None, stand, &agent), Due::LetGo, "the document's recipe succeeds");
+            assert_eq!(due(&thread("a"), Some("new"), stand, &agent), CommitAction::Propose);
+            assert_eq!(due(&thread("a"), None, stand, &agent), CommitAction::Missing);
+            assert_eq!(
+                due(&cleared, None, stand, &agent),
+                CommitAction::LetGo,
+                "the document's recipe succeeds"
+            );
         }
-        let theirs = stand(State::Proposed, ada.clone(), "old");
-        assert_eq!(due(&cleared, None, Some(&theirs), &agent), Due::LetGo);
-        assert_eq!(due(&cleared, Some("new"), Some(&theirs), &agent), Due::Taken("a person proposed it"));
-        assert_eq!(due(&cleared, Some("new"), Some(&theirs), &ada), Due::Propose);
-        let edited = stand(State::Proposed, agent.clone(), "edited");
-        let taken = Due::Taken("it was changed after it was proposed");
+        let theirs = stand(PlanState::Proposed, ada.clone(), "old");
+        assert_eq!(due(&cleared, None, Some(&theirs), &agent), CommitAction::LetGo);
+        assert_eq!(
+            due(&cleared, Some("new"), Some(&theirs), &agent),
+            CommitAction::Taken("a person proposed it")
+        );
+        assert_eq!(due(&cleared, Some("new"), Some(&theirs), &ada), CommitAction::Propose);
+        let edited = stand(PlanState::Proposed, agent.clone(), "edited");
+        let taken = CommitAction::Taken("it was changed after it was proposed");
         assert_eq!(due(&cleared, Some("new"), Some(&edited), &agent), taken);
     }
 }

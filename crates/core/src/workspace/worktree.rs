@@ -13,9 +13,9 @@ const NAMED_MAX: usize = 5;
 
 /// The name of a worktree: one path component, and part of a branch name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Name(String);
+pub struct WorktreeName(String);
 
-impl Name {
+impl WorktreeName {
     pub fn of(text: &str) -> Result<Self, BadName> {
         let slug = named::slug(text).map_err(BadName::Slug)?;
         let name = slug.as_str();
@@ -41,7 +41,7 @@ impl Name {
     }
 }
 
-impl fmt::Display for Name {
+impl fmt::Display for WorktreeName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -70,7 +70,7 @@ impl fmt::Display for BadName {
 impl std::error::Error for BadName {}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum State {
+pub enum WorktreeState {
     /// It is in use, or about to be.
     Active,
     /// Its work is merged, but it was not removed.
@@ -81,7 +81,7 @@ pub enum State {
     Dangling,
 }
 
-impl State {
+impl WorktreeState {
     pub const ALL: [Self; 4] = [Self::Active, Self::Merged, Self::Orphaned, Self::Dangling];
 
     pub const fn word(self) -> &'static str {
@@ -95,7 +95,7 @@ impl State {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Maker {
+pub enum CreatedBy {
     /// planwright: it has its own git directory.
     Planwright,
     /// The user, with `git worktree`.
@@ -104,7 +104,7 @@ pub enum Maker {
 
 /// What is at the path of a worktree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Folder {
+pub enum WorktreeFolder {
     There,
     Absent,
     /// A link or a file, not what was created.
@@ -113,7 +113,7 @@ pub enum Folder {
 
 /// Whether the plan of a worktree exists in the worktree's workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Plan {
+pub enum WorktreePlan {
     There,
     Gone,
     /// The worktree has no plan, or an unknown one.
@@ -133,7 +133,7 @@ pub enum Landing {
 
 /// What would be lost with a worktree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Work {
+pub struct WorktreeWork {
     /// Files that are in no commit of the user's repository.
     pub files: Vec<String>,
     /// Commits that aren't in the user's repository.
@@ -142,24 +142,24 @@ pub struct Work {
     pub unknown: Option<String>,
 }
 
-impl Work {
+impl WorktreeWork {
     pub fn is_nothing(&self) -> bool {
         self.files.is_empty() && self.commits.is_empty() && self.unknown.is_none()
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Facts {
-    pub maker: Maker,
+pub struct WorktreeFacts {
+    pub maker: CreatedBy,
     /// To the registry, or to git.
     pub is_known: bool,
-    pub folder: Folder,
-    pub plan: Plan,
+    pub folder: WorktreeFolder,
+    pub plan: WorktreePlan,
     /// The name in its marker, if no plan has that name.
     pub dangling: Option<String>,
     pub landing: Landing,
     /// What would be lost with it.
-    pub work: Work,
+    pub work: WorktreeWork,
     /// Who is working in it now.
     pub busy: Option<String>,
     /// The project whose worktree it was created with, if that exists: both are removed together.
@@ -168,17 +168,17 @@ pub struct Facts {
 
 /// Whether a worktree may be reclaimed automatically.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reclaim {
+pub enum PruneDecision {
     /// Nothing would be lost.
     Safe,
     Kept {
-        why: Why,
+        why: KeepReason,
     },
 }
 
 /// Why a worktree is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
+pub enum KeepReason {
     /// The user created it with git.
     Yours,
     /// Somebody is working in it.
@@ -186,7 +186,7 @@ pub enum Why {
     /// Something else is at its path.
     Other,
     /// Work would be lost.
-    Work(Work),
+    Work(WorktreeWork),
     Active,
     /// Its marker names a plan that doesn't exist, possibly by a typo.
     Dangling(String),
@@ -194,7 +194,7 @@ pub enum Why {
     Beside(String),
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for KeepReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Yours => write!(f, "you created it with `git worktree`"),
@@ -213,7 +213,7 @@ impl fmt::Display for Why {
     }
 }
 
-fn lost(work: &Work) -> String {
+fn lost(work: &WorktreeWork) -> String {
     let named = |all: &[String]| {
         let more = all.len().saturating_sub(NAMED_MAX);
         let names = all.iter().take(NAMED_MAX).cloned().collect::<Vec<_>>().join(", ");
@@ -233,43 +233,49 @@ fn lost(work: &Work) -> String {
 }
 
 /// The state of a worktree. Merged work makes it merged, whatever happened to its plan since.
-pub fn state(facts: &Facts) -> State {
-    if !facts.is_known || facts.folder == Folder::Absent {
-        return State::Orphaned;
+pub fn state(facts: &WorktreeFacts) -> WorktreeState {
+    if !facts.is_known || facts.folder == WorktreeFolder::Absent {
+        return WorktreeState::Orphaned;
     }
     match (facts.landing, facts.plan, &facts.dangling) {
-        (Landing::Landed, ..) => State::Merged,
-        (Landing::Nothing | Landing::OnBranch, Plan::Gone, _) => State::Orphaned,
-        (Landing::Nothing | Landing::OnBranch, Plan::There | Plan::Unsaid, Some(_)) => State::Dangling,
-        (Landing::Nothing | Landing::OnBranch, Plan::There | Plan::Unsaid, None) => State::Active,
+        (Landing::Landed, ..) => WorktreeState::Merged,
+        (Landing::Nothing | Landing::OnBranch, WorktreePlan::Gone, _) => WorktreeState::Orphaned,
+        (Landing::Nothing | Landing::OnBranch, WorktreePlan::There | WorktreePlan::Unsaid, Some(_)) => {
+            WorktreeState::Dangling
+        }
+        (Landing::Nothing | Landing::OnBranch, WorktreePlan::There | WorktreePlan::Unsaid, None) => {
+            WorktreeState::Active
+        }
     }
 }
 
 /// Whether a worktree may be reclaimed without being named.
-pub fn reclaim(facts: &Facts) -> Reclaim {
+pub fn prune(facts: &WorktreeFacts) -> PruneDecision {
     if let Err(why) = may_remove(facts) {
-        return Reclaim::Kept { why };
+        return PruneDecision::Kept { why };
     }
     match (state(facts), &facts.dangling) {
-        (State::Active, _) => Reclaim::Kept { why: Why::Active },
-        (State::Dangling, name) => Reclaim::Kept { why: Why::Dangling(name.clone().unwrap_or_default()) },
-        (State::Merged | State::Orphaned, _) => Reclaim::Safe,
+        (WorktreeState::Active, _) => PruneDecision::Kept { why: KeepReason::Active },
+        (WorktreeState::Dangling, name) => {
+            PruneDecision::Kept { why: KeepReason::Dangling(name.clone().unwrap_or_default()) }
+        }
+        (WorktreeState::Merged | WorktreeState::Orphaned, _) => PruneDecision::Safe,
     }
 }
 
 /// Whether a worktree that the user named may be removed: nothing may be lost.
-pub fn may_remove(facts: &Facts) -> Result<(), Why> {
+pub fn may_remove(facts: &WorktreeFacts) -> Result<(), KeepReason> {
     if let Some(root) = &facts.beside {
-        return Err(Why::Beside(root.clone()));
+        return Err(KeepReason::Beside(root.clone()));
     }
     match (facts.maker, facts.folder, &facts.busy) {
-        (Maker::Git, ..) => Err(Why::Yours),
-        (Maker::Planwright, _, Some(who)) => Err(Why::Busy(who.clone())),
-        (Maker::Planwright, Folder::Absent, None) => Ok(()),
-        (Maker::Planwright, Folder::Other, None) => Err(Why::Other),
-        (Maker::Planwright, Folder::There, None) => match facts.work.is_nothing() {
+        (CreatedBy::Git, ..) => Err(KeepReason::Yours),
+        (CreatedBy::Planwright, _, Some(who)) => Err(KeepReason::Busy(who.clone())),
+        (CreatedBy::Planwright, WorktreeFolder::Absent, None) => Ok(()),
+        (CreatedBy::Planwright, WorktreeFolder::Other, None) => Err(KeepReason::Other),
+        (CreatedBy::Planwright, WorktreeFolder::There, None) => match facts.work.is_nothing() {
             true => Ok(()),
-            false => Err(Why::Work(facts.work.clone())),
+            false => Err(KeepReason::Work(facts.work.clone())),
         },
     }
 }
@@ -292,7 +298,7 @@ fn unmarked(draft: &Draft) -> Draft {
 
 /// The content of the file that helps people resume work in a worktree.
 #[derive(Debug, Clone, Copy)]
-pub struct Pointer<'a> {
+pub struct WorktreePointer<'a> {
     pub name: &'a str,
     /// Its plan, as typed in the worktree.
     pub plan: &'a str,
@@ -304,7 +310,7 @@ pub struct Pointer<'a> {
     pub ports: &'a [u16],
 }
 
-impl Pointer<'_> {
+impl WorktreePointer<'_> {
     pub fn text(&self) -> String {
         let Self { name, plan, branch, base, origin, ports } = self;
         let base = base.get(..12).unwrap_or(base);

@@ -1,8 +1,8 @@
 //! What somebody could do who can write the record: with the hashes left as they were, and with all of them made to fit again.
 
-use planwright_core::approval::ledger::{Entry, Who};
+use planwright_core::approval::ledger::{Identity, LedgerEntry};
 use planwright_core::audit::Kind;
-use planwright_core::run::event::{Event, Outcome};
+use planwright_core::run::event::{Event, RunOutcome};
 use planwright_core::run::judge::{Observation, judge};
 
 use crate::sample::{Case, Mutation, approved, blob, digest, receipt, second};
@@ -64,7 +64,7 @@ pub(crate) const MEANINGS: &[Mutation] = mutations![
     "the failed attempt never was", |case| { case.run().book.links.drain(1..4); Case::renumber(&mut case.run().book); case.rehash(); }, [IllegalEvent, UnprovenMark], "event 2 of run 1";
     "the confirmation never was", |case| { case.run().book.links.remove(8); Case::renumber(&mut case.run().book); case.rehash(); }, [UnprovenMark], "step `sign`";
     "the end never was", |case| { case.run().book.links.pop(); case.rehash(); }, [UnprovenMark], "the status";
-    "the run failed", |case| { case.tell(9, &Event::RunFinished { outcome: Outcome::Failed, why: "x".to_owned() }); case.rehash(); }, [UnprovenMark], "the status";
+    "the run failed", |case| { case.tell(9, &Event::RunFinished { outcome: RunOutcome::Failed, why: "x".to_owned() }); case.rehash(); }, [UnprovenMark], "the status";
     "something happened after the end", |case| { let link = case.run().book.links[9].clone(); case.run().book.links.push(link); Case::renumber(&mut case.run().book); case.rehash(); }, [IllegalEvent, UnprovenMark], "event 11 of run 1";
     "a verdict stands twice", |case| { let link = case.run().book.links[6].clone(); case.run().book.links.insert(7, link); Case::renumber(&mut case.run().book); case.rehash(); }, [IllegalEvent, UnprovenMark], "event 8 of run 1";
     "a verdict without an attempt", |case| { case.run().book.links.drain(4..6); Case::renumber(&mut case.run().book); case.rehash(); }, [IllegalEvent, UnprovenMark], "event 5 of run 1";
@@ -72,20 +72,20 @@ pub(crate) const MEANINGS: &[Mutation] = mutations![
     "the text is written in another dialect", |case| { "record".clone_into(&mut case.run().dialect); case.rehash(); }, [OtherPlan, UnprovenMark], "run 1";
     "the text is written in no dialect", |case| { "latin".clone_into(&mut case.run().dialect); case.rehash(); }, [OtherPlan, UnprovenMark], "run 1";
     "another plan was run than was approved", |case| { let first = case.bundle.runs[0].text.replace("test -s made && grep -q right made", "test -s made"); let (old, new) = (digest(&second()), digest(&first)); case.run().text = first; case.run().digest.clone_from(&new); for place in [0, 3, 6] { case.event(place, &old, &new); } for place in [3, 6] { case.event(place, &blob(b"test -s made && grep -q right made").0, &blob(b"test -s made").0); } case.rehash(); }, [OtherApproval, UnprovenMark], "approved ";
-    "an agent approves", |case| { case.say(4, &approved(Who::agent("codex"))); case.rehash(); }, [IllegalEntry, WrongPerson, OtherApproval, TooFew], "codex";
-    "age approves", |case| { case.say(4, &approved(Who::age())); case.rehash(); }, [IllegalEntry, WrongPerson, OtherApproval, TooFew], "age";
-    "somebody else approves", |case| { case.say(4, &approved(Who::person("eve"))); case.rehash(); }, [WrongPerson, OtherApproval], "eve may not";
-    "a rule that there is not approves", |case| { case.say(4, &approved(Who::policy("anything"))); case.rehash(); }, [WrongPerson, OtherApproval], "anything";
-    "one approves twice", |case| { case.say(5, &approved(Who::person("ada"))); case.rehash(); }, [IllegalEntry, OtherApproval, TooFew], "entry 6 of the ledger";
+    "an agent approves", |case| { case.say(4, &approved(Identity::agent("codex"))); case.rehash(); }, [IllegalEntry, WrongPerson, OtherApproval, TooFew], "codex";
+    "age approves", |case| { case.say(4, &approved(Identity::age())); case.rehash(); }, [IllegalEntry, WrongPerson, OtherApproval, TooFew], "age";
+    "somebody else approves", |case| { case.say(4, &approved(Identity::person("eve"))); case.rehash(); }, [WrongPerson, OtherApproval], "eve may not";
+    "a rule that there is not approves", |case| { case.say(4, &approved(Identity::policy("anything"))); case.rehash(); }, [WrongPerson, OtherApproval], "anything";
+    "one approves twice", |case| { case.say(5, &approved(Identity::person("ada"))); case.rehash(); }, [IllegalEntry, OtherApproval, TooFew], "entry 6 of the ledger";
     "only one approves", |case| { case.ledger().links.remove(5); Case::renumber(case.ledger()); case.rehash(); }, [IllegalEntry, OtherApproval, TooFew], "1 of 2 required approvals";
     "fewer have to approve", |case| { for place in [4, 5] { case.entry(place, r#""needed":2"#, r#""needed":1"#); } case.rehash(); }, [WrongPerson, IllegalEntry, OtherApproval], "not alone";
     "nobody approves", |case| { case.ledger().links.drain(4..6); Case::renumber(case.ledger()); case.rehash(); }, [IllegalEntry, Unapproved, OtherApproval], "an approval by ada, mara";
     "the approval comes after the beginning", |case| { case.ledger().links.swap(5, 6); Case::renumber(case.ledger()); case.rehash(); }, [IllegalEntry, OtherApproval, TooFew], "run 1";
     "the approval had run out", |case| { for place in [4, 5] { case.entry(place, "5000000", "1005"); } case.rehash(); }, [Expired], "had expired";
     "the approval of another revision", |case| { case.entry(5, r#""revision":2"#, r#""revision":1"#); case.rehash(); }, [IllegalEntry, OtherApproval, TooFew], "r1 is not the newest";
-    "the approval was taken back", |case| { case.say(3, &Entry::Undone { seq: 6, by: Who::person("mara") }); case.rehash(); }, [IllegalEntry, OtherApproval, TooFew], "run 1";
-    "the approval had lapsed", |case| { let mut link = case.ledger().links[5].clone(); link.text = serde_json::to_vec(&Entry::Lapsed { moved: vec!["src/app.py".to_owned()] }).expect("written"); case.ledger().links.insert(6, link); Case::renumber(case.ledger()); case.rehash(); }, [IllegalEntry, Unapproved, OtherApproval], "entry 8 of the ledger";
-    "the plan was rejected in between", |case| { case.say(5, &Entry::Rejected { revision: 2, digest: digest(&second()), by: Who::person("mara"), feedback: "no".to_owned() }); case.rehash(); }, [IllegalEntry, Unapproved, OtherApproval], "run 1";
+    "the approval was taken back", |case| { case.say(3, &LedgerEntry::Undone { seq: 6, by: Identity::person("mara") }); case.rehash(); }, [IllegalEntry, OtherApproval, TooFew], "run 1";
+    "the approval had lapsed", |case| { let mut link = case.ledger().links[5].clone(); link.text = serde_json::to_vec(&LedgerEntry::Lapsed { moved: vec!["src/app.py".to_owned()] }).expect("written"); case.ledger().links.insert(6, link); Case::renumber(case.ledger()); case.rehash(); }, [IllegalEntry, Unapproved, OtherApproval], "entry 8 of the ledger";
+    "the plan was rejected in between", |case| { case.say(5, &LedgerEntry::Rejected { revision: 2, digest: digest(&second()), by: Identity::person("mara"), feedback: "no".to_owned() }); case.rehash(); }, [IllegalEntry, Unapproved, OtherApproval], "run 1";
     "a signature is another", |case| { case.entry(4, "\"good\"", "\"forged\""); case.rehash(); }, [BadSignature], "ada";
     "the run began elsewhere", |case| { case.event(0, "4f1c8aa0", "88d0e1f0"); case.rehash(); }, [Moved], "88d0e1f0";
     "the run says no base", |case| { case.event(0, "\"4f1c8aa0\"", "null"); case.rehash(); }, [Moved], "no commit";
@@ -118,7 +118,7 @@ pub(crate) const SURROUNDINGS: &[Mutation] = mutations![
     "an anchor has another hash", |case| case.kept[1].anchor.head.hash = blake3::hash(b"x"), [Rewritten], "the anchor file has";
     "an anchor knows more", |case| case.kept[1].anchor.head.seq += 1, [CutOff], "has record 11";
     "an anchor knows another time", |case| case.kept[1].anchor.at_ms += 1, [Rewritten], "does not have the time";
-    "an anchor knows a run that there is not", |case| { let mut kept = case.kept[1].clone(); kept.anchor.book = planwright_core::audit::bundle::Named::Run(5); case.kept.push(kept); }, [Gone], "run 5";
+    "an anchor knows a run that there is not", |case| { let mut kept = case.kept[1].clone(); kept.anchor.book = planwright_core::audit::bundle::NamedHead::Run(5); case.kept.push(kept); }, [Gone], "run 5";
     "the ledger is written anew", |case| { let kept = case.kept.clone(); case.entry(1, "an empty file passes", "perfect"); case.rehash(); case.kept = kept; }, [Rewritten], "the ledger of plans/it.md";
     "the journal is written anew", |case| { let kept = case.kept.clone(); case.event(3, r#""milliseconds":7"#, r#""milliseconds":8"#); case.rehash(); case.kept = kept; }, [Rewritten], "run 1";
 ];

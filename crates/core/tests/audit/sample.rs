@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use blake3::Hash;
-use planwright_core::approval::ledger::{Base, Entry, Role, Subject, Who};
-use planwright_core::audit::bundle::{Book, Bundle, Head, Kept, Link, RunBook};
+use planwright_core::approval::ledger::{ApprovalSubject, Base, Identity, LedgerEntry, Role};
+use planwright_core::audit::bundle::{AuditBundle, Chain, ChainHead, ChainLink, NamedBlob, RunBook};
 use planwright_core::audit::hash_chain;
-use planwright_core::audit::{Checks, Claimed, Finding, KeptHead, Kind, World, audit, file_findings};
+use planwright_core::audit::{
+    AuditContext, AuditFinding, CheckSet, Claimed, KeptHead, Kind, audit, file_findings,
+};
 use planwright_core::plan::digest::Digest;
 use planwright_core::run::event::{
-    Answer, ApprovedBy, AttemptEnd, Blob, Event, Outcome, Reason, Receipt, Usage,
+    ApprovedBy, AskAnswer, AskReason, AttemptEnd, Blob, Event, Receipt, RunOutcome, Usage,
 };
 use planwright_core::run::judge::{Observation, judge};
 use planwright_core::syntax::source::Source;
@@ -34,8 +36,8 @@ pub(crate) fn digest(text: &str) -> String {
     Digest::of(&verify::trusted(&source).expect("the sample verifies")).to_string()
 }
 
-pub(crate) fn subject(text: &str) -> Subject {
-    Subject {
+pub(crate) fn subject(text: &str) -> ApprovalSubject {
+    ApprovalSubject {
         digest: digest(text),
         sealed: BTreeMap::from([("tests/a.sh".to_owned(), "aa".repeat(32))]),
         base: Some(Base { commit: "4f1c8aa0".to_owned(), tree: "77".repeat(20), branch: None }),
@@ -43,8 +45,8 @@ pub(crate) fn subject(text: &str) -> Subject {
     }
 }
 
-pub(crate) fn approved(by: Who) -> Entry {
-    Entry::Approved {
+pub(crate) fn approved(by: Identity) -> LedgerEntry {
+    LedgerEntry::Approved {
         revision: 2,
         subject: subject(&second()),
         by,
@@ -58,11 +60,11 @@ pub(crate) fn approved(by: Who) -> Entry {
     }
 }
 
-fn proposed(revision: u32, text: &str) -> Entry {
-    Entry::Proposed {
+fn proposed(revision: u32, text: &str) -> LedgerEntry {
+    LedgerEntry::Proposed {
         revision,
         subject: subject(text),
-        by: Who::agent("codex"),
+        by: Identity::agent("codex"),
         text: blob(text.as_bytes()),
         dialect: "native".to_owned(),
         warnings: 0,
@@ -71,27 +73,27 @@ fn proposed(revision: u32, text: &str) -> Entry {
     }
 }
 
-fn entries() -> Vec<Entry> {
+fn entries() -> Vec<LedgerEntry> {
     vec![
         proposed(1, FIRST),
-        Entry::Rejected {
+        LedgerEntry::Rejected {
             revision: 1,
             digest: digest(FIRST),
-            by: Who::person("ada"),
+            by: Identity::person("ada"),
             feedback: "an empty file passes".to_owned(),
         },
         proposed(2, &second()),
-        Entry::Commented {
+        LedgerEntry::Commented {
             comment: 1,
             revision: 2,
             step: Some("make".to_owned()),
-            by: Who::person("mara"),
+            by: Identity::person("mara"),
             text: "good".to_owned(),
         },
-        approved(Who::person("ada")),
-        approved(Who::person("mara")),
-        Entry::Started { run: 1, by: Who::person("ada") },
-        Entry::Ended { run: 1, outcome: Outcome::Done, is_revised: false },
+        approved(Identity::person("ada")),
+        approved(Identity::person("mara")),
+        LedgerEntry::Started { run: 1, by: Identity::person("ada") },
+        LedgerEntry::Ended { run: 1, outcome: RunOutcome::Done, is_revised: false },
     ]
 }
 
@@ -150,35 +152,35 @@ fn events(approvals: &[ApprovedBy]) -> Vec<Event> {
     events.push(Event::AskOpened {
         ask: "sign/1".to_owned(),
         step: Some("sign".to_owned()),
-        reason: Reason::Manual,
+        reason: AskReason::Manual,
         text: "Look.".to_owned(),
     });
     events.push(Event::AskAnswered {
         ask: "sign/1".to_owned(),
-        answer: Answer::Confirm,
+        answer: AskAnswer::Confirm,
         by: "ada".to_owned(),
     });
-    events.push(Event::RunFinished { outcome: Outcome::Done, why: String::new() });
+    events.push(Event::RunFinished { outcome: RunOutcome::Done, why: String::new() });
     events
 }
 
-fn book(number: i64, first: Hash, records: Vec<Vec<u8>>, at_ms: u64) -> Book {
-    let mut book = Book { number, links: Vec::new(), head: None };
+fn book(number: i64, first: Hash, records: Vec<Vec<u8>>, at_ms: u64) -> Chain {
+    let mut book = Chain { number, links: Vec::new(), head: None };
     for (text, seq) in records.into_iter().zip(1..) {
         let zero = Hash::from_bytes([0; 32]);
-        book.links.push(Link { seq, at_ms: at_ms + seq - 1, text, prev: zero, hash: zero });
+        book.links.push(ChainLink { seq, at_ms: at_ms + seq - 1, text, prev: zero, hash: zero });
     }
     rechain(&mut book, first);
     book
 }
 
 /// Makes all hashes of a book fit again, as whoever can write it could.
-pub(crate) fn rechain(book: &mut Book, first: Hash) {
-    let mut head = Head { seq: 0, hash: first };
+pub(crate) fn rechain(book: &mut Chain, first: Hash) {
+    let mut head = ChainHead { seq: 0, hash: first };
     for link in &mut book.links {
         link.prev = head.hash;
         link.hash = hash_chain::link(&link.prev, book.number, (link.seq, link.at_ms), &link.text);
-        head = Head { seq: link.seq, hash: link.hash };
+        head = ChainHead { seq: link.seq, hash: link.hash };
     }
     book.head = Some(head);
 }
@@ -190,7 +192,7 @@ fn json(value: &impl serde::Serialize) -> Vec<u8> {
 /// A record and all that it is compared with.
 #[derive(Clone)]
 pub(crate) struct Case {
-    pub(crate) bundle: Bundle,
+    pub(crate) bundle: AuditBundle,
     pub(crate) file: String,
     /// Heads that were kept elsewhere.
     pub(crate) kept: Vec<KeptHead>,
@@ -202,7 +204,7 @@ impl Case {
     pub(crate) fn new() -> Self {
         let ledger = book(4, hash_chain::ledger_genesis(), entries().iter().map(json).collect(), 1_000);
         let named = |place: usize, name: &str| ApprovedBy {
-            by: Who::person(name),
+            by: Identity::person(name),
             seq: ledger.links[place].seq,
             hash: ledger.links[place].hash.to_hex().to_string(),
         };
@@ -216,7 +218,7 @@ impl Case {
             dialect: "native".to_owned(),
             created_at_ms: 2_000,
         };
-        let mut bundle = Bundle {
+        let mut bundle = AuditBundle {
             store: "5".repeat(32),
             plan: PLAN.to_owned(),
             name: "it".to_owned(),
@@ -227,7 +229,7 @@ impl Case {
         let texts =
             [FIRST.to_owned(), second(), "said\n".to_owned(), "do it\n".to_owned(), "did it\n".to_owned()];
         for text in texts {
-            let kept = Kept {
+            let kept = NamedBlob {
                 bytes: text.len() as u64,
                 content: Some(text.clone().into_bytes()),
                 dropped_at_ms: None,
@@ -243,10 +245,10 @@ impl Case {
         Self { bundle, file, kept, bytes: None }
     }
 
-    pub(crate) fn audit(&self, checks: &Checks) -> Vec<Finding> {
+    pub(crate) fn audit(&self, checks: &CheckSet) -> Vec<AuditFinding> {
         let source = Source::new("it", self.file.as_str()).at(PLAN);
         let may = |claimed: &Claimed<'_>| {
-            let Entry::Approved { by, needed, .. } = claimed.approved else { return Ok(()) };
+            let LedgerEntry::Approved { by, needed, .. } = claimed.approved else { return Ok(()) };
             match (by.role, by.name.as_str(), needed) {
                 (Role::Person, "ada" | "mara", 2) => Ok(()),
                 (Role::Person | Role::Policy | Role::Agent | Role::Age, ..) => {
@@ -254,17 +256,18 @@ impl Case {
                 }
             }
         };
-        let signed = |(statement, signature): (&str, &str), by: &Who, _: u64| {
+        let signed = |(statement, signature): (&str, &str), by: &Identity, _: u64| {
             let is_of = |key: &str, value: &str| statement.contains(&format!("\"{key}\":\"{value}\""));
             let good = is_of("by", &by.name) && is_of("plan", PLAN) && signature == "good";
             good.then_some(()).ok_or_else(|| "it is by another key".to_owned())
         };
         let (bundle, faults) = match &self.bytes {
-            Some(bytes) => Bundle::read(bytes),
+            Some(bytes) => AuditBundle::read(bytes),
             None => (self.bundle.clone(), Vec::new()),
         };
         let mut found = file_findings("it.jsonl", PLAN, &faults, checks);
-        let world = World { file: Some(&source), kept: &self.kept, may: &may, signed: &signed, checks };
+        let world =
+            AuditContext { file: Some(&source), kept: &self.kept, may: &may, signed: &signed, checks };
         found.extend(audit(&bundle, &world));
         found
     }
@@ -273,7 +276,7 @@ impl Case {
         &mut self.bundle.runs[0]
     }
 
-    pub(crate) fn ledger(&mut self) -> &mut Book {
+    pub(crate) fn ledger(&mut self) -> &mut Chain {
         self.bundle.ledger.as_mut().expect("there is one")
     }
 
@@ -310,7 +313,7 @@ impl Case {
     }
 
     /// Puts another entry in the place of one.
-    pub(crate) fn say(&mut self, place: usize, entry: &Entry) {
+    pub(crate) fn say(&mut self, place: usize, entry: &LedgerEntry) {
         self.ledger().links[place].text = json(entry);
     }
 
@@ -319,7 +322,7 @@ impl Case {
     }
 
     /// Numbers the records of a book anew.
-    pub(crate) fn renumber(book: &mut Book) {
+    pub(crate) fn renumber(book: &mut Chain) {
         for (link, seq) in book.links.iter_mut().zip(1..) {
             link.seq = seq;
         }

@@ -9,7 +9,7 @@ use planwright_core::dialect::{detect, directory, named};
 use planwright_core::plan::draft::Draft;
 use planwright_core::syntax::diagnostic::{Diagnostic, Severity};
 use planwright_core::syntax::source::Source;
-use planwright_core::verify::{Facts, Limits, Study, verify};
+use planwright_core::verify::{Facts, Study, VerifyLimits, verify};
 
 /// Plans as their authors keep them.
 pub(crate) fn samples() -> Vec<Source> {
@@ -56,7 +56,7 @@ fn complaints(source: &Source, severity: Severity) -> Vec<String> {
         programs: ["test", "git", "grep"].map(str::to_owned).into(),
         ..Facts::default()
     };
-    let checked = verify(&Study::of(source, &draft), &facts, &Limits::default());
+    let checked = verify(&Study::of(source, &draft), &facts, &VerifyLimits::default());
     let wanted = checked.diagnostics.iter().filter(|found| found.severity == severity);
     wanted
         .map(|found| {
@@ -74,7 +74,7 @@ fn errors(source: &Source) -> Vec<String> {
 /// The complaint with this code, of which there is one.
 fn only(source: &Source, code: &str) -> Diagnostic {
     let draft = source.draft();
-    let checked = verify(&Study::of(source, &draft), &Facts::default(), &Limits::default());
+    let checked = verify(&Study::of(source, &draft), &Facts::default(), &VerifyLimits::default());
     let mut found: Vec<Diagnostic> =
         checked.diagnostics.into_iter().filter(|found| found.code == code).collect();
     assert_eq!(found.len(), 1, "{code}: {found:?}");

@@ -2,8 +2,8 @@
 //! it panic.
 
 use planwright_core::dialect::merge;
-use planwright_core::plan::edit::Change;
-use planwright_core::plan::lifecycle::State;
+use planwright_core::plan::edit::PlanEdit;
+use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::syntax::source::{Edit, Source};
 
 use crate::samples;
@@ -22,11 +22,11 @@ impl Dice {
 fn edits(plan: &Source) -> Vec<(String, Source)> {
     let draft = plan.draft();
     let mut edits: Vec<(String, Source)> = Vec::new();
-    let patched = |change: &Change| Some(plan.edited(&plan.dialect().patch(plan, change).ok()?));
+    let patched = |change: &PlanEdit| Some(plan.edited(&plan.dialect().patch(plan, change).ok()?));
     let word = |place: usize| ["amber", "birch", "cedar"][place % 3];
     for (place, step) in draft.steps.iter().enumerate() {
         let marked = plan.dialect().marks.iter().find(|mark| step.mark() != Some(**mark));
-        let marked = marked.and_then(|&mark| patched(&Change::Mark { step: place, mark: Some(mark) }));
+        let marked = marked.and_then(|&mark| patched(&PlanEdit::Mark { step: place, mark: Some(mark) }));
         edits.extend(marked.map(|plan| (format!("mark {place}"), plan)));
         let title = step.title.span;
         let is_literal = plan.slice(title) == step.title.value;
@@ -35,9 +35,9 @@ fn edits(plan: &Source) -> Vec<(String, Source)> {
             edits.push((format!("title {place}"), reworded));
         }
     }
-    let became = patched(&Change::Become { state: State::Running });
+    let became = patched(&PlanEdit::Become { state: PlanState::Running });
     edits.extend(became.map(|plan| ("state".to_owned(), plan)));
-    let noted = patched(&Change::Note { text: "seen".to_owned() });
+    let noted = patched(&PlanEdit::Note { text: "seen".to_owned() });
     edits.extend(noted.map(|plan| ("note".to_owned(), plan)));
     edits
 }

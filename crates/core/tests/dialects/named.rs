@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
-use planwright_core::dialect::{self, Beside, Dialect, Happening, detect};
+use planwright_core::dialect;
+use planwright_core::dialect::{Dialect, PlanEvent, SidecarEdit, detect};
 use planwright_core::plan::draft::{Draft, Mark, StepDraft};
-use planwright_core::plan::edit::{Change, Refusal};
-use planwright_core::plan::lifecycle::State;
+use planwright_core::plan::edit::{EditError, PlanEdit};
+use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::syntax::source::Source;
 
 /// Plans as their authors keep them.
@@ -55,7 +56,7 @@ fn the_form_of_the_document_is_read_with_all_its_content() {
         draft.title.as_ref().map(|title| title.value.as_str()),
         Some("Plan: sessions that survive a restart")
     );
-    assert_eq!(draft.state.map(|state| state.value), Some(State::Running));
+    assert_eq!(draft.state.map(|state| state.value), Some(PlanState::Running));
     assert!(
         draft.context.as_ref().is_some_and(|context| context.value.starts_with("Sessions are kept on disk."))
     );
@@ -145,11 +146,11 @@ fn what_is_not_asked_for_is_not_written() {
         assert_eq!(dialect.format(&source).as_deref(), Ok(source.text()));
         let draft = source.draft();
         for (step, read) in draft.steps.iter().enumerate() {
-            let same = Change::Mark { step, mark: read.mark() };
+            let same = PlanEdit::Mark { step, mark: read.mark() };
             assert_eq!(dialect.patch(&source, &same), Ok(Vec::new()), "{}: step {step}", source.name());
         }
         if let Some(state) = draft.state {
-            assert_eq!(dialect.patch(&source, &Change::Become { state: state.value }), Ok(Vec::new()));
+            assert_eq!(dialect.patch(&source, &PlanEdit::Become { state: state.value }), Ok(Vec::new()));
         }
     }
 }
@@ -164,11 +165,11 @@ fn a_note_behind_a_status_survives() {
         (2, Some(Mark::Done), "- **Status:** [x]"),
         (4, None, "- **Status:** pending (moved to the next plan)"),
     ] {
-        let edits = named().patch(source, &Change::Mark { step, mark }).expect("it can be marked");
+        let edits = named().patch(source, &PlanEdit::Mark { step, mark }).expect("it can be marked");
         assert_eq!(edits.len(), 1);
         assert!(source.edited(&edits).text().contains(line), "{line}");
     }
-    let state = Change::Become { state: State::Done };
+    let state = PlanEdit::Become { state: PlanState::Done };
     let done = source.edited(&named().patch(source, &state).expect("it can be done"));
     assert!(done.text().contains("**Status:** done (2026-04-29: two of five tasks)"));
 }
@@ -176,12 +177,12 @@ fn a_note_behind_a_status_survives() {
 // D-01: where a plan has no line for a status, one is added in its own style.
 #[test]
 fn a_status_finds_its_place() {
-    let add = |text: &str, change: &Change| {
+    let add = |text: &str, change: &PlanEdit| {
         let source = plan("PLAN.md", text);
         let edits = named().patch(&source, change).expect("it can be said");
         source.edited(&edits).text().to_owned()
     };
-    let done = Change::Mark { step: 0, mark: Some(Mark::Done) };
+    let done = PlanEdit::Mark { step: 0, mark: Some(Mark::Done) };
     assert_eq!(
         add("# T\n### 1. A\n- **What:** x\n", &done),
         "# T\n### 1. A\n- **What:** x\n- **Status:** [x]\n"
@@ -189,7 +190,7 @@ fn a_status_finds_its_place() {
     assert_eq!(add("# T\n### 1. A\ntext\n", &done), "# T\n### 1. ✅ A\ntext\n");
     assert_eq!(add("# T\n- [ ] A\n", &done), "# T\n- [x] A\n");
     assert_eq!(add("# T\n[ ] A\n", &done), "# T\n[x] A\n");
-    let running = Change::Become { state: State::Running };
+    let running = PlanEdit::Become { state: PlanState::Running };
     assert_eq!(add("# T\n\n- [ ] A\n", &running), "# T\n**Status:** in-progress\n\n- [ ] A\n");
     assert_eq!(
         add("---\nstatus: draft\n---\n# T\n- [ ] A\n", &running),
@@ -201,27 +202,30 @@ fn a_status_finds_its_place() {
 #[test]
 fn other_changes_take_only_their_bytes() {
     let source = &samples()[0];
-    let patched = |change: Change| {
+    let patched = |change: PlanEdit| {
         let edits = named().patch(source, &change).unwrap_or_else(|refusal| panic!("{change:?}: {refusal}"));
         source.edited(&edits)
     };
-    let need = patched(Change::Need { step: 3, on: "write-the-session-file".to_owned() });
+    let need = patched(PlanEdit::Need { step: 3, on: "write-the-session-file".to_owned() });
     assert!(
         need.text()
             .contains("- **Depends on:** expire-old-sessions, write-the-session-file\n- **What:** A button")
     );
-    let renamed = patched(Change::Rename { step: 0, id: "session-file".to_owned() });
+    let renamed = patched(PlanEdit::Rename { step: 0, id: "session-file".to_owned() });
     assert!(renamed.text().contains("- **Id:** session-file\n- **What:** Write every session"));
-    let moved = patched(Change::Move { step: 4, to: 3 });
+    let moved = patched(PlanEdit::Move { step: 4, to: 3 });
     assert_eq!(titles(&moved.draft())[3..], ["Say so in the docs", "Sign-out everywhere"]);
     assert!(moved.text().contains("### 4. Say so in the docs"));
-    let noted = patched(Change::Note { text: "reviewed".to_owned() });
+    let noted = patched(PlanEdit::Note { text: "reviewed".to_owned() });
     assert!(noted.text().ends_with("\n## Notes\n\n- reviewed\n"));
-    let set = patched(Change::Set { key: "parent_design_doc".to_owned(), value: "docs/x.md".to_owned() });
+    let set = patched(PlanEdit::Set { key: "parent_design_doc".to_owned(), value: "docs/x.md".to_owned() });
     assert!(set.text().contains("  - docs/auth.md\nparent_design_doc: docs/x.md\n---"));
     let boxed = &samples()[2];
-    let id = Change::Rename { step: 0, id: "x".to_owned() };
-    assert!(matches!(named().patch(boxed, &id), Err(Refusal::NoWord { .. })), "a box has no room for an id");
+    let id = PlanEdit::Rename { step: 0, id: "x".to_owned() };
+    assert!(
+        matches!(named().patch(boxed, &id), Err(EditError::NoWord { .. })),
+        "a box has no room for an id"
+    );
 }
 
 // D-03: progress is a line in the file that belongs to the plan.
@@ -229,19 +233,19 @@ fn other_changes_take_only_their_bytes() {
 fn progress_is_a_line_in_the_form_of_the_document() {
     let at = "2026-06-10T14:30:59Z";
     let line =
-        |source: &Source, happening: Happening<'_>| named().beside(source, &source.draft(), &happening);
+        |source: &Source, happening: PlanEvent<'_>| named().beside(source, &source.draft(), &happening);
     let append =
-        |path: &str, line: &str| vec![Beside::Append { path: path.to_owned(), line: line.to_owned() }];
+        |path: &str, line: &str| vec![SidecarEdit::Append { path: path.to_owned(), line: line.to_owned() }];
     let source = &samples()[0];
     assert_eq!(
-        line(source, Happening::Judged { step: 1, passed: true, summary: "2 tests", at }),
+        line(source, PlanEvent::Judged { step: 1, passed: true, summary: "2 tests", at }),
         append(
             "progress-sessions.md",
             "2026-06-10 14:30 /work — completed task 2: \"Read it back at start\" (2 tests)"
         )
     );
     assert_eq!(
-        line(source, Happening::Judged { step: 1, passed: false, summary: "exit 1\nboom", at }),
+        line(source, PlanEvent::Judged { step: 1, passed: false, summary: "exit 1\nboom", at }),
         append(
             "progress-sessions.md",
             "2026-06-10 14:30 /work — failed task 2: \"Read it back at start\" (exit 1 boom)"
@@ -249,16 +253,16 @@ fn progress_is_a_line_in_the_form_of_the_document() {
     );
     let source = &samples()[1];
     assert_eq!(
-        line(source, Happening::Noted { text: "a\n b", at }),
+        line(source, PlanEvent::Noted { text: "a\n b", at }),
         append("progress.md", "2026-06-10 14:30 /work — a b")
     );
     assert_eq!(
-        line(source, Happening::Became { state: State::Draft, at }),
+        line(source, PlanEvent::Became { state: PlanState::Draft, at }),
         append("progress.md", "2026-06-10 14:30 /plan — plan is draft")
     );
     let other = plan("docs/roadmap.md", source.text());
     assert_eq!(
-        line(&other, Happening::Noted { text: "x", at }),
+        line(&other, PlanEvent::Noted { text: "x", at }),
         [],
         "a file of another name keeps no progress"
     );
@@ -292,7 +296,7 @@ fn a_named_plan_is_told_from_others() {
 #[test]
 fn a_native_plan_depends_on_others_in_the_same_keys() {
     let draft = samples()[0].draft();
-    let birth = dialect::Birth { id: "x", now: "2026-11-16T10:00:00Z" };
+    let birth = dialect::NewPlan { id: "x", now: "2026-11-16T10:00:00Z" };
     let native = Source::new("plan.md", dialect::NATIVE.compose(&draft, &birth)).written_in(dialect::NATIVE);
     for read in [native.draft(), (dialect::NATIVE.skim)(&native)] {
         assert_eq!(
@@ -316,7 +320,7 @@ fn a_native_plan_depends_on_others_in_the_same_keys() {
 // P-07: what is composed is read as it was meant, with its commands and marks.
 #[test]
 fn a_composed_plan_says_the_same() {
-    let birth = dialect::Birth { id: "x", now: "2026-11-16T10:00:00Z" };
+    let birth = dialect::NewPlan { id: "x", now: "2026-11-16T10:00:00Z" };
     for source in samples() {
         let draft = source.draft();
         let composed = plan("PLAN.md", &named().compose(&draft, &birth));
@@ -476,10 +480,10 @@ fn mutated_plans_are_read_and_changed_or_refused() {
         let step = chance.below(draft.steps.len() + 1);
         let mark = Mark::ALL.get(chance.below(5)).copied();
         for change in [
-            Change::Mark { step, mark },
-            Change::Become { state: State::Done },
-            Change::Renumber,
-            Change::Note { text: "x".to_owned() },
+            PlanEdit::Mark { step, mark },
+            PlanEdit::Become { state: PlanState::Done },
+            PlanEdit::Renumber,
+            PlanEdit::Note { text: "x".to_owned() },
         ] {
             if let Ok(edits) = named().patch(&source, &change) {
                 let mut meant = draft.clone();

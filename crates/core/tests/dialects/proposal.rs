@@ -2,15 +2,15 @@
 //! holds for proposals alone: steps and their tools, states, versions, sections, sessions.
 
 use planwright_core::dialect::proposal::{
-    CONTEXT_BYTES_MAX, Config, Outcome, artifacts, checkpoints, config, context_bytes, id, is_id, operation,
-    overflow, section, sections, summarise, version,
+    CONTEXT_BYTES_MAX, ProposalConfig, SessionOutcome, artifacts, checkpoints, config, context_bytes, id,
+    is_id, operation, overflow, section, sections, summarise, version,
 };
-use planwright_core::dialect::{Beside, Birth, Dialect, Happening, NATIVE, detect, named};
+use planwright_core::dialect::{Dialect, NATIVE, NewPlan, PlanEvent, SidecarEdit, detect, named};
 use planwright_core::plan::draft::{Draft, Mark};
-use planwright_core::plan::edit::{Change, Refusal};
-use planwright_core::plan::lifecycle::{Reason, State};
+use planwright_core::plan::edit::{EditError, PlanEdit};
+use planwright_core::plan::lifecycle::{PlanState, WaitReason};
 use planwright_core::syntax::source::Source;
-use planwright_core::verify::{Facts, Limits, Study, verify};
+use planwright_core::verify::{Facts, Study, VerifyLimits, verify};
 
 #[path = "proposal/corpus.rs"]
 mod corpus;
@@ -58,7 +58,7 @@ fn told(source: &Source) -> Vec<String> {
     steps.iter().map(line).collect()
 }
 
-fn changed(source: &Source, change: &Change) -> Source {
+fn changed(source: &Source, change: &PlanEdit) -> Source {
     let edits = dialect().patch(source, change);
     source.edited(&edits.unwrap_or_else(|refusal| panic!("{change:?}: {refusal}")))
 }
@@ -74,9 +74,10 @@ fn the_documents_own_sample_keeps_three_of_three_steps_after_every_rewrite() {
         "Update invoice status to \"reminder sent\"|(odoo-toolbox: write)",
     ];
     assert_eq!(told(&source), expected);
-    let approved = dialect().touched(&changed(&source, &Change::Become { state: State::Approved }), NOW);
+    let approved =
+        dialect().touched(&changed(&source, &PlanEdit::Become { state: PlanState::Approved }), NOW);
     assert_eq!(told(&approved), expected);
-    let birth = Birth { id: "PLAN-00000000", now: NOW };
+    let birth = NewPlan { id: "PLAN-00000000", now: NOW };
     let composed = proposal(dialect().compose(&source.draft(), &birth));
     assert_eq!(told(&composed), expected);
     assert_eq!(composed.draft().context, source.draft().context, "the context is kept as well");
@@ -206,17 +207,17 @@ fn every_edge_of_the_document_can_be_gone() {
     // The document draws these as one edge. Here the planner takes the plan back first: a draft, which the document spells
     // `proposed` too, and whatever is proposed is checked anew.
     let through = [
-        ("rejected", State::Draft, "proposed"),
-        ("needs_review", State::Draft, "proposed"),
-        ("proposed", State::Rejected, "needs_review"),
+        ("rejected", PlanState::Draft, "proposed"),
+        ("needs_review", PlanState::Draft, "proposed"),
+        ("proposed", PlanState::Rejected, "needs_review"),
     ];
     for (from, middle, to) in through {
         assert!(state(from).to(state(to)).is_err(), "{from} to {to} is one edge now: move it up");
         assert!(state(from).to(middle).is_ok() && middle.to(state(to)).is_ok(), "{from} to {to}");
     }
     // The loop from `executing` back to `proposed`.
-    let replanning = State::Waiting(Reason::Replanning);
-    let way = [State::Running, replanning, State::Draft, State::Proposed];
+    let replanning = PlanState::Waiting(WaitReason::Replanning);
+    let way = [PlanState::Running, replanning, PlanState::Draft, PlanState::Proposed];
     assert!(way.windows(2).all(|pair| pair[0].to(pair[1]).is_ok()));
     let forbidden = [
         ("proposed", "executing"),
@@ -262,8 +263,8 @@ fn every_write_counts_the_version_and_says_when() {
 // C-02: an execution sets its times and its result, and the next one begins anew.
 #[test]
 fn an_execution_says_when_it_began_and_ended() {
-    let become_at = |source: &Source, state: State, at: &str| {
-        dialect().touched(&changed(source, &Change::Become { state }), at)
+    let become_at = |source: &Source, state: PlanState, at: &str| {
+        dialect().touched(&changed(source, &PlanEdit::Become { state }), at)
     };
     let value = |source: &Source, key: &str| {
         source.draft().frontmatter.value(key).map(|value| value.value.clone()).unwrap_or_default()
@@ -271,25 +272,25 @@ fn an_execution_says_when_it_began_and_ended() {
     let times = |source: &Source| {
         ["execution_started_at", "execution_ended_at", "result_summary"].map(|key| value(source, key))
     };
-    let running = become_at(&proposal(DOCUMENT), State::Running, "T1");
+    let running = become_at(&proposal(DOCUMENT), PlanState::Running, "T1");
     assert_eq!(times(&running), ["T1", "", ""]);
-    let again = become_at(&running, State::Running, "T2");
+    let again = become_at(&running, PlanState::Running, "T2");
     assert_eq!(times(&again), ["T1", "", ""], "it runs already");
-    let stalled = become_at(&again, State::Waiting(Reason::Stalled), "T3");
+    let stalled = become_at(&again, PlanState::Waiting(WaitReason::Stalled), "T3");
     assert_eq!(times(&stalled), ["T1", "", ""]);
-    let failed = become_at(&stalled, State::Failed, "T4");
+    let failed = become_at(&stalled, PlanState::Failed, "T4");
     let failed = failed.edited(&summarise(&failed, "step 2 \"failed\":\nno recipient"));
     assert_eq!(times(&failed), ["T1", "T4", "step 2 \"failed\": no recipient"]);
-    let resumed = become_at(&failed, State::Running, "T5");
+    let resumed = become_at(&failed, PlanState::Running, "T5");
     assert_eq!(times(&resumed), ["T5", "", ""]);
     assert!(resumed.text().contains("\nexecution_ended_at:\nresult_summary:\n---"), "{}", resumed.text());
-    let done = become_at(&resumed, State::Done, "T6");
+    let done = become_at(&resumed, PlanState::Done, "T6");
     assert_eq!(times(&done), ["T5", "T6", "3 of 3 steps done"]);
     assert_eq!(version(&done), Some(7), "six writes after the first");
-    let never_ran = become_at(&proposal(DOCUMENT), State::Cancelled, "T1");
+    let never_ran = become_at(&proposal(DOCUMENT), PlanState::Cancelled, "T1");
     assert_eq!(times(&never_ran), ["", "", ""]);
     let composed = proposal("---\nid: PLAN-a1b2c3d4\nstatus: approved\n---\n## Steps\n1. a\n");
-    let running = become_at(&composed, State::Running, "T1");
+    let running = become_at(&composed, PlanState::Running, "T1");
     assert_eq!(value(&running, "execution_session"), ".pi/plans/sessions/PLAN-a1b2c3d4.jsonl");
 }
 
@@ -300,7 +301,7 @@ fn a_new_plan_has_every_key_in_the_order_of_the_document() {
         source.draft().frontmatter.entries.iter().map(|entry| entry.key.value.clone()).collect()
     };
     let draft = proposal(DOCUMENT).draft();
-    let composed = proposal(dialect().compose(&draft, &Birth { id: "PLAN-0badcafe", now: NOW }));
+    let composed = proposal(dialect().compose(&draft, &NewPlan { id: "PLAN-0badcafe", now: NOW }));
     assert_eq!(keys(&composed), keys(&proposal(DOCUMENT)));
     assert_eq!(keys(&composed).len(), 13);
     let expected = "---\nid: PLAN-0badcafe\ntitle: \"Tramitar factura 2024-0847 de Fabbula en Odoo\"\n\
@@ -309,7 +310,7 @@ fn a_new_plan_has_every_key_in_the_order_of_the_document() {
         executor_model: claude-haiku-4-5\nexecution_session: .pi/plans/sessions/PLAN-0badcafe.jsonl\n\
         execution_started_at:\nexecution_ended_at:\nresult_summary:\n---\n\n## Steps\n1. Fetch";
     assert!(composed.text().starts_with(expected), "{}", composed.text());
-    let empty = proposal(dialect().compose(&Draft::default(), &Birth { id: "PLAN-0badcafe", now: NOW }));
+    let empty = proposal(dialect().compose(&Draft::default(), &NewPlan { id: "PLAN-0badcafe", now: NOW }));
     assert_eq!(keys(&empty).len(), 13, "{}", empty.text());
 }
 
@@ -318,7 +319,7 @@ fn a_new_plan_has_every_key_in_the_order_of_the_document() {
 fn a_plan_that_is_composed_says_all_that_the_original_says() {
     for source in samples() {
         let draft = source.draft();
-        let composed = proposal(dialect().compose(&draft, &Birth { id: "PLAN-0badcafe", now: NOW }));
+        let composed = proposal(dialect().compose(&draft, &NewPlan { id: "PLAN-0badcafe", now: NOW }));
         let read = composed.draft();
         assert_eq!(read.context, draft.context, "{}", composed.text());
         assert_eq!(read.notes, draft.notes);
@@ -353,7 +354,7 @@ fn titles_of_other_plans_are_not_taken_apart() {
             step.title.span,
         ));
     }
-    let composed = proposal(dialect().compose(&draft, &Birth { id: "PLAN-0badcafe", now: NOW }));
+    let composed = proposal(dialect().compose(&draft, &NewPlan { id: "PLAN-0badcafe", now: NOW }));
     let read = composed.draft();
     assert_eq!(self::titles(&read), titles, "{}", composed.text());
 }
@@ -414,7 +415,7 @@ fn a_context_that_is_too_large_moves_into_artifacts() {
 /// Whether the rule large-context complains.
 fn is_too_large(source: &Source) -> bool {
     let draft = source.draft();
-    let checked = verify(&Study::of(source, &draft), &Facts::default(), &Limits::default());
+    let checked = verify(&Study::of(source, &draft), &Facts::default(), &VerifyLimits::default());
     checked.diagnostics.iter().any(|diagnostic| diagnostic.rule == "large-context")
 }
 
@@ -451,9 +452,9 @@ fn a_judged_step_is_a_line_of_the_session() {
     let source = proposal(DOCUMENT);
     let draft = source.draft();
     let line = |step: usize, passed: bool, summary: &str| {
-        let happening = Happening::Judged { step, passed, summary, at: NOW };
+        let happening = PlanEvent::Judged { step, passed, summary, at: NOW };
         match dialect().beside(&source, &draft, &happening).as_slice() {
-            [Beside::Append { path, line }] => {
+            [SidecarEdit::Append { path, line }] => {
                 assert_eq!(path, "sessions/PLAN-a1b2c3d4.jsonl");
                 line.clone()
             }
@@ -481,14 +482,20 @@ fn a_judged_step_is_a_line_of_the_session() {
     let read = checkpoints(&session);
     assert_eq!(
         read.iter().map(|line| (line.step, line.status)).collect::<Vec<_>>(),
-        [(1, Outcome::Success), (2, Outcome::Failed), (10, Outcome::Success), (3, Outcome::Started)]
+        [
+            (1, SessionOutcome::Success),
+            (2, SessionOutcome::Failed),
+            (10, SessionOutcome::Success),
+            (3, SessionOutcome::Started)
+        ]
     );
     assert_eq!(
         (read[1].operation.as_str(), read[1].error.as_deref()),
         ("gmail send", Some("no \"such\"\nrecipient\u{1}"))
     );
     assert_eq!(read[3].operation, "run");
-    for other in [Happening::Noted { text: "x", at: NOW }, Happening::Became { state: State::Done, at: NOW }]
+    for other in
+        [PlanEvent::Noted { text: "x", at: NOW }, PlanEvent::Became { state: PlanState::Done, at: NOW }]
     {
         assert_eq!(dialect().beside(&source, &draft, &other), []);
     }
@@ -499,7 +506,7 @@ fn a_judged_step_is_a_line_of_the_session() {
 fn settings_have_defaults_and_faults_are_named() {
     let document = "// .pi/plans.json\n{\n  \"guardedTools\": [],              // TUI default: nothing guarded\n  \
         \"stale_after_days\": 30,          // TUI default\n  \"executor_timeout_minutes\": 30\n}\n";
-    assert_eq!(config(document), (Config::default(), Vec::new()));
+    assert_eq!(config(document), (ProposalConfig::default(), Vec::new()));
     let (read, wrong) = config(r#"{"guardedTools": ["gmail_send", "a//b"], "stale_after_days": 7}"#);
     assert_eq!(
         (read.guarded_tools, read.stale_after_days, read.executor_timeout_minutes),
@@ -509,7 +516,7 @@ fn settings_have_defaults_and_faults_are_named() {
     let (read, wrong) = config(
         r#"{"guarded_tools": ["x"], "stale_after_days": 0, "executor_timeout_minutes": "9", "guardedTools": [1]}"#,
     );
-    assert_eq!(read, Config::default());
+    assert_eq!(read, ProposalConfig::default());
     assert_eq!(
         wrong,
         [
@@ -532,26 +539,26 @@ fn every_change_is_made_or_refused_with_a_reason() {
     for source in samples() {
         let count = source.draft().steps.len();
         for step in 0..count {
-            let renamed = changed(&source, &Change::Rename { step, id: "another-name".to_owned() });
+            let renamed = changed(&source, &PlanEdit::Rename { step, id: "another-name".to_owned() });
             assert_eq!(
                 renamed.draft().steps[step].id.as_ref().map(|id| id.value.as_str()),
                 Some("another-name")
             );
-            changed(&source, &Change::Mark { step, mark: None });
-            let mark = Change::Mark { step, mark: Some(Mark::Done) };
-            assert!(matches!(dialect().patch(&source, &mark), Err(Refusal::NoWord { .. })));
-            let expand = Change::Expand { step, items: vec!["a".to_owned()] };
-            assert!(matches!(dialect().patch(&source, &expand), Err(Refusal::NotATemplate { .. })));
+            changed(&source, &PlanEdit::Mark { step, mark: None });
+            let mark = PlanEdit::Mark { step, mark: Some(Mark::Done) };
+            assert!(matches!(dialect().patch(&source, &mark), Err(EditError::NoWord { .. })));
+            let expand = PlanEdit::Expand { step, items: vec!["a".to_owned()] };
+            assert!(matches!(dialect().patch(&source, &expand), Err(EditError::NotATemplate { .. })));
         }
-        changed(&source, &Change::Renumber);
-        changed(&source, &Change::Set { key: "title".to_owned(), value: "Another: \"title\"".to_owned() });
-        changed(&source, &Change::Set { key: "executor_model".to_owned(), value: "other".to_owned() });
+        changed(&source, &PlanEdit::Renumber);
+        changed(&source, &PlanEdit::Set { key: "title".to_owned(), value: "Another: \"title\"".to_owned() });
+        changed(&source, &PlanEdit::Set { key: "executor_model".to_owned(), value: "other".to_owned() });
         for key in ["status", "version", "updated_at", "result_summary"] {
-            let owned = Change::Set { key: key.to_owned(), value: "x".to_owned() };
-            assert!(matches!(dialect().patch(&source, &owned), Err(Refusal::Owned { .. })));
+            let owned = PlanEdit::Set { key: key.to_owned(), value: "x".to_owned() };
+            assert!(matches!(dialect().patch(&source, &owned), Err(EditError::Owned { .. })));
         }
-        let noted = changed(&source, &Change::Note { text: "first (of two)".to_owned() });
-        let noted = changed(&noted, &Change::Note { text: "second".to_owned() });
+        let noted = changed(&source, &PlanEdit::Note { text: "first (of two)".to_owned() });
+        let noted = changed(&noted, &PlanEdit::Note { text: "second".to_owned() });
         let notes = values(&noted.draft().notes);
         assert_eq!(notes[notes.len() - 2..], ["first (of two)", "second"]);
         assert!(section(&noted, "context/notes").is_some(), "{}", noted.text());
@@ -562,18 +569,18 @@ fn every_change_is_made_or_refused_with_a_reason() {
 #[test]
 fn steps_can_be_moved() {
     let source = proposal(DOCUMENT);
-    let moved = changed(&source, &Change::Move { step: 2, to: 0 });
+    let moved = changed(&source, &PlanEdit::Move { step: 2, to: 0 });
     let expected = "## Steps\n1. Update invoice status to \"reminder sent\" (odoo-toolbox: write)\n\
         2. Fetch invoice 2024-0847 from Odoo (odoo-toolbox: read)\n\
         3. Send payment reminder to client (go-easy: gmail send)\n\n## Context";
     assert!(moved.text().contains(expected), "{}", moved.text());
     let everything = &samples()[2];
-    let moved = changed(everything, &Change::Move { step: 0, to: 1 });
+    let moved = changed(everything, &PlanEdit::Move { step: 0, to: 1 });
     assert_eq!(moved.draft().steps[1].id.as_ref().map(|id| id.value.as_str()), Some("branch"));
     let nine: String = (1..=12)
         .map(|step| format!("{step}. step {step}\n   - **id:** s{step}\n\n   Text of it.\n"))
         .collect();
-    let moved = changed(&with_steps(&nine), &Change::Move { step: 0, to: 11 });
+    let moved = changed(&with_steps(&nine), &PlanEdit::Move { step: 0, to: 11 });
     assert_eq!(titles(&moved.draft()).last(), Some(&"step 1"));
 }
 
@@ -581,9 +588,9 @@ fn steps_can_be_moved() {
 #[test]
 fn a_step_can_wait_for_another() {
     let source = with_steps("1. a\n2. b\n3. c\n");
-    let first = changed(&source, &Change::Need { step: 2, on: "a".to_owned() });
+    let first = changed(&source, &PlanEdit::Need { step: 2, on: "a".to_owned() });
     assert!(first.text().ends_with("3. c\n   - **needs:** b, a\n"), "{}", first.text());
-    let again = changed(&first, &Change::Need { step: 2, on: "a".to_owned() });
+    let again = changed(&first, &PlanEdit::Need { step: 2, on: "a".to_owned() });
     assert_eq!(again.text(), first.text());
 }
 

@@ -1,7 +1,7 @@
 //! Random plans, and things that two people do to them on two branches.
 
 use planwright_core::plan::draft::Mark;
-use planwright_core::plan::edit::Change;
+use planwright_core::plan::edit::PlanEdit;
 use planwright_core::syntax::source::{Edit, Source, Span};
 
 /// Random numbers that are the same on every run.
@@ -198,19 +198,21 @@ impl Deed {
     /// The plan after the deed; `None` where it can't be done.
     pub(super) fn done(&self, plan: &Source) -> Option<Source> {
         let patched =
-            |plan: &Source, change: Change| Some(plan.edited(&plan.dialect().patch(plan, &change).ok()?));
+            |plan: &Source, change: PlanEdit| Some(plan.edited(&plan.dialect().patch(plan, &change).ok()?));
         let place = |step: usize| place(plan, step);
         match self {
-            Self::Mark(step, mark) => patched(plan, Change::Mark { step: place(*step)?, mark: Some(*mark) }),
+            Self::Mark(step, mark) => {
+                patched(plan, PlanEdit::Mark { step: place(*step)?, mark: Some(*mark) })
+            }
             Self::Key(key, value) => {
-                patched(plan, Change::Set { key: (*key).to_owned(), value: (*value).to_owned() })
+                patched(plan, PlanEdit::Set { key: (*key).to_owned(), value: (*value).to_owned() })
             }
             Self::Status(word) => {
-                patched(plan, Change::Become { state: plan.dialect().state(word).expect("it is a word") })
+                patched(plan, PlanEdit::Become { state: plan.dialect().state(word).expect("it is a word") })
             }
-            Self::Note(word) => patched(plan, Change::Note { text: format!("noted {word}") }),
+            Self::Note(word) => patched(plan, PlanEdit::Note { text: format!("noted {word}") }),
             Self::Id(step, word) => {
-                patched(plan, Change::Rename { step: place(*step)?, id: format!("id-{word}") })
+                patched(plan, PlanEdit::Rename { step: place(*step)?, id: format!("id-{word}") })
             }
             Self::Title(step, word) => {
                 let title = plan.draft().steps[place(*step)?].title.span;
@@ -234,11 +236,11 @@ impl Deed {
                 let (step, on) = (place(*step)?, place(*on)?);
                 let draft = plan.draft();
                 let on = (on < step).then(|| planwright_core::plan::verified::ids(&draft)[on].clone())?;
-                patched(plan, Change::Need { step, on })
+                patched(plan, PlanEdit::Need { step, on })
             }
             Self::Add(behind, word) => add(plan, place(*behind)?, word),
             Self::Remove(step) => remove(plan, place(*step)?),
-            Self::First(step) => patched(plan, Change::Move { step: place(*step)?, to: 0 }),
+            Self::First(step) => patched(plan, PlanEdit::Move { step: place(*step)?, to: 0 }),
             Self::Context(word) => replaced(plan, "Because.", &format!("Because of {word}.")),
             Self::Name(word) => replaced(plan, "# Plan", &format!("# Plan {word}")),
         }
@@ -255,7 +257,7 @@ fn replaced(plan: &Source, old: &str, new: &str) -> Option<Source> {
 }
 
 fn renumbered(plan: &Source) -> Option<Source> {
-    Some(plan.edited(&plan.dialect().patch(plan, &Change::Renumber).ok()?))
+    Some(plan.edited(&plan.dialect().patch(plan, &PlanEdit::Renumber).ok()?))
 }
 
 fn add(plan: &Source, behind: usize, word: &str) -> Option<Source> {

@@ -1,7 +1,7 @@
 //! Plan files as people and models write them, and changes to them.
 
 use planwright_core::plan::draft::{Draft, Mark};
-use planwright_core::plan::edit::Change;
+use planwright_core::plan::edit::PlanEdit;
 use planwright_core::plan::verified;
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any};
@@ -346,22 +346,24 @@ const ITEMS: &[&[&str]] = &[&["a.py"], &["one", "two two", "drei"], &["src/é.rs
 
 impl Wish {
     /// The change as it can be made to this plan.
-    pub(super) fn change(&self, draft: &Draft) -> Change {
+    pub(super) fn change(&self, draft: &Draft) -> PlanEdit {
         let count = draft.steps.len().max(1);
         let (step, other) = (self.step % count, self.other % count);
         let text = |texts: &[&str]| texts[self.word % texts.len()].to_owned();
         match self.kind % 9 {
-            0 => Change::Mark { step, mark: None },
-            1 => Change::Mark { step, mark: Some([Mark::Done, Mark::Failed, Mark::Skipped][self.word % 3]) },
-            2 => Change::Set { key: KEYS[self.other % KEYS.len()].to_owned(), value: text(VALUES) },
-            3 => Change::Note { text: text(TEXTS) },
-            4 => Change::Rename { step, id: text(&["renamed", "other-name", "x9"]) },
-            5 => Change::Need {
+            0 => PlanEdit::Mark { step, mark: None },
+            1 => {
+                PlanEdit::Mark { step, mark: Some([Mark::Done, Mark::Failed, Mark::Skipped][self.word % 3]) }
+            }
+            2 => PlanEdit::Set { key: KEYS[self.other % KEYS.len()].to_owned(), value: text(VALUES) },
+            3 => PlanEdit::Note { text: text(TEXTS) },
+            4 => PlanEdit::Rename { step, id: text(&["renamed", "other-name", "x9"]) },
+            5 => PlanEdit::Need {
                 step,
                 on: verified::ids(draft).get(other).cloned().unwrap_or_else(|| "x".to_owned()),
             },
-            6 => Change::Move { step, to: other },
-            7 => Change::Renumber,
+            6 => PlanEdit::Move { step, to: other },
+            7 => PlanEdit::Renumber,
             _ => {
                 let items = ITEMS[self.word % ITEMS.len()].iter().map(|&item| item.to_owned()).collect();
                 let is_template = |place: &usize| {
@@ -371,7 +373,7 @@ impl Wish {
                     )
                 };
                 let step = (0..draft.steps.len()).find(is_template).unwrap_or(step);
-                Change::Expand { step, items }
+                PlanEdit::Expand { step, items }
             }
         }
     }

@@ -3,17 +3,18 @@
 
 use std::collections::BTreeMap;
 
-use planwright_core::approval::ledger::{Entry, Subject, Who};
+use planwright_core::approval::ledger::{ApprovalSubject, Identity, LedgerEntry};
 use planwright_core::approval::review::{
-    Direction, Input, Reach, Review, Sign, Since, What, Why, differences, last_read, pairs, pieces, warnings,
+    DiffSign, DiffSubject, Direction, FileReach, Review, ReviewInput, ReviewReason, Since, differences,
+    last_read, pairs, pieces, warnings,
 };
-use planwright_core::approval::status::{Said, Standing};
+use planwright_core::approval::status::{ApprovalStatus, RecordedEntry};
 use planwright_core::plan::digest::Digest;
 use planwright_core::plan::verified::Plan;
-use planwright_core::run::baseline::{Before, Red};
+use planwright_core::run::baseline::{Baseline, BaselineResult};
 use planwright_core::run::event::Blob;
 use planwright_core::syntax::source::Source;
-use planwright_core::verify::{Facts, Limits, Study, verify};
+use planwright_core::verify::{Facts, Study, VerifyLimits, verify};
 
 const PLAN: &str = "---
 type: plan
@@ -70,7 +71,7 @@ fn plan(text: &str) -> Plan {
         topics: words(&["sizes"]),
         tools: None,
     };
-    let checked = verify(&study, &facts, &Limits::default());
+    let checked = verify(&study, &facts, &VerifyLimits::default());
     checked.plan.unwrap_or_else(|| panic!("{:#?}\n{text}", checked.diagnostics))
 }
 
@@ -155,49 +156,53 @@ fn steps_are_known_by_their_id_wherever_they_stand() {
     assert!(said(&gone, PLAN).contains(&"extract added: - -> Extract".to_owned()));
 }
 
-fn ledger(entries: Vec<Entry>) -> Vec<Said> {
-    let said = |(at, entry): (usize, Entry)| Said { seq: at as u64 + 1, at_ms: at as u64 * 1000, entry };
+fn ledger(entries: Vec<LedgerEntry>) -> Vec<RecordedEntry> {
+    let said = |(at, entry): (usize, LedgerEntry)| RecordedEntry {
+        seq: at as u64 + 1,
+        at_ms: at as u64 * 1000,
+        entry,
+    };
     entries.into_iter().enumerate().map(said).collect()
 }
 
-fn proposed(revision: u32, text: &str) -> Entry {
+fn proposed(revision: u32, text: &str) -> LedgerEntry {
     let digest = Digest::of(&plan(text)).to_string();
     let command = "test -s docs/map.md";
-    let red = |step: &str, command: &str, before: Before| Red {
+    let red = |step: &str, command: &str, before: BaselineResult| Baseline {
         step: step.to_owned(),
         contract: blake3::hash(command.as_bytes()).to_hex().to_string(),
         before,
         milliseconds: 3,
     };
-    Entry::Proposed {
+    LedgerEntry::Proposed {
         revision,
-        subject: Subject { digest, sealed: BTreeMap::new(), base: None, agents: BTreeMap::default() },
-        by: Who::agent("claude-code"),
+        subject: ApprovalSubject { digest, sealed: BTreeMap::new(), base: None, agents: BTreeMap::default() },
+        by: Identity::agent("claude-code"),
         text: Blob(blake3::hash(text.as_bytes()).to_hex().to_string()),
         dialect: "native".to_owned(),
         warnings: 0,
         red: vec![
-            red("map", command, Before::Fails("exit 1".to_owned())),
-            red("extract", "another command", Before::Passes),
+            red("map", command, BaselineResult::Fails("exit 1".to_owned())),
+            red("extract", "another command", BaselineResult::Passes),
         ],
         is_handed_in: false,
     }
 }
 
-fn rejected(revision: u32, by: Who) -> Entry {
-    Entry::Rejected { revision, digest: String::new(), by, feedback: "no".to_owned() }
+fn rejected(revision: u32, by: Identity) -> LedgerEntry {
+    LedgerEntry::Rejected { revision, digest: String::new(), by, feedback: "no".to_owned() }
 }
 
-fn commented(comment: u32, revision: u32, step: &str) -> Entry {
-    let (by, text) = (Who::person("ada"), format!("about {step}"));
-    Entry::Commented { comment, revision, step: Some(step.to_owned()), by, text }
+fn commented(comment: u32, revision: u32, step: &str) -> LedgerEntry {
+    let (by, text) = (Identity::person("ada"), format!("about {step}"));
+    LedgerEntry::Commented { comment, revision, step: Some(step.to_owned()), by, text }
 }
 
 // M-06: the revision to compare with is the one that was read.
 #[test]
 fn a_reader_compares_with_what_they_read_last() {
-    let ada = Who::person("ada");
-    let bob = Who::person("bob");
+    let ada = Identity::person("ada");
+    let bob = Identity::person("bob");
     let r = |number: u32| proposed(number, &changed("Map it.", &format!("Map {number}.")));
     let all = ledger(vec![
         r(1),
@@ -208,21 +213,22 @@ fn a_reader_compares_with_what_they_read_last() {
         commented(1, 3, "map"),
     ]);
     let since =
-        |who: &Who, newest: u32| last_read(&all, who, newest).map(|since| (since.revision, since.why));
-    assert_eq!(since(&ada, 3), Some((1, Why::Read)));
-    assert_eq!(since(&bob, 3), Some((2, Why::Read)));
-    assert_eq!(since(&Who::person("eve"), 3), Some((2, Why::Decided)));
-    assert_eq!(since(&ada, 4), Some((3, Why::Read)), "a remark shows that it was read");
+        |who: &Identity, newest: u32| last_read(&all, who, newest).map(|since| (since.revision, since.why));
+    assert_eq!(since(&ada, 3), Some((1, ReviewReason::Read)));
+    assert_eq!(since(&bob, 3), Some((2, ReviewReason::Read)));
+    assert_eq!(since(&Identity::person("eve"), 3), Some((2, ReviewReason::Decided)));
+    assert_eq!(since(&ada, 4), Some((3, ReviewReason::Read)), "a remark shows that it was read");
     assert_eq!(since(&ada, 1), None);
 }
 
-fn review(entries: Vec<Entry>, old: Option<(u32, &str)>, new: &str) -> Review {
-    let standing = Standing::of(&ledger(entries)).expect("the ledger fits");
+fn review(entries: Vec<LedgerEntry>, old: Option<(u32, &str)>, new: &str) -> Review {
+    let standing = ApprovalStatus::of(&ledger(entries)).expect("the ledger fits");
     let source = Source::new("plan.md", new);
     let (now, was) = (plan(new), old.map(|(number, text)| (number, plan(text))));
-    let reader = Who::person("ada");
-    let since = was.as_ref().map(|(revision, plan)| (Since { revision: *revision, why: Why::Read }, plan));
-    Review::of(Input {
+    let reader = Identity::person("ada");
+    let since =
+        was.as_ref().map(|(revision, plan)| (Since { revision: *revision, why: ReviewReason::Read }, plan));
+    Review::of(ReviewInput {
         name: "extract",
         path: "plans/extract.md",
         standing: &standing,
@@ -231,7 +237,7 @@ fn review(entries: Vec<Entry>, old: Option<(u32, &str)>, new: &str) -> Review {
         reader: &reader,
         since,
         warnings: warnings(&source.draft(), &[]),
-        reach: Reach::default(),
+        reach: FileReach::default(),
         forecast: None,
         moved: Vec::new(),
         drift: None,
@@ -250,15 +256,19 @@ fn remarks_follow_their_step() {
         proposed(1, PLAN),
         commented(1, 1, "read"),
         commented(2, 1, "extract"),
-        rejected(1, Who::person("ada")),
+        rejected(1, Identity::person("ada")),
         proposed(2, &new),
-        Entry::Answered { comment: 1, by: Who::agent("claude-code"), text: "it looks, too".to_owned() },
+        LedgerEntry::Answered {
+            comment: 1,
+            by: Identity::agent("claude-code"),
+            text: "it looks, too".to_owned(),
+        },
     ];
     let review = review(entries, Some((1, PLAN)), &new);
     let [first, second] = review.comments.as_slice() else { panic!("two remarks: {:?}", review.comments) };
     assert_eq!((first.step_number, first.is_gone), (Some(1), false), "it was step 3");
     assert_eq!(first.answer.as_deref(), Some("it looks, too"));
-    assert!(first.changed.contains(&What::Contract), "{:?}", first.changed);
+    assert!(first.changed.contains(&DiffSubject::Contract), "{:?}", first.changed);
     assert_eq!((second.step_number, second.is_gone, second.answer.as_deref()), (None, true, None));
     let found: Vec<_> = review.contracts.iter().map(|row| (row.step.as_str(), row.direction)).collect();
     let expected = [
@@ -275,7 +285,8 @@ fn remarks_follow_their_step() {
 #[test]
 fn a_result_on_the_base_belongs_to_the_command_that_was_run() {
     let review = review(vec![proposed(1, PLAN)], None, PLAN);
-    let befores: Vec<_> = review.contracts.iter().map(|row| row.before.as_ref().map(Before::word)).collect();
+    let befores: Vec<_> =
+        review.contracts.iter().map(|row| row.before.as_ref().map(BaselineResult::word)).collect();
     assert_eq!(befores, [Some("fails"), None, None], "another command of `extract` passed");
     assert!(review.contracts.iter().all(|row| row.direction.is_none()), "there is nothing to compare with");
     assert_eq!(review.digest, Digest::of(&plan(PLAN)).to_string());
@@ -316,10 +327,10 @@ fn a_contract_is_as_strict_as_what_it_is_run_with() {
 #[test]
 fn pieces_show_what_was_added_and_what_went() {
     let shown = |old: &str, new: &str| {
-        let line = |piece: planwright_core::approval::review::Piece| match piece.sign {
-            Sign::Kept => format!("  {}", piece.text),
-            Sign::Removed => format!("- {}", piece.text),
-            Sign::Added => format!("+ {}", piece.text),
+        let line = |piece: planwright_core::approval::review::CommandPiece| match piece.sign {
+            DiffSign::Kept => format!("  {}", piece.text),
+            DiffSign::Removed => format!("- {}", piece.text),
+            DiffSign::Added => format!("+ {}", piece.text),
         };
         pieces(old, new).into_iter().map(line).collect::<Vec<_>>()
     };

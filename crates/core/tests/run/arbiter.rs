@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use planwright_core::plan::lifecycle::State;
+use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::plan::verified::Plan;
 use planwright_core::run::arbiter::{
-    Action, Agents, BUILT_IN, Choice, Context, Records, STAGES, Stage, Table, begun, bounded, choose,
-    context, diagram, history, prompt, table,
+    Agents, ArbiterAction, ArbiterChoice, ArbiterContext, ArbiterRecords, BUILT_IN, Candidates, DiagramStage,
+    STAGES, begun, bounded, choose, context, diagram, history, prompt, table,
 };
-use planwright_core::run::event::{Answer, AttemptEnd, Event, Outcome, Reason};
-use planwright_core::run::schedule::{Command, Limits, decide};
+use planwright_core::run::event::{AskAnswer, AskReason, AttemptEnd, Event, RunOutcome};
+use planwright_core::run::schedule::{Action, ScheduleLimits, next_actions};
 use planwright_core::run::state::RunState;
 
 use crate::happened::{answered, asked, ended, exited, finished, judged, retry, started};
@@ -22,7 +22,7 @@ fn agents(configured: &str, roles: &[(&str, &str)]) -> Agents {
     Agents {
         configured: configured.split_whitespace().map(text).collect(),
         roles: roles.iter().map(|(role, agent)| (text(role), text(agent))).collect(),
-        records: Records::default(),
+        records: ArbiterRecords::default(),
     }
 }
 
@@ -43,8 +43,8 @@ fn tried(step: &str, attempt: u32, (agent, code): (&str, i32)) -> [Event; 3] {
     [start, exited(step, attempt), judged(step, attempt, code)]
 }
 
-fn chosen(plan: &Plan, state: &RunState, agents: &Agents) -> (Table, Choice) {
-    let limits = Limits::default();
+fn chosen(plan: &Plan, state: &RunState, agents: &Agents) -> (Candidates, ArbiterChoice) {
+    let limits = ScheduleLimits::default();
     let table = table(plan, state, agents, (&limits, NOW));
     let choice = choose(plan, state, agents, &table);
     assert_eq!(choice, choose(plan, state, agents, &table), "the same inputs, the same choice");
@@ -76,7 +76,8 @@ fn an_arbiter_is_told_what_document_b_says() {
         .chain([started("login", 1)])
         .collect();
     let state = state(&plan, &events);
-    let told = Context { plan: &plan, state: Some(&state), current: Some(2), history: &[], last_error: None };
+    let told =
+        ArbiterContext { plan: &plan, state: Some(&state), current: Some(2), history: &[], last_error: None };
     let layout = "\
 ## Current Task
 
@@ -102,7 +103,7 @@ Acceptance criteria:
 ";
     assert_eq!(context(&told), layout);
     let history = history(&plan, events.iter());
-    let told = Context { history: &history, last_error: Some("exit 1\nno such route\n"), ..told };
+    let told = ArbiterContext { history: &history, last_error: Some("exit 1\nno such route\n"), ..told };
     let more = "
 ## History
 
@@ -116,7 +117,7 @@ exit 1
 no such route
 ";
     assert_eq!(context(&told), format!("{layout}{more}"));
-    let unrun = Context { plan: &plan, state: None, current: None, history: &[], last_error: None };
+    let unrun = ArbiterContext { plan: &plan, state: None, current: None, history: &[], last_error: None };
     assert!(context(&unrun).contains("Status: draft\nProgress: 0/5 steps\n"), "{}", context(&unrun));
 }
 
@@ -176,8 +177,8 @@ fn walks() -> Vec<(&'static str, Plan, RunState, &'static str)> {
     let fails = |attempts: std::ops::Range<u32>| -> Vec<Event> {
         attempts.flat_map(|attempt| tried("a", attempt, ("coder", 1))).collect()
     };
-    let ask = asked("a/1", Some("a"), Reason::AttemptsSpent);
-    let budget = asked("run/budget/1", None, Reason::Budget);
+    let ask = asked("a/1", Some("a"), AskReason::AttemptsSpent);
+    let budget = asked("run/budget/1", None, AskReason::Budget);
     let cases = [
         ("first", make("a\nb", vec![]), "a: continue of continue"),
         ("under way", make("a\nb", vec![started("a", 1)]), "-: continue of continue"),
@@ -216,34 +217,34 @@ fn an_action_is_one_that_decide_allows() {
 }
 
 /// Whether `decide`, asked on its own, would do what was chosen, or a question is open that it is an answer to.
-fn is_allowed(plan: &Plan, state: &RunState, choice: &Choice) -> bool {
-    let commands = decide(plan, state, &Limits::default(), NOW);
+fn is_allowed(plan: &Plan, state: &RunState, choice: &ArbiterChoice) -> bool {
+    let commands = next_actions(plan, state, &ScheduleLimits::default(), NOW);
     let tries = commands.iter().any(|command| match command {
-        Command::Attempt { step, .. } => Some(*step) == choice.step && state.steps[*step].failures > 0,
-        Command::Contract { .. }
-        | Command::Ask { .. }
-        | Command::Warn { .. }
-        | Command::Wake { .. }
-        | Command::Finish { .. } => false,
+        Action::Attempt { step, .. } => Some(*step) == choice.step && state.steps[*step].failures > 0,
+        Action::Contract { .. }
+        | Action::Ask { .. }
+        | Action::Warn { .. }
+        | Action::Wake { .. }
+        | Action::Finish { .. } => false,
     });
-    let asks: Vec<(Option<usize>, Reason)> = commands
+    let asks: Vec<(Option<usize>, AskReason)> = commands
         .iter()
         .filter_map(|command| match command {
-            Command::Ask { step, reason, .. } => Some((*step, *reason)),
-            Command::Attempt { .. }
-            | Command::Contract { .. }
-            | Command::Warn { .. }
-            | Command::Wake { .. }
-            | Command::Finish { .. } => None,
+            Action::Ask { step, reason, .. } => Some((*step, *reason)),
+            Action::Attempt { .. }
+            | Action::Contract { .. }
+            | Action::Warn { .. }
+            | Action::Wake { .. }
+            | Action::Finish { .. } => None,
         })
         .chain(state.asks.values().map(|ask| (ask.step, ask.reason)))
         .filter(|(step, _)| *step == choice.step)
         .collect();
     match choice.action {
-        Action::Retry => tries,
-        Action::Continue => !tries && asks.is_empty(),
-        Action::Escalate => !asks.is_empty(),
-        Action::Replan => asks.iter().any(|(_, reason)| *reason == Reason::AttemptsSpent),
+        ArbiterAction::Retry => tries,
+        ArbiterAction::Continue => !tries && asks.is_empty(),
+        ArbiterAction::Escalate => !asks.is_empty(),
+        ArbiterAction::Replan => asks.iter().any(|(_, reason)| *reason == AskReason::AttemptsSpent),
     }
 }
 
@@ -290,14 +291,14 @@ fn an_agent_as_arbiter_is_held_to_the_table() {
 }
 
 /// The twin: whatever the agent says is taken.
-fn unbounded(built_in: &Choice, action: &str) -> Choice {
+fn unbounded(built_in: &ArbiterChoice, action: &str) -> ArbiterChoice {
     let action = match action {
-        "retry" => Action::Retry,
-        "replan" => Action::Replan,
-        "escalate" => Action::Escalate,
-        _ => Action::Continue,
+        "retry" => ArbiterAction::Retry,
+        "replan" => ArbiterAction::Replan,
+        "escalate" => ArbiterAction::Escalate,
+        _ => ArbiterAction::Continue,
     };
-    Choice { action, by: "sage".to_owned(), ..built_in.clone() }
+    ArbiterChoice { action, by: "sage".to_owned(), ..built_in.clone() }
 }
 
 #[test]
@@ -305,48 +306,53 @@ fn an_agent_as_arbiter_sees_the_table() {
     let plan = plan("a retry=1");
     let state = begun(&plan);
     let (table, _) = chosen(&plan, &state, &agents("coder sage human", &[]));
-    let told =
-        Context { plan: &plan, state: Some(&state), current: table.step, history: &[], last_error: None };
+    let told = ArbiterContext {
+        plan: &plan,
+        state: Some(&state),
+        current: table.step,
+        history: &[],
+        last_error: None,
+    };
     let prompt = prompt(&told, &table);
     assert!(prompt.starts_with("## Current Task\n"), "{prompt}");
     assert!(prompt.contains("Agents: coder, sage\nActions: continue\n"), "{prompt}");
 }
 
 /// The stages that a run on paper goes through, one for each thing that happens.
-fn stages(plan: &Plan, events: &[Event]) -> Vec<Stage> {
+fn stages(plan: &Plan, events: &[Event]) -> Vec<DiagramStage> {
     let mut state = RunState::new(plan);
-    let mut stages = vec![Stage::of(Some(&state))];
+    let mut stages = vec![DiagramStage::of(Some(&state))];
     for event in events {
         state.apply(event).unwrap_or_else(|illegal| panic!("{illegal}"));
-        stages.push(Stage::of(Some(&state)));
+        stages.push(DiagramStage::of(Some(&state)));
     }
     stages
 }
 
 fn journals() -> Vec<(Plan, Vec<Event>)> {
-    let ask = || asked("a/1", Some("a"), Reason::AttemptsSpent);
+    let ask = || asked("a/1", Some("a"), AskReason::AttemptsSpent);
     let begin = |events: Vec<Event>| [vec![run_started()], events].concat();
     let fails = || tried("a", 1, ("coder", 1)).to_vec();
     let passes = |attempt| tried("a", attempt, ("coder", 0)).to_vec();
-    let answer = |answer: Answer| vec![ask(), answered("a/1", answer)];
-    let revised = Answer::Revise { reason: "no".to_owned() };
+    let answer = |answer: AskAnswer| vec![ask(), answered("a/1", answer)];
+    let revised = AskAnswer::Revise { reason: "no".to_owned() };
     vec![
-        (plan("a"), begin([fails(), passes(2), vec![finished(Outcome::Done)]].concat())),
-        (plan("a done"), begin(vec![judged("a", 0, 0), finished(Outcome::Done)])),
-        (plan("a"), begin([fails(), answer(retry()), passes(2), vec![finished(Outcome::Done)]].concat())),
+        (plan("a"), begin([fails(), passes(2), vec![finished(RunOutcome::Done)]].concat())),
+        (plan("a done"), begin(vec![judged("a", 0, 0), finished(RunOutcome::Done)])),
+        (plan("a"), begin([fails(), answer(retry()), passes(2), vec![finished(RunOutcome::Done)]].concat())),
         (
             plan("a"),
             begin(
-                [fails(), answer(Answer::TakeOver), vec![judged("a", 2, 0), finished(Outcome::Done)]]
+                [fails(), answer(AskAnswer::TakeOver), vec![judged("a", 2, 0), finished(RunOutcome::Done)]]
                     .concat(),
             ),
         ),
-        (plan("a"), begin([fails(), answer(revised), vec![finished(Outcome::Cancelled)]].concat())),
-        (plan("a abort"), begin([fails(), vec![finished(Outcome::Failed)]].concat())),
+        (plan("a"), begin([fails(), answer(revised), vec![finished(RunOutcome::Cancelled)]].concat())),
+        (plan("a abort"), begin([fails(), vec![finished(RunOutcome::Failed)]].concat())),
         (plan("a"), begin(vec![started("a", 1), ended("a", 1, AttemptEnd::Lost), started("a", 2)])),
         (
             plan("a manual"),
-            begin(vec![started("a", 1), exited("a", 1), asked("a/1", Some("a"), Reason::Manual)]),
+            begin(vec![started("a", 1), exited("a", 1), asked("a/1", Some("a"), AskReason::Manual)]),
         ),
         (
             plan("a\nb free"),
@@ -356,7 +362,7 @@ fn journals() -> Vec<(Plan, Vec<Event>)> {
 }
 
 /// The first step between stages that is not in a table.
-fn astray(ways: impl Fn(Stage) -> Vec<Stage>) -> Option<(Stage, Stage)> {
+fn astray(ways: impl Fn(DiagramStage) -> Vec<DiagramStage>) -> Option<(DiagramStage, DiagramStage)> {
     let journals = journals();
     let pairs = journals.iter().flat_map(|(plan, events)| {
         let stages = stages(plan, events);
@@ -368,17 +374,18 @@ fn astray(ways: impl Fn(Stage) -> Vec<Stage>) -> Option<(Stage, Stage)> {
 // B-17: every run goes through the machine of document B as its table says; a table that lacks a way is caught.
 #[test]
 fn runs_go_through_the_stages_of_the_table() {
-    let ways = |from: Stage| from.ways().iter().map(|(to, _)| *to).collect::<Vec<_>>();
+    let ways = |from: DiagramStage| from.ways().iter().map(|(to, _)| *to).collect::<Vec<_>>();
     assert_eq!(astray(ways), None);
     for (from, to) in [
-        (Stage::Planning, Stage::Selecting),
-        (Stage::Selecting, Stage::Executing),
-        (Stage::Executing, Stage::Evaluating),
-        (Stage::Evaluating, Stage::Selecting),
-        (Stage::Selecting, Stage::Complete),
+        (DiagramStage::Planning, DiagramStage::Selecting),
+        (DiagramStage::Selecting, DiagramStage::Executing),
+        (DiagramStage::Executing, DiagramStage::Evaluating),
+        (DiagramStage::Evaluating, DiagramStage::Selecting),
+        (DiagramStage::Selecting, DiagramStage::Complete),
     ] {
-        let without =
-            |at: Stage| ways(at).into_iter().filter(|way| (at, *way) != (from, to)).collect::<Vec<_>>();
+        let without = |at: DiagramStage| {
+            ways(at).into_iter().filter(|way| (at, *way) != (from, to)).collect::<Vec<_>>()
+        };
         assert_eq!(astray(without), Some((from, to)), "document B's own way");
     }
 }
@@ -395,11 +402,11 @@ fn the_picture_is_the_table() {
     let stages = STAGES.into_iter().flat_map(|from| {
         from.ways().iter().map(move |(to, _)| (format!("{}_", from.word()), format!("{}_", to.word())))
     });
-    let name = |state: State| match state.to_string().split_once(" (") {
+    let name = |state: PlanState| match state.to_string().split_once(" (") {
         None => state.to_string(),
         Some((word, reason)) => format!("{word}__{}", reason.trim_end_matches(')').replace('-', "_")),
     };
     let states =
-        State::all().flat_map(|from| from.ways().into_iter().map(move |(to, _)| (name(from), name(to))));
+        PlanState::all().flat_map(|from| from.ways().into_iter().map(move |(to, _)| (name(from), name(to))));
     assert_eq!(drawn, stages.chain(states).collect());
 }

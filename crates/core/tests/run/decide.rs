@@ -1,8 +1,8 @@
 //! What is to be done next, as scripts: what happens on the left, what `decide` says on the right.
 
 use planwright_core::plan::verified::Plan;
-use planwright_core::run::event::{Answer, AttemptEnd, Event, Outcome, Reason, Usage};
-use planwright_core::run::schedule::{Command, Limits, decide, outlook};
+use planwright_core::run::event::{AskAnswer, AskReason, AttemptEnd, Event, RunOutcome, Usage};
+use planwright_core::run::schedule::{Action, ScheduleLimits, next_actions, outlook};
 use planwright_core::run::state::RunState;
 
 use crate::happened::{
@@ -15,7 +15,7 @@ use crate::sample::{plan, run_started};
 struct Walk {
     plan: Plan,
     state: RunState,
-    limits: Limits,
+    limits: ScheduleLimits,
     now: u64,
 }
 
@@ -26,7 +26,7 @@ impl Walk {
 
     fn of(plan: Plan) -> Self {
         let state = RunState::new(&plan);
-        let mut walk = Self { plan, state, limits: Limits::default(), now: 1_000 };
+        let mut walk = Self { plan, state, limits: ScheduleLimits::default(), now: 1_000 };
         walk.take(&run_started());
         walk
     }
@@ -53,31 +53,31 @@ impl Walk {
     }
 
     fn says(&self) -> String {
-        let commands = decide(&self.plan, &self.state, &self.limits, self.now);
+        let commands = next_actions(&self.plan, &self.state, &self.limits, self.now);
         assert_eq!(
             commands,
-            decide(&self.plan, &self.state, &self.limits, self.now),
+            next_actions(&self.plan, &self.state, &self.limits, self.now),
             "the same input says the same"
         );
         commands.iter().map(|command| self.word(command)).collect::<Vec<_>>().join(", ")
     }
 
-    fn word(&self, command: &Command) -> String {
+    fn word(&self, command: &Action) -> String {
         let id = |place: &usize| {
             let step = &self.state.steps[*place];
             assert!(!step.status.is_settled(), "nothing is to be done for `{}`, which is settled", step.id);
             step.id.as_str()
         };
         match command {
-            Command::Attempt { step, attempt } => format!("attempt {}@{attempt}", id(step)),
-            Command::Contract { step, attempt } => format!("contract {}@{attempt}", id(step)),
-            Command::Ask { ask, step, reason } => {
+            Action::Attempt { step, attempt } => format!("attempt {}@{attempt}", id(step)),
+            Action::Contract { step, attempt } => format!("contract {}@{attempt}", id(step)),
+            Action::Ask { ask, step, reason } => {
                 assert!(step.as_ref().is_none_or(|place| ask.starts_with(id(place))), "{ask}");
                 format!("ask {ask} {reason:?}")
             }
-            Command::Warn { limit, percent } => format!("warn {limit} {percent}"),
-            Command::Wake { at } => format!("wake {at}"),
-            Command::Finish { outcome, .. } => format!("finish {outcome:?}"),
+            Action::Warn { limit, percent } => format!("warn {limit} {percent}"),
+            Action::Wake { at } => format!("wake {at}"),
+            Action::Finish { outcome, .. } => format!("finish {outcome:?}"),
         }
     }
 
@@ -153,14 +153,14 @@ fn retry_n_makes_exactly_n_more_attempts() {
 fn an_escalation_blocks_what_waits_for_it_and_nothing_else() {
     let mut walk = Walk::new("a\nb\nfree free");
     walk.tries("a", 1, 1).expect("ask a/1 AttemptsSpent, attempt free@1");
-    walk.takes(&[asked("a/1", Some("a"), Reason::AttemptsSpent)]).expect("attempt free@1");
+    walk.takes(&[asked("a/1", Some("a"), AskReason::AttemptsSpent)]).expect("attempt free@1");
     walk.tries("free", 1, 0).expect("");
     let mut again = Walk::of(walk.plan.clone());
     again.state = walk.state.clone();
     again.takes(&[answered("a/1", retry())]).expect("attempt a@2");
     assert_eq!(again.state.steps[0].hint, "look again");
     again.tries("a", 2, 1).expect("ask a/2 AttemptsSpent");
-    walk.takes(&[answered("a/1", Answer::TakeOver)]).expect("contract a@2");
+    walk.takes(&[answered("a/1", AskAnswer::TakeOver)]).expect("contract a@2");
     walk.takes(&[judged("a", 2, 1)]).expect("ask a/2 AttemptsSpent");
 }
 
@@ -189,7 +189,7 @@ fn a_lost_attempt_costs_nothing_until_there_are_too_many() {
         walk.takes(&[started("s", attempt), ended("s", attempt, AttemptEnd::Lost)]);
     }
     walk.expect("ask s/1 Lost");
-    walk.takes(&[asked("s/1", Some("s"), Reason::Lost), answered("s/1", retry())]).expect("attempt s@5");
+    walk.takes(&[asked("s/1", Some("s"), AskReason::Lost), answered("s/1", retry())]).expect("attempt s@5");
     assert_eq!(walk.state.steps[0].failures, 0);
 }
 
@@ -212,7 +212,7 @@ fn a_parked_step_waits_for_its_time_and_others_go_on() {
 fn an_agent_that_cannot_be_had_is_a_persons_to_see_to() {
     let mut walk = Walk::new("s");
     walk.takes(&[started("s", 1), parked("s", 1, None)]).expect("ask s/1 Parked");
-    walk.takes(&[asked("s/1", Some("s"), Reason::Parked), answered("s/1", retry())]).expect("attempt s@2");
+    walk.takes(&[asked("s/1", Some("s"), AskReason::Parked), answered("s/1", retry())]).expect("attempt s@2");
 }
 
 // P-14: an agent that can't be had is tried again and again, and not for ever.
@@ -226,7 +226,7 @@ fn an_agent_that_is_out_of_quota_too_often_is_a_persons_to_see_to() {
     }
     walk.expect("ask s/1 Parked");
     assert_eq!(walk.state.steps[0].parked_why, "out of quota");
-    walk.takes(&[asked("s/1", Some("s"), Reason::Parked), answered("s/1", retry())]).expect("attempt s@4");
+    walk.takes(&[asked("s/1", Some("s"), AskReason::Parked), answered("s/1", retry())]).expect("attempt s@4");
     // One that worked in between begins to count anew.
     walk.takes(&[started("s", 4), parked("s", 4, Some(500)), started("s", 5), exited("s", 5)]);
     assert_eq!(walk.state.steps[0].parked, 0);
@@ -238,7 +238,8 @@ fn a_question_of_an_agent_is_put_to_a_person_if_its_contract_fails() {
     walk.takes(&[started("s", 1), exited_asking("s", 1)]).expect("contract s@1");
     walk.takes(&[judged("s", 1, 1)]).expect("ask s/1 Question");
     assert_eq!(walk.state.steps[0].question.as_deref(), Some("which one?"));
-    walk.takes(&[asked("s/1", Some("s"), Reason::Question), answered("s/1", retry())]).expect("attempt s@2");
+    walk.takes(&[asked("s/1", Some("s"), AskReason::Question), answered("s/1", retry())])
+        .expect("attempt s@2");
     assert_eq!((walk.state.steps[0].hint.as_str(), &walk.state.steps[0].question), ("look again", &None));
     // The attempt that ended in a question was none of those that the policy allows.
     walk.tries("s", 2, 1).expect("attempt s@3");
@@ -266,13 +267,13 @@ fn a_budget_is_warned_of_once_and_then_asked_for() {
     walk.takes(&[started("d", 1), end("d", 200)]);
     walk.expect("contract d@1");
     walk.takes(&[judged("d", 1, 1)]).expect("ask d/1 AttemptsSpent");
-    walk.takes(&[asked("d/1", Some("d"), Reason::AttemptsSpent), answered("d/1", retry())]);
+    walk.takes(&[asked("d/1", Some("d"), AskReason::AttemptsSpent), answered("d/1", retry())]);
     walk.expect("ask run/budget/1 Budget");
-    walk.takes(&[asked("run/budget/1", None, Reason::Budget)]).expect("");
+    walk.takes(&[asked("run/budget/1", None, AskReason::Budget)]).expect("");
     // What was begun goes on and is judged.
     walk.takes(&[exited("c", 1)]).expect("contract c@1");
     walk.takes(&[judged("c", 1, 0)]).expect("");
-    let more = Answer::Budget { micro_dollars: 0, tokens: 250, seconds: 0 };
+    let more = AskAnswer::Budget { micro_dollars: 0, tokens: 250, seconds: 0 };
     walk.takes(&[answered("run/budget/1", more)]).expect("attempt d@2");
 }
 
@@ -316,7 +317,7 @@ fn a_budget_question_that_is_answered_with_stop_is_asked_again_under_another_nam
     costly.budget.tokens = Some(10);
     let mut walk = Walk::of(costly);
     walk.takes(&[started("a", 1), spent("a", 1, (AttemptEnd::Exited(0), tokens(10))), judged("a", 1, 0)]);
-    walk.takes(&[asked("run/budget/1", None, Reason::Budget), answered("run/budget/1", Answer::Stop)])
+    walk.takes(&[asked("run/budget/1", None, AskReason::Budget), answered("run/budget/1", AskAnswer::Stop)])
         .expect("");
     walk.takes(&[resumed()]).expect("ask run/budget/2 Budget");
 }
@@ -325,7 +326,8 @@ fn a_budget_question_that_is_answered_with_stop_is_asked_again_under_another_nam
 fn a_question_that_is_answered_with_stop_is_asked_again_under_another_name() {
     let mut walk = Walk::new("s");
     walk.tries("s", 1, 1).expect("ask s/1 AttemptsSpent");
-    walk.takes(&[asked("s/1", Some("s"), Reason::AttemptsSpent), answered("s/1", Answer::Stop)]).expect("");
+    walk.takes(&[asked("s/1", Some("s"), AskReason::AttemptsSpent), answered("s/1", AskAnswer::Stop)])
+        .expect("");
     walk.takes(&[resumed()]).expect("ask s/2 AttemptsSpent");
 }
 
@@ -333,7 +335,8 @@ fn a_question_that_is_answered_with_stop_is_asked_again_under_another_name() {
 #[test]
 fn a_skip_lets_dependents_begin_and_keeps_who_and_why() {
     let mut walk = Walk::new("a\nb");
-    walk.tries("a", 1, 1).takes(&[asked("a/1", Some("a"), Reason::AttemptsSpent), answered("a/1", skip())]);
+    walk.tries("a", 1, 1)
+        .takes(&[asked("a/1", Some("a"), AskReason::AttemptsSpent), answered("a/1", skip())]);
     walk.expect("attempt b@1");
     let status = format!("{:?}", walk.state.steps[0].status);
     assert!(status.contains("ada") && status.contains("not needed"), "{status}");
@@ -348,9 +351,9 @@ fn a_manual_step_is_confirmed_by_a_person_after_its_agent_is_done() {
     walk.takes(&[started("s", 2), ended("s", 2, AttemptEnd::Lost)]).expect("attempt s@3");
     walk.takes(&[started("s", 3), ended("s", 3, AttemptEnd::TimedOut(1))]).expect("attempt s@4");
     walk.takes(&[started("s", 4), exited("s", 4)]).expect("ask s/1 Manual");
-    walk.takes(&[asked("s/1", Some("s"), Reason::Manual), answered("s/1", retry())]).expect("attempt s@5");
+    walk.takes(&[asked("s/1", Some("s"), AskReason::Manual), answered("s/1", retry())]).expect("attempt s@5");
     walk.takes(&[started("s", 5), exited("s", 5)]).expect("ask s/2 Manual");
-    walk.takes(&[asked("s/2", Some("s"), Reason::Manual), answered("s/2", Answer::Confirm)])
+    walk.takes(&[asked("s/2", Some("s"), AskReason::Manual), answered("s/2", AskAnswer::Confirm)])
         .expect("finish Done");
 }
 
@@ -359,10 +362,10 @@ fn a_persons_step_is_asked_for_at_once_and_its_contract_judges() {
     let mut walk = Walk::new("a\nh human abort");
     walk.expect("attempt a@1");
     walk.tries("a", 1, 0).expect("ask h/1 Manual");
-    walk.takes(&[asked("h/1", Some("h"), Reason::Manual), answered("h/1", Answer::TakeOver)])
+    walk.takes(&[asked("h/1", Some("h"), AskReason::Manual), answered("h/1", AskAnswer::TakeOver)])
         .expect("contract h@1");
     walk.takes(&[judged("h", 1, 1)]).expect("ask h/2 Manual");
-    walk.takes(&[asked("h/2", Some("h"), Reason::Manual), answered("h/2", Answer::TakeOver)]);
+    walk.takes(&[asked("h/2", Some("h"), AskReason::Manual), answered("h/2", AskAnswer::TakeOver)]);
     walk.takes(&[judged("h", 2, 0)]).expect("finish Done");
 }
 
@@ -370,9 +373,9 @@ fn a_persons_step_is_asked_for_at_once_and_its_contract_judges() {
 fn a_step_that_was_taken_over_is_judged_once_no_agent_may_change_the_same_files() {
     let mut walk =
         Walk::new("a free touches=src/**\nb free touches=src/b.rs\nc free touches=docs/**").jobs(2);
-    walk.tries("a", 1, 1).takes(&[asked("a/1", Some("a"), Reason::AttemptsSpent)]);
+    walk.tries("a", 1, 1).takes(&[asked("a/1", Some("a"), AskReason::AttemptsSpent)]);
     walk.expect("attempt b@1, attempt c@1");
-    walk.takes(&[started("b", 1), started("c", 1), answered("a/1", Answer::TakeOver)]).expect("");
+    walk.takes(&[started("b", 1), started("c", 1), answered("a/1", AskAnswer::TakeOver)]).expect("");
     walk.takes(&[exited("b", 1)]).expect("contract a@2, contract b@1");
 }
 
@@ -390,9 +393,9 @@ fn a_stop_lets_nothing_begin_and_a_resume_goes_on_where_it_was() {
 fn nothing_is_to_be_done_before_a_run_begins_and_after_it_ends() {
     let sample = plan("a");
     let state = RunState::new(&sample);
-    assert_eq!(decide(&sample, &state, &Limits::default(), 0), []);
+    assert_eq!(next_actions(&sample, &state, &ScheduleLimits::default(), 0), []);
     let mut walk = Walk::of(sample);
-    walk.take(&crate::happened::finished(Outcome::Cancelled));
+    walk.take(&crate::happened::finished(RunOutcome::Cancelled));
     walk.expect("");
 }
 
@@ -428,10 +431,10 @@ fn an_attempt_that_a_person_ended_counts_for_nothing() {
 #[test]
 fn a_retry_grants_an_attempt_only_where_all_are_spent() {
     let mut walk = Walk::new("a retry=1");
-    walk.takes(&[started("a", 1), parked("a", 1, None), asked("a/1", Some("a"), Reason::Parked)]);
+    walk.takes(&[started("a", 1), parked("a", 1, None), asked("a/1", Some("a"), AskReason::Parked)]);
     walk.takes(&[answered("a/1", retry())]).tries("a", 2, 1).tries("a", 3, 1);
     walk.expect("ask a/2 AttemptsSpent");
-    walk.takes(&[asked("a/2", Some("a"), Reason::AttemptsSpent), answered("a/2", retry())]);
+    walk.takes(&[asked("a/2", Some("a"), AskReason::AttemptsSpent), answered("a/2", retry())]);
     walk.tries("a", 4, 1).expect("ask a/3 AttemptsSpent");
 }
 
@@ -448,11 +451,11 @@ fn a_person_is_asked_at_once_where_straying_counts() {
     strays(false).expect("attempt a@2");
     let mut walk = strays(true);
     walk.expect("ask a/1 Strayed");
-    walk.takes(&[asked("a/1", Some("a"), Reason::Strayed), answered("a/1", retry())]);
+    walk.takes(&[asked("a/1", Some("a"), AskReason::Strayed), answered("a/1", retry())]);
     walk.expect("attempt a@2");
     walk.tries("a", 2, 1).tries("a", 3, 1).expect("ask a/2 AttemptsSpent");
     let mut spent = strays(true);
-    spent.takes(&[asked("a/1", Some("a"), Reason::Strayed), answered("a/1", Answer::TakeOver)]);
+    spent.takes(&[asked("a/1", Some("a"), AskReason::Strayed), answered("a/1", AskAnswer::TakeOver)]);
     spent.expect("contract a@2");
 }
 

@@ -2,15 +2,15 @@
 
 use planwright_core::agent::work_item::WorkKind;
 use planwright_core::plan::verified::Plan;
-use planwright_core::run::forecast::{Forecast, Range, SAMPLES_MIN, Sample, forecast};
+use planwright_core::run::forecast::{Forecast, ForecastSample, Range, SAMPLES_MIN, forecast};
 
 use crate::sample;
 
-fn took(milliseconds: u64, micro_dollars: Option<u64>) -> Sample {
-    Sample { agent: "coder".to_owned(), kind: WorkKind::Code, milliseconds, micro_dollars }
+fn took(milliseconds: u64, micro_dollars: Option<u64>) -> ForecastSample {
+    ForecastSample { agent: "coder".to_owned(), kind: WorkKind::Code, milliseconds, micro_dollars }
 }
 
-fn ahead(past: &[Sample], plan: &Plan, jobs: usize) -> Option<Forecast> {
+fn ahead(past: &[ForecastSample], plan: &Plan, jobs: usize) -> Option<Forecast> {
     forecast(past, plan, jobs, str::to_owned)
 }
 
@@ -20,7 +20,7 @@ fn too_little_history_says_nothing() {
     let plan = sample::plan("a\nb");
     let past = vec![took(1000, Some(10)); SAMPLES_MIN - 1];
     assert_eq!(ahead(&past, &plan, 1), None);
-    let other = vec![Sample { agent: "claude".to_owned(), ..took(1000, Some(10)) }; 50];
+    let other = vec![ForecastSample { agent: "claude".to_owned(), ..took(1000, Some(10)) }; 50];
     assert_eq!(ahead(&other, &plan, 1), None, "another agent's history is none");
     assert_eq!(ahead(&past, &sample::plan("a human\nb manual"), 1), None, "people are not forecast");
     let enough = ahead(&vec![took(1000, Some(10)); SAMPLES_MIN], &plan, 1).expect("enough");
@@ -52,7 +52,7 @@ fn the_same_history_says_the_same() {
 }
 
 /// A skewed history, as work is: mostly short, now and then long.
-fn skewed(seed: u64, count: usize) -> Vec<Sample> {
+fn skewed(seed: u64, count: usize) -> Vec<ForecastSample> {
     let mut state = seed;
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

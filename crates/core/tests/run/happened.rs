@@ -1,8 +1,8 @@
 //! Events in few words.
 
-use planwright_core::agent::report::Line;
+use planwright_core::agent::report::ReportLine;
 use planwright_core::run::event::{
-    Answer, AttemptEnd, Blob, Event, Outcome, Reason, Receipt, StopWhen, Usage,
+    AskAnswer, AskReason, AttemptEnd, Blob, Event, Receipt, RunOutcome, StopMode, Usage,
 };
 use planwright_core::run::judge::{Observation, judge};
 
@@ -40,7 +40,7 @@ pub(crate) fn exited(step: &str, attempt: u32) -> Event {
 pub(crate) fn exited_asking(step: &str, attempt: u32) -> Event {
     let mut event = exited(step, attempt);
     if let Event::AttemptFinished { account, .. } = &mut event {
-        account.report.push(Line::Ask { text: "which one?".to_owned() });
+        account.report.push(ReportLine::Ask { text: "which one?".to_owned() });
     }
     event
 }
@@ -77,20 +77,20 @@ pub(crate) fn judged(step: &str, attempt: u32, code: i32) -> Event {
     Event::ContractFinished { step: step.to_owned(), attempt, receipt }
 }
 
-pub(crate) fn asked(ask: &str, step: Option<&str>, reason: Reason) -> Event {
+pub(crate) fn asked(ask: &str, step: Option<&str>, reason: AskReason) -> Event {
     Event::AskOpened { ask: ask.to_owned(), step: step.map(str::to_owned), reason, text: String::new() }
 }
 
-pub(crate) fn answered(ask: &str, answer: Answer) -> Event {
+pub(crate) fn answered(ask: &str, answer: AskAnswer) -> Event {
     Event::AskAnswered { ask: ask.to_owned(), answer, by: "ada".to_owned() }
 }
 
-pub(crate) fn retry() -> Answer {
-    Answer::Retry { hint: "look again".to_owned() }
+pub(crate) fn retry() -> AskAnswer {
+    AskAnswer::Retry { hint: "look again".to_owned() }
 }
 
-pub(crate) fn skip() -> Answer {
-    Answer::Skip { reason: "not needed".to_owned() }
+pub(crate) fn skip() -> AskAnswer {
+    AskAnswer::Skip { reason: "not needed".to_owned() }
 }
 
 pub(crate) fn warned(limit: &str) -> Event {
@@ -98,13 +98,13 @@ pub(crate) fn warned(limit: &str) -> Event {
 }
 
 pub(crate) fn stopped() -> Event {
-    Event::RunStopped { by: "ada".to_owned(), when: StopWhen::AfterAttempts }
+    Event::RunStopped { by: "ada".to_owned(), when: StopMode::AfterAttempts }
 }
 
 pub(crate) fn resumed() -> Event {
     Event::RunResumed { by: "ada".to_owned() }
 }
 
-pub(crate) fn finished(outcome: Outcome) -> Event {
+pub(crate) fn finished(outcome: RunOutcome) -> Event {
     Event::RunFinished { outcome, why: String::new() }
 }

@@ -2,7 +2,7 @@
 //! takes any.
 
 use planwright_core::plan::verified::Plan;
-use planwright_core::run::schedule::{Command, Limits, decide};
+use planwright_core::run::schedule::{Action, ScheduleLimits, next_actions};
 use planwright_core::run::state::RunState;
 
 use crate::happened::{exited, judged, started};
@@ -43,22 +43,19 @@ fn begin(plan: &Plan) -> RunState {
 
 /// When the last step ends, where every contract passes at once.
 fn makespan(plan: &Plan, durations: &[u64], jobs: usize) -> u64 {
-    let limits = Limits { jobs, ..Limits::default() };
+    let limits = ScheduleLimits { jobs, ..ScheduleLimits::default() };
     let mut state = begin(plan);
     let (mut now, mut under_way): (u64, Vec<(u64, usize)>) = (0, Vec::new());
     loop {
-        for command in decide(plan, &state, &limits, now) {
+        for command in next_actions(plan, &state, &limits, now) {
             match command {
-                Command::Attempt { step, attempt } => {
+                Action::Attempt { step, attempt } => {
                     state.apply(&started(&plan.steps[step].id, attempt)).expect("it may begin");
                     under_way.push((now + durations[step], step));
                     assert!(under_way.len() <= jobs, "no more at once than there are jobs");
                 }
-                Command::Finish { .. } => return now,
-                Command::Contract { .. }
-                | Command::Ask { .. }
-                | Command::Warn { .. }
-                | Command::Wake { .. } => {
+                Action::Finish { .. } => return now,
+                Action::Contract { .. } | Action::Ask { .. } | Action::Warn { .. } | Action::Wake { .. } => {
                     panic!("nothing else is to be done: {command:?}")
                 }
             }
@@ -111,8 +108,8 @@ fn a_run_with_several_jobs_is_nearly_as_short_as_it_can_be() {
 fn one_job_is_the_order_of_the_plan() {
     let (plan, durations) = graph(7);
     let state: RunState = begin(&plan);
-    let first = decide(&plan, &state, &Limits::default(), 0);
+    let first = next_actions(&plan, &state, &ScheduleLimits::default(), 0);
     let free = plan.steps.iter().position(|step| step.needs.is_empty());
-    assert_eq!(first, [Command::Attempt { step: free.expect("one begins"), attempt: 1 }]);
+    assert_eq!(first, [Action::Attempt { step: free.expect("one begins"), attempt: 1 }]);
     assert_eq!(makespan(&plan, &durations, 1), durations.iter().sum::<u64>());
 }

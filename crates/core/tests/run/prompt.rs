@@ -1,6 +1,6 @@
 //! What an agent is told, and what it is not.
 
-use planwright_core::agent::prompt::{Context, Excerpt, Feedback, prompt};
+use planwright_core::agent::prompt::{Feedback, PromptContext, PromptExcerpt, prompt};
 use planwright_core::plan::verified::{Contract, Plan};
 
 use crate::sample::plan;
@@ -16,10 +16,11 @@ fn sample() -> Plan {
     plan
 }
 
-fn context(reference: &str, text: Result<(&str, u64), &str>) -> Context {
-    let text =
-        text.map(|(text, bytes_cut)| Excerpt { text: text.to_owned(), bytes_cut }).map_err(str::to_owned);
-    Context { reference: reference.to_owned(), text }
+fn context(reference: &str, text: Result<(&str, u64), &str>) -> PromptContext {
+    let text = text
+        .map(|(text, bytes_cut)| PromptExcerpt { text: text.to_owned(), bytes_cut })
+        .map_err(str::to_owned);
+    PromptContext { reference: reference.to_owned(), text }
 }
 
 // the task is delivered byte for byte.

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use planwright_core::plan::draft::Mark;
 use planwright_core::plan::verified::{Contract, Last, OnFail, Plan, Step};
-use planwright_core::run::event::{Agents, Event};
+use planwright_core::run::event::{AgentCommands, Event};
 use planwright_core::syntax::source::Source;
-use planwright_core::verify::{Facts, Limits, Study, verify};
+use planwright_core::verify::{Facts, Study, VerifyLimits, verify};
 
 const TEXT: &str = "\
 ---
@@ -34,7 +34,7 @@ fn verified() -> Plan {
     let study = Study::of(&source, &draft);
     let words = |text: &str| text.split(' ').map(str::to_owned).collect::<BTreeSet<_>>();
     let facts = Facts { programs: words("bash test"), agents: words("coder human"), ..Facts::default() };
-    let checked = verify(&study, &facts, &Limits::default());
+    let checked = verify(&study, &facts, &VerifyLimits::default());
     checked.plan.unwrap_or_else(|| panic!("the sample verifies: {:#?}", checked.diagnostics))
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn run_started() -> Event {
         approved_by: text("ada"),
         approved_at: text("terminal"),
         base: None,
-        agents: Agents::new(),
+        agents: AgentCommands::new(),
         sealed: std::collections::BTreeMap::new(),
         approvals: Vec::new(),
         note: String::new(),

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use planwright_core::plan::verified::Plan;
-use planwright_core::run::baseline::{Before, Red};
-use planwright_core::run::event::{Answer, AttemptEnd, Blob, Event, Outcome, Reason, Usage};
-use planwright_core::run::stats::{Counter, GapKind, Record, Stats};
+use planwright_core::run::baseline::{Baseline, BaselineResult};
+use planwright_core::run::event::{AskAnswer, AskReason, AttemptEnd, Blob, Event, RunOutcome, Usage};
+use planwright_core::run::stats::{Counter, GapKind, Stats, StepRecord};
 
 use crate::happened::{answered, asked, ended, exited, finished, judged, parked, retry, spent, started};
 use crate::sample;
@@ -26,7 +26,7 @@ fn story(events: Vec<Event>) -> Vec<(u64, Event)> {
 fn count_since(since_ms: u64, plan: &Plan, stories: &[Vec<(u64, Event)>]) -> Stats {
     let mut counter = Counter::since(since_ms);
     for events in stories {
-        counter.count(&Record { name: "it", plan, events, outputs: &outputs() }, 100 * MINUTE);
+        counter.count(&StepRecord { name: "it", plan, events, outputs: &outputs() }, 100 * MINUTE);
     }
     counter.stats(|tool| tool == "bash")
 }
@@ -44,8 +44,8 @@ fn a_step_is_counted_once_by_how_it_ended() {
         events
     };
     let second = || vec![started("a", 2), exited("a", 2), judged("a", 2, 0)];
-    let ask = || vec![asked("a/1", Some("a"), Reason::AttemptsSpent)];
-    let over = || vec![finished(Outcome::Failed)];
+    let ask = || vec![asked("a/1", Some("a"), AskReason::AttemptsSpent)];
+    let over = || vec![finished(RunOutcome::Failed)];
     let timed_out = vec![started("a", 1), ended("a", 1, AttemptEnd::TimedOut(9))];
     let lost = vec![started("a", 1), ended("a", 1, AttemptEnd::Lost)];
     let cases = [
@@ -75,7 +75,7 @@ fn a_step_is_counted_once_by_how_it_ended() {
         assert_eq!(all.first_try + all.retried + all.reached_you + all.failed, all.steps, "{name}");
     }
     let manual = sample::plan("a manual");
-    let events = vec![started("a", 1), exited("a", 1), asked("a/1", Some("a"), Reason::Manual)];
+    let events = vec![started("a", 1), exited("a", 1), asked("a/1", Some("a"), AskReason::Manual)];
     assert_eq!(count(&manual, &[story(events)]).all.steps, 0, "a person is the judge");
 }
 
@@ -118,11 +118,11 @@ fn a_run_waits_while_something_is_asked_and_nothing_is_under_way() {
         exited("a", 1),
         judged("a", 1, 1),
         started("b", 1),
-        asked("a/1", Some("a"), Reason::AttemptsSpent),
+        asked("a/1", Some("a"), AskReason::AttemptsSpent),
         exited("b", 1),
         judged("b", 1, 0),
-        answered("a/1", Answer::Skip { reason: "no".to_owned() }),
-        finished(Outcome::Done),
+        answered("a/1", AskAnswer::Skip { reason: "no".to_owned() }),
+        finished(RunOutcome::Done),
     ];
     // From 1 to 10 minutes; asked from 6 to 9, but until 8 b is under way or judged.
     let waiting = count(&plan, &[story(events.clone())]).waiting;
@@ -138,7 +138,8 @@ fn a_run_waits_while_something_is_asked_and_nothing_is_under_way() {
 #[test]
 fn a_contract_that_never_failed_is_named_unless_it_failed_before_the_work() {
     let plan = sample::plan("a retry=1");
-    let passed = || story(vec![started("a", 1), exited("a", 1), judged("a", 1, 0), finished(Outcome::Done)]);
+    let passed =
+        || story(vec![started("a", 1), exited("a", 1), judged("a", 1, 0), finished(RunOutcome::Done)]);
     let failed = || story(vec![started("a", 1), exited("a", 1), judged("a", 1, 1)]);
     let never = |stats: &Stats| stats.contracts[0].has_never_failed;
     let stats = count(&plan, &[passed(), passed()]);
@@ -146,14 +147,14 @@ fn a_contract_that_never_failed_is_named_unless_it_failed_before_the_work() {
     assert_eq!(stats.contracts[0].command, "test -f src/first.rs");
     assert!(!never(&count(&plan, &[passed(), failed()])));
     assert!(!never(&count_since(3 * MINUTE, &plan, &[failed(), passed()])), "old failures count");
-    let red = |before| Red { step: "a".to_owned(), contract: "c".to_owned(), before, milliseconds: 1 };
+    let red = |before| Baseline { step: "a".to_owned(), contract: "c".to_owned(), before, milliseconds: 1 };
     for (before, is_idle) in [
-        (Before::Fails("exit 1".to_owned()), false),
-        (Before::Passes, true),
-        (Before::CannotRun("exit 127".to_owned()), true),
+        (BaselineResult::Fails("exit 1".to_owned()), false),
+        (BaselineResult::Passes, true),
+        (BaselineResult::CannotRun("exit 127".to_owned()), true),
     ] {
         let mut counter = Counter::since(0);
-        counter.count(&Record { name: "it", plan: &plan, events: &passed(), outputs: &outputs() }, 0);
+        counter.count(&StepRecord { name: "it", plan: &plan, events: &passed(), outputs: &outputs() }, 0);
         counter.count_red(&[red(before.clone())]);
         assert_eq!(never(&counter.stats(|_| true)), is_idle, "{before:?}");
     }
@@ -185,7 +186,7 @@ fn what_plans_need_and_nobody_has_is_named() {
 #[test]
 fn what_happened_before_the_time_is_not_counted() {
     let plan = sample::plan("a");
-    let events = story(vec![started("a", 1), exited("a", 1), judged("a", 1, 0), finished(Outcome::Done)]);
+    let events = story(vec![started("a", 1), exited("a", 1), judged("a", 1, 0), finished(RunOutcome::Done)]);
     let stats = count_since(6 * MINUTE, &plan, std::slice::from_ref(&events));
     assert_eq!((stats.runs, stats.all.steps, stats.waiting.run_ms), (0, 0, 0));
     assert!(stats.contracts.is_empty());

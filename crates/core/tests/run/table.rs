@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use planwright_core::plan::verified::Contract;
-use planwright_core::run::event::{Answer, AttemptEnd, Event, Outcome, Reason};
+use planwright_core::run::event::{AskAnswer, AskReason, AttemptEnd, Event, RunOutcome};
 use planwright_core::run::schedule::fits;
-use planwright_core::run::state::{Phase, RunState, Status};
+use planwright_core::run::state::{Phase, RunState, RunStatus};
 
 use crate::happened::{
     answered, asked, ended, exited, finished, judged, parked, resumed, retry, skip, started, stopped, warned,
@@ -22,7 +22,7 @@ fn state_after(lines: &str, history: &[Event]) -> RunState {
 
 /// Every kind of state that a run of one step can be in, with the history that leads there.
 fn states() -> Vec<(&'static str, Vec<Event>)> {
-    let ask = || asked("s/1", Some("s"), Reason::AttemptsSpent);
+    let ask = || asked("s/1", Some("s"), AskReason::AttemptsSpent);
     vec![
         ("new", vec![]),
         ("pending", vec![run_started()]),
@@ -32,12 +32,12 @@ fn states() -> Vec<(&'static str, Vec<Event>)> {
         ("waiting", vec![run_started(), ask()]),
         ("skipped", vec![run_started(), ask(), answered("s/1", skip())]),
         ("stopped", vec![run_started(), stopped()]),
-        ("over", vec![run_started(), finished(Outcome::Failed)]),
+        ("over", vec![run_started(), finished(RunOutcome::Failed)]),
     ]
 }
 
 fn events() -> Vec<(&'static str, Event)> {
-    let budget = Answer::Budget { micro_dollars: 1, tokens: 1, seconds: 1 };
+    let budget = AskAnswer::Budget { micro_dollars: 1, tokens: 1, seconds: 1 };
     vec![
         ("run.started", run_started()),
         ("attempt.started, the next", started("s", 1)),
@@ -52,19 +52,19 @@ fn events() -> Vec<(&'static str, Event)> {
         ("contract.finished, passed", judged("s", 1, 0)),
         ("contract.finished, failed", judged("s", 1, 1)),
         ("contract.finished, another", judged("s", 2, 0)),
-        ("ask.opened", asked("s/2", Some("s"), Reason::AttemptsSpent)),
-        ("ask.opened, of the run", asked("run/budget/1", None, Reason::Budget)),
+        ("ask.opened", asked("s/2", Some("s"), AskReason::AttemptsSpent)),
+        ("ask.opened, of the run", asked("run/budget/1", None, AskReason::Budget)),
         ("ask.answered, retry", answered("s/1", retry())),
-        ("ask.answered, take over", answered("s/1", Answer::TakeOver)),
-        ("ask.answered, confirm", answered("s/1", Answer::Confirm)),
+        ("ask.answered, take over", answered("s/1", AskAnswer::TakeOver)),
+        ("ask.answered, confirm", answered("s/1", AskAnswer::Confirm)),
         ("ask.answered, skip", answered("s/1", skip())),
-        ("ask.answered, stop", answered("s/1", Answer::Stop)),
+        ("ask.answered, stop", answered("s/1", AskAnswer::Stop)),
         ("ask.answered, budget", answered("s/1", budget)),
         ("ask.answered, another", answered("s/9", retry())),
         ("budget.warned", warned("tokens")),
         ("run.stopped", stopped()),
         ("run.resumed", resumed()),
-        ("run.finished", finished(Outcome::Done)),
+        ("run.finished", finished(RunOutcome::Done)),
     ]
 }
 
@@ -163,16 +163,16 @@ fn a_manual_step_is_never_judged_and_only_a_person_confirms_it() {
 #[test]
 fn a_claim_is_judged_first_and_a_void_one_costs_nothing() {
     let mut state = state_after("s done", &[run_started()]);
-    assert!(matches!(state.steps[0].status, Status::Judging { attempt: 0, .. }));
+    assert!(matches!(state.steps[0].status, RunStatus::Judging { attempt: 0, .. }));
     assert!(state.apply(&started("s", 1)).is_err(), "nobody tries before the claim is settled");
     state.apply(&judged("s", 0, 1)).expect("the claim is judged");
-    assert_eq!((state.steps[0].status.clone(), state.steps[0].failures), (Status::Pending, 0));
-    assert_eq!(state_after("s manual done", &[run_started()]).steps[0].status, Status::Pending);
+    assert_eq!((state.steps[0].status.clone(), state.steps[0].failures), (RunStatus::Pending, 0));
+    assert_eq!(state_after("s manual done", &[run_started()]).steps[0].status, RunStatus::Pending);
 }
 
 #[test]
 fn a_question_or_a_warning_that_was_said_is_not_said_again() {
-    let ask = asked("run/budget/1", None, Reason::Budget);
+    let ask = asked("run/budget/1", None, AskReason::Budget);
     let mut state = state_after("s", &[run_started(), ask.clone(), warned("tokens")]);
     assert!(state.apply(&ask).is_err());
     assert!(state.apply(&warned("tokens")).is_err());
@@ -181,22 +181,22 @@ fn a_question_or_a_warning_that_was_said_is_not_said_again() {
 
 #[test]
 fn an_answer_that_a_face_lets_through_is_one_that_the_table_takes() {
-    let budget = Answer::Budget { micro_dollars: 1, tokens: 1, seconds: 1 };
-    let answers = [retry(), Answer::TakeOver, Answer::Confirm, skip(), Answer::Stop, budget];
+    let budget = AskAnswer::Budget { micro_dollars: 1, tokens: 1, seconds: 1 };
+    let answers = [retry(), AskAnswer::TakeOver, AskAnswer::Confirm, skip(), AskAnswer::Stop, budget];
     let mut taken = 0;
     for (lines, step) in [("s", Some("s")), ("s manual", Some("s")), ("s", None)] {
         for reason in [
-            Reason::AttemptsSpent,
-            Reason::Manual,
-            Reason::Budget,
-            Reason::Lost,
-            Reason::Parked,
-            Reason::Stalled,
-            Reason::Question,
-            Reason::Strayed,
+            AskReason::AttemptsSpent,
+            AskReason::Manual,
+            AskReason::Budget,
+            AskReason::Lost,
+            AskReason::Parked,
+            AskReason::Stalled,
+            AskReason::Question,
+            AskReason::Strayed,
         ] {
             // A step never asks for money, and a run never for anything but that and somebody to drive it.
-            if step.is_none() != matches!(reason, Reason::Budget | Reason::Stalled) {
+            if step.is_none() != matches!(reason, AskReason::Budget | AskReason::Stalled) {
                 continue;
             }
             for answer in &answers {
@@ -254,9 +254,9 @@ impl Random {
             ][usize::try_from(self.below(3)).expect("small")]
             .clone(),
             7 | 8 => judged(step, attempt, i32::try_from(self.below(2)).expect("small")),
-            9 => asked(&ask, Some(step), Reason::Manual),
+            9 => asked(&ask, Some(step), AskReason::Manual),
             10 | 11 => {
-                let answers = [retry(), Answer::TakeOver, Answer::Confirm, skip(), Answer::Stop];
+                let answers = [retry(), AskAnswer::TakeOver, AskAnswer::Confirm, skip(), AskAnswer::Stop];
                 answered(&ask, answers[usize::try_from(self.below(5)).expect("small")].clone())
             }
             12 => stopped(),
@@ -283,7 +283,7 @@ fn no_sequence_of_events_passes_a_step_without_a_verdict_or_a_persons_word() {
                 continue;
             }
             for (now, then) in state.steps.iter().zip(&before.steps) {
-                let is_passed = |status: &Status| matches!(status, Status::Passed { .. });
+                let is_passed = |status: &RunStatus| matches!(status, RunStatus::Passed { .. });
                 assert!(
                     !is_passed(&then.status) || is_passed(&now.status),
                     "seed {seed}: a pass is never taken back"
@@ -293,7 +293,7 @@ fn no_sequence_of_events_passes_a_step_without_a_verdict_or_a_persons_word() {
                 }
                 let by_verdict = matches!(&event, Event::ContractFinished { step, receipt, .. } if *step == now.id && receipt.verdict.is_passed());
                 let by_person =
-                    matches!(&event, Event::AskAnswered { answer: Answer::Confirm, .. }) && now.id == "m";
+                    matches!(&event, Event::AskAnswered { answer: AskAnswer::Confirm, .. }) && now.id == "m";
                 assert!(by_verdict != by_person, "seed {seed}: {} passed by {event:?}", now.id);
                 passed_by[usize::from(by_person)] += 1;
             }

@@ -1,20 +1,20 @@
 //! What trips: failures in a row over all runs of a plan, since a person last had their word.
 
-use planwright_core::approval::ledger::{Entry, Subject, Who};
-use planwright_core::approval::status::Said;
-use planwright_core::run::event::{Answer, AttemptEnd, Event, Outcome};
-use planwright_core::workspace::portfolio::{FAILURES_MAX, Trip, tripped};
+use planwright_core::approval::ledger::{ApprovalSubject, Identity, LedgerEntry};
+use planwright_core::approval::status::RecordedEntry;
+use planwright_core::run::event::{AskAnswer, AttemptEnd, Event, RunOutcome};
+use planwright_core::workspace::portfolio::{CircuitBreaker, FAILURES_MAX, tripped};
 
 use crate::happened::{answered, ended, finished, judged, retry};
 
-fn approved(at_ms: u64, by: Who) -> Said {
-    let subject = Subject {
+fn approved(at_ms: u64, by: Identity) -> RecordedEntry {
+    let subject = ApprovalSubject {
         digest: "d".to_owned(),
         sealed: std::collections::BTreeMap::new(),
         base: None,
-        agents: planwright_core::run::event::Agents::new(),
+        agents: planwright_core::run::event::AgentCommands::new(),
     };
-    let entry = Entry::Approved {
+    let entry = LedgerEntry::Approved {
         revision: 1,
         subject,
         by,
@@ -26,13 +26,13 @@ fn approved(at_ms: u64, by: Who) -> Said {
         until_ms: None,
         signature: None,
     };
-    Said { seq: 1, at_ms, entry }
+    RecordedEntry { seq: 1, at_ms, entry }
 }
 
 /// Counts over events at the times 10, 20, 30 and so on.
-fn trip(ledger: &[Said], events: &[Event]) -> Option<String> {
+fn trip(ledger: &[RecordedEntry], events: &[Event]) -> Option<String> {
     let times = (1_u64..).map(|place| place * 10);
-    tripped(ledger, times.zip(events)).map(|trip: Trip| trip.to_string())
+    tripped(ledger, times.zip(events)).map(|trip: CircuitBreaker| trip.to_string())
 }
 
 // D-24
@@ -46,7 +46,13 @@ fn three_failures_in_a_row_trip_whichever_runs_they_were_in() {
         ("three", vec![bad("a", 1), bad("a", 2), bad("a", 3)], Some("step `a` failed 3 times in a row")),
         (
             "three runs",
-            vec![bad("a", 1), over(Outcome::Cancelled), bad("a", 1), over(Outcome::Cancelled), late("a")],
+            vec![
+                bad("a", 1),
+                over(RunOutcome::Cancelled),
+                bad("a", 1),
+                over(RunOutcome::Cancelled),
+                late("a"),
+            ],
             Some("step `a` failed 3 times in a row"),
         ),
         ("of two steps", vec![bad("a", 1), bad("b", 1), bad("a", 2), bad("b", 2)], None),
@@ -64,17 +70,22 @@ fn three_failures_in_a_row_trip_whichever_runs_they_were_in() {
         ),
         (
             "a person stops: that is no word for going on",
-            vec![bad("a", 1), bad("a", 2), bad("a", 3), answered("a/1", Answer::Stop)],
+            vec![bad("a", 1), bad("a", 2), bad("a", 3), answered("a/1", AskAnswer::Stop)],
             Some("step `a` failed 3 times in a row"),
         ),
         (
             "whole runs",
-            vec![over(Outcome::Failed), over(Outcome::Failed), over(Outcome::Failed)],
+            vec![over(RunOutcome::Failed), over(RunOutcome::Failed), over(RunOutcome::Failed)],
             Some("it failed 3 times in a row"),
         ),
         (
             "a run that was done between",
-            vec![over(Outcome::Failed), over(Outcome::Failed), over(Outcome::Done), over(Outcome::Failed)],
+            vec![
+                over(RunOutcome::Failed),
+                over(RunOutcome::Failed),
+                over(RunOutcome::Done),
+                over(RunOutcome::Failed),
+            ],
             None,
         ),
     ];
@@ -88,10 +99,13 @@ fn three_failures_in_a_row_trip_whichever_runs_they_were_in() {
 #[test]
 fn only_a_person_who_approves_afterwards_lets_it_go_on() {
     let events = [judged("a", 1, 1), judged("a", 2, 1), judged("a", 3, 1), judged("a", 4, 1)];
-    assert!(trip(&[approved(5, Who::person("ada"))], &events).is_some(), "she approved before it failed");
-    assert!(trip(&[approved(45, Who::policy("docs"))], &events).is_some(), "a rule");
-    assert!(trip(&[approved(45, Who::agent("coder"))], &events).is_some(), "an agent");
-    assert_eq!(trip(&[approved(45, Who::person("ada"))], &events), None);
-    assert_eq!(trip(&[approved(25, Who::person("ada"))], &events), None, "two since then");
-    assert!(trip(&[approved(15, Who::person("ada"))], &events).is_some(), "three since then");
+    assert!(
+        trip(&[approved(5, Identity::person("ada"))], &events).is_some(),
+        "she approved before it failed"
+    );
+    assert!(trip(&[approved(45, Identity::policy("docs"))], &events).is_some(), "a rule");
+    assert!(trip(&[approved(45, Identity::agent("coder"))], &events).is_some(), "an agent");
+    assert_eq!(trip(&[approved(45, Identity::person("ada"))], &events), None);
+    assert_eq!(trip(&[approved(25, Identity::person("ada"))], &events), None, "two since then");
+    assert!(trip(&[approved(15, Identity::person("ada"))], &events).is_some(), "three since then");
 }

@@ -6,14 +6,14 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use planwright_core::agent::acp;
-use planwright_core::agent::permission::{Call, Refused, Ruling, Scope};
+use planwright_core::agent::permission::{Decision, Permissions, RefusedCall, ToolCall};
 use serde_json::{Value, json};
 
 use crate::agent::hook;
 use crate::run;
 use crate::run::permission::{note, of_process};
 use crate::system::process;
-use crate::system::process::{Dialogue, Said, Stop};
+use crate::system::process::{LineProtocol, ProtocolLine, Stop};
 
 /// Time limit for an agent to get ready.
 const READY_MAX: Duration = Duration::from_mins(2);
@@ -27,7 +27,7 @@ const AGAIN_MAX: usize = 3;
 const POLL: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Ended {
+pub struct AcpEnd {
     pub session: String,
     /// The agent's own word for why the turn ended, such as `end_turn`.
     pub stop: String,
@@ -73,15 +73,15 @@ pub fn bridge(
     (folder, prompt): (&Path, &str),
     stop: &Stop,
     tell: &mut dyn FnMut(&Value),
-) -> Result<Ended, Error> {
+) -> Result<AcpEnd, Error> {
     let scope = match of_process() {
         None => None,
         Some(Ok((scope, notes))) => Some((scope, notes)),
         Some(Err(error)) => return Err(Error::Scope(error)),
     };
-    let dialogue = Dialogue::start(argv, folder)?;
+    let dialogue = LineProtocol::start(argv, folder)?;
     let mut bridge =
-        Bridge { dialogue, scope, stop, tell, last: 0, ended: Ended::default(), rejected: None, folder };
+        Bridge { dialogue, scope, stop, tell, last: 0, ended: AcpEnd::default(), rejected: None, folder };
     let done = bridge.turn(prompt);
     if let Err(error) = &done {
         let mut event = json!({"type": "error", "message": error.to_string()});
@@ -96,12 +96,12 @@ pub fn bridge(
 }
 
 struct Bridge<'a> {
-    dialogue: Dialogue,
-    scope: Option<(Scope, std::path::PathBuf)>,
+    dialogue: LineProtocol,
+    scope: Option<(Permissions, std::path::PathBuf)>,
     stop: &'a Stop,
     tell: &'a mut dyn FnMut(&Value),
     last: u64,
-    ended: Ended,
+    ended: AcpEnd,
     /// Why the last call was refused, if the agent has done nothing since.
     rejected: Option<String>,
     folder: &'a Path,
@@ -162,9 +162,9 @@ impl Bridge<'_> {
                 return Err(Error::Silent { method, seconds: limit.as_secs() });
             }
             let line = match self.dialogue.hear(POLL) {
-                Said::Line(line) => line,
-                Said::Nothing => continue,
-                Said::Ended => return Err(Error::Died { method }),
+                ProtocolLine::Line(line) => line,
+                ProtocolLine::Nothing => continue,
+                ProtocolLine::Ended => return Err(Error::Died { method }),
             };
             // A line that is not a message is the agent talking to itself.
             let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
@@ -214,7 +214,7 @@ impl Bridge<'_> {
     }
 
     fn permit(&mut self, parameters: &Value) -> Value {
-        let call = Call::of_permission(parameters, &self.folder.to_string_lossy());
+        let call = ToolCall::of_permission(parameters, &self.folder.to_string_lossy());
         let call = match &self.scope {
             Some((scope, _)) => hook::followed(call, scope, self.folder),
             None => call,
@@ -222,14 +222,14 @@ impl Bridge<'_> {
         let (ruling, answer) =
             acp::permission(parameters, self.scope.as_ref().map(|(scope, _)| scope), &call);
         let (word, why) = match &ruling {
-            Ruling::Allowed => ("allowed", ""),
-            Ruling::Noted(why) => ("noted", why.as_str()),
-            Ruling::Denied(why) => ("denied", why.as_str()),
+            Decision::Allowed => ("allowed", ""),
+            Decision::Noted(why) => ("noted", why.as_str()),
+            Decision::Denied(why) => ("denied", why.as_str()),
         };
         (self.tell)(&json!({"type": "permission", "tool": call.tool, "ruling": word, "why": why}));
         if let (false, Some((_, notes))) = (why.is_empty(), &self.scope) {
             let is_blocked = word == "denied";
-            let refused = Refused { at_ms: run::now(), tool: call.tool, why: why.to_owned(), is_blocked };
+            let refused = RefusedCall { at_ms: run::now(), tool: call.tool, why: why.to_owned(), is_blocked };
             // A failure to log was reported above.
             note(notes, &refused).ok();
             if is_blocked {

@@ -29,7 +29,7 @@ pub const GRANT: &str = r#"{"hookSpecificOutput":{"hookEventName":"PreToolUse","
 
 /// A hook event of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event {
+pub enum HookEvent {
     /// A tool is about to be called.
     PreTool,
     /// A session starts, or continues after compaction.
@@ -41,22 +41,22 @@ pub enum Event {
 }
 
 /// Every event, with its command line word and the agents' names for it.
-pub const EVENTS: &[(Event, &str, &[&str])] = &[
+pub const EVENTS: &[(HookEvent, &str, &[&str])] = &[
     (
-        Event::PreTool,
+        HookEvent::PreTool,
         "pre-tool",
         &["PreToolUse", "BeforeTool", "preToolUse", "tool_call", "tool.execute.before"],
     ),
-    (Event::SessionStart, "session-start", &["SessionStart", "sessionStart", "session_start"]),
+    (HookEvent::SessionStart, "session-start", &["SessionStart", "sessionStart", "session_start"]),
     (
-        Event::PreCompact,
+        HookEvent::PreCompact,
         "pre-compact",
         &["PreCompact", "PreCompress", "preCompact", "session_before_compact"],
     ),
-    (Event::Stop, "stop", &["Stop", "AfterAgent", "agentStop", "agent_end"]),
+    (HookEvent::Stop, "stop", &["Stop", "AfterAgent", "agentStop", "agent_end"]),
 ];
 
-impl Event {
+impl HookEvent {
     pub fn of_word(word: &str) -> Option<Self> {
         EVENTS.iter().find(|(_, known, _)| *known == word).map(|(event, _, _)| *event)
     }
@@ -72,7 +72,7 @@ impl Event {
 
 /// The answer to the agent. All agents understand exit codes, and no two the same JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reply {
+pub enum HookReply {
     /// No objection: exit 0, no output.
     Pass,
     /// No objection, and this goes into the session: exit 0, on stdout.
@@ -82,9 +82,9 @@ pub enum Reply {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answered {
-    pub event: Event,
-    pub reply: Reply,
+pub struct HookResponse {
+    pub event: HookEvent,
+    pub reply: HookReply,
     /// Warnings for the user, not for the agent.
     pub complaints: Vec<String>,
 }
@@ -92,7 +92,7 @@ pub struct Answered {
 /// An agent's input from stdin, up to its end, to the first complete object, or until the wait times out:
 /// some agents never close it. Nothing is read from a terminal, where the user would not know that input is
 /// expected.
-pub fn heard(patience: Duration) -> String {
+pub fn read_request(patience: Duration) -> String {
     if io::stdin().is_terminal() {
         return String::new();
     }
@@ -133,16 +133,16 @@ pub fn folder_in(input: &str) -> Option<PathBuf> {
 
 /// Answers a hook event in `folder`. Unreadable input counts as a tool call, the one event where silence does
 /// harm.
-pub fn answer(typed: Option<Event>, input: &str, folder: &Path) -> Answered {
+pub fn answer(typed: Option<HookEvent>, input: &str, folder: &Path) -> HookResponse {
     let read: Result<Value, String> = serde_json::from_str(input).map_err(|error| error.to_string());
-    let named = read.as_ref().ok().and_then(Event::of_input);
-    let event = typed.or(named).unwrap_or(Event::PreTool);
+    let named = read.as_ref().ok().and_then(HookEvent::of_input);
+    let event = typed.or(named).unwrap_or(HookEvent::PreTool);
     let mut complaints = Vec::new();
     let reply = match event {
-        Event::PreTool => tool::answer(read, folder, &mut complaints),
-        Event::SessionStart => session::start(&read.unwrap_or_default(), folder, &mut complaints),
-        Event::PreCompact => session::compact(&read.unwrap_or_default(), folder, &mut complaints),
-        Event::Stop => session::stop(&read.unwrap_or_default(), folder, &mut complaints),
+        HookEvent::PreTool => tool::answer(read, folder, &mut complaints),
+        HookEvent::SessionStart => session::start(&read.unwrap_or_default(), folder, &mut complaints),
+        HookEvent::PreCompact => session::compact(&read.unwrap_or_default(), folder, &mut complaints),
+        HookEvent::Stop => session::stop(&read.unwrap_or_default(), folder, &mut complaints),
     };
-    Answered { event, reply, complaints }
+    HookResponse { event, reply, complaints }
 }

@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use planwright_core::agent::integration::{Connection, Piece, Wanted};
+use planwright_core::agent::integration::{ConfigEdit, Expected, Integration};
 
 use crate::store::plan_file;
 
@@ -12,7 +12,7 @@ use crate::store::plan_file;
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct IntegrationChange {
     pub agent: &'static str,
     /// Relative to the root of the project.
     pub file: &'static str,
@@ -39,28 +39,35 @@ pub enum Deed {
 
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {}", path.display())]
-pub struct Unreadable {
+pub struct UnreadableConfig {
     pub path: PathBuf,
     #[source]
     pub source: io::Error,
 }
 
 /// What must change to connect these agents. Writes nothing.
-pub fn look(root: &Path, agents: &[&'static Connection]) -> Result<Vec<Change>, Unreadable> {
-    let mut changes: Vec<Change> = Vec::new();
+pub fn look(
+    root: &Path,
+    agents: &[&'static Integration],
+) -> Result<Vec<IntegrationChange>, UnreadableConfig> {
+    let mut changes: Vec<IntegrationChange> = Vec::new();
     for connection in agents {
         for piece in connection.pieces {
             // Agents share files; one change is enough.
             if changes.iter().any(|change| change.file == piece.file) {
                 continue;
             }
-            changes.push(Change { agent: connection.agent, file: piece.file, deed: deed(root, piece)? });
+            changes.push(IntegrationChange {
+                agent: connection.agent,
+                file: piece.file,
+                deed: deed(root, piece)?,
+            });
         }
     }
     Ok(changes)
 }
 
-fn deed(root: &Path, piece: &Piece) -> Result<Deed, Unreadable> {
+fn deed(root: &Path, piece: &ConfigEdit) -> Result<Deed, UnreadableConfig> {
     let by_hand = |why: String| Deed::ByHand { lines: piece.by_hand(), why };
     if piece.is_by_hand() {
         return Ok(by_hand("it is not a file in this project".to_owned()));
@@ -70,7 +77,7 @@ fn deed(root: &Path, piece: &Piece) -> Result<Deed, Unreadable> {
         return Ok(by_hand(format!("{} is a link", link.display())));
     }
     let path = root.join(piece.file);
-    let unreadable = |source| Unreadable { path: path.clone(), source };
+    let unreadable = |source| UnreadableConfig { path: path.clone(), source };
     let old = match path.metadata() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(source) => return Err(unreadable(source)),
@@ -96,15 +103,15 @@ fn link_on_the_way<'a>(root: &Path, file: &'a str) -> Option<&'a Path> {
 }
 
 /// Whether the new text parses; core has checked JSON.
-fn is_sound(piece: &Piece, new: &str) -> bool {
+fn is_sound(piece: &ConfigEdit, new: &str) -> bool {
     match piece.wanted {
-        Wanted::Table { .. } => new.parse::<toml_edit::DocumentMut>().is_ok(),
-        Wanted::Json(_) | Wanted::Text(_) => true,
+        Expected::Table { .. } => new.parse::<toml_edit::DocumentMut>().is_ok(),
+        Expected::Json(_) | Expected::Text(_) => true,
     }
 }
 
 /// Makes a change, if the file is unchanged since it was read.
-pub fn write(root: &Path, change: &Change) -> Result<(), plan_file::Error> {
+pub fn write(root: &Path, change: &IntegrationChange) -> Result<(), plan_file::Error> {
     let Deed::Write { old, new } = &change.deed else { return Ok(()) };
     let path = root.join(change.file);
     // A link may have been put there since.

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use planwright_core::agent::planner::Surroundings;
+use planwright_core::agent::planner::ProjectContext;
 use planwright_core::agent::profile;
-use planwright_core::agent::profile::{Heard, Listener, Make, PROFILES, Trouble};
-use planwright_core::agent::prompt::Context;
+use planwright_core::agent::profile::{AgentFailure, AgentIdentity, PROFILES, Transcript, TranscriptReader};
+use planwright_core::agent::prompt::PromptContext;
 use planwright_core::dialect::NATIVE;
 use planwright_core::plan::draft::Draft;
 use planwright_core::plan::verified;
@@ -17,15 +17,15 @@ use planwright_core::verify::suggest;
 
 use crate::config::{Config, schema};
 use crate::git::changes;
-use crate::git::changes::Snapshot;
+use crate::git::changes::FileSnapshot;
 use crate::run;
 use crate::run::Runs;
 use crate::run::attempt_dir;
-use crate::run::attempt_dir::Folder;
+use crate::run::attempt_dir::AttemptDir;
 use crate::run::permission;
 use crate::store::{plan_file, state_dir};
 use crate::system::process;
-use crate::system::process::{Ended, How, Job, Stop, Supervisors};
+use crate::system::process::{How, ProcessEnd, ProcessJob, Stop, Supervisors};
 use crate::workspace::project;
 use crate::workspace::project::Project;
 use crate::workspace::{facts, toolchain, topic};
@@ -50,7 +50,7 @@ pub struct Planner {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct PlannerReply {
     pub text: String,
     /// Its usage, as far as it reports it.
     pub usage: Usage,
@@ -121,14 +121,14 @@ impl Planner {
         prompt: &str,
         stop: &Stop,
         changed: &mut Vec<String>,
-    ) -> Result<Said, Error> {
+    ) -> Result<PlannerReply, Error> {
         let seconds = project.config.draft.seconds;
         let name = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let states = state_dir::folder_of(&state_dir::folder(), &project.root)?;
-        let folder = Folder::at(&states.join("planners"), &name);
+        let folder = AttemptDir::at(&states.join("planners"), &name);
         let said = project.config.agents.get(&self.name);
         let like = said.and_then(|said| said.like.as_deref());
-        let make = Make::of(&self.command, like);
+        let make = AgentIdentity::of(&self.command, like);
         // It only reads: its own rules and hooks enforce that, as far as its profile has any.
         let held = permission::planning((&project.config, &project.root), make, folder.path())?;
         let mut env =
@@ -137,7 +137,7 @@ impl Planner {
         let unfit = |why| Error::Unfit { name: self.name.clone(), why };
         let argv = permission::own_bridge(held.applied_to(&words)).map_err(unfit)?;
         permission::lay_over(&mut env, held.environment);
-        let job = Job {
+        let job = ProcessJob {
             argv,
             folder: project.root.clone(),
             env,
@@ -147,8 +147,8 @@ impl Planner {
             tag: format!("planner/{name}"),
         };
         let places = said.map(|said| said.places.clone()).unwrap_or_default();
-        let mut listener = Listener::of(make.reader, &places);
-        let before = Snapshot::of(&project.root);
+        let mut listener = TranscriptReader::of(make.reader, &places);
+        let before = FileSnapshot::of(&project.root);
         let ended = Supervisors::new().run_heard(&job, stop, &mut |bytes| listener.hear(bytes));
         let now = changes::named(before.again(&project.root).changed_since(&before), &[]);
         changed.extend(now.into_iter().filter(|path| !changed.contains(path)).collect::<Vec<_>>());
@@ -158,17 +158,18 @@ impl Planner {
         self.refuse_silence(&ended, &heard, seconds)?;
         let milliseconds = u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX);
         let usage = folder.said().usage(&heard, milliseconds);
-        Ok(Said { text: heard.said, usage })
+        Ok(PlannerReply { text: heard.said, usage })
     }
 
     /// The exit code says nothing about the answer: some agents exit with 0 whatever happens, others never
     /// do.
-    fn refuse_silence(&self, ended: &Ended, heard: &Heard, seconds: u64) -> Result<(), Error> {
+    fn refuse_silence(&self, ended: &ProcessEnd, heard: &Transcript, seconds: u64) -> Result<(), Error> {
         let name = || self.name.clone();
-        let trouble = heard.trouble.as_ref().filter(|trouble| !matches!(trouble, Trouble::Refused { .. }));
+        let trouble =
+            heard.trouble.as_ref().filter(|trouble| !matches!(trouble, AgentFailure::Refused { .. }));
         if let Some(trouble) = trouble {
-            let sign_in = Make::of(&self.command, None).sign_in();
-            let sign_in = sign_in.filter(|_| matches!(trouble, Trouble::SignedOut { .. }));
+            let sign_in = AgentIdentity::of(&self.command, None).sign_in();
+            let sign_in = sign_in.filter(|_| matches!(trouble, AgentFailure::SignedOut { .. }));
             let way_out = sign_in.map(|way| format!("; sign in: {way}")).unwrap_or_default();
             return Err(Error::Silent { name: name(), how: format!("{}{way_out}", trouble.why()) });
         }
@@ -203,11 +204,11 @@ fn command_of(config: &Config, name: &str) -> Result<Vec<String>, Error> {
 }
 
 /// What a planner is told about the project. `draft` is the existing plan, if there is one.
-pub fn surroundings(project: &Project, draft: &Draft) -> Surroundings {
-    let kind: suggest::Project = toolchain::of(project, draft);
+pub fn surroundings(project: &Project, draft: &Draft) -> ProjectContext {
+    let kind: suggest::ProjectFiles = toolchain::of(project, draft);
     // Plans that cannot be listed are left out.
     let plans = project.plans().unwrap_or_default();
-    Surroundings {
+    ProjectContext {
         kind,
         targets: facts::agents(project).into_iter().collect(),
         tools: project.config.tools.iter().map(tool).collect(),
@@ -221,10 +222,10 @@ fn tool((name, operations): (&String, &Vec<String>)) -> String {
 }
 
 /// A file for the planner to read, by a path as typed.
-pub fn code(project: &Project, path: &str) -> Context {
+pub fn code(project: &Project, path: &str) -> PromptContext {
     let at: PathBuf = path.into();
     let text = topic::excerpt(&at, project.config.run.context_bytes);
-    Context { reference: format!("file:{path}"), text }
+    PromptContext { reference: format!("file:{path}"), text }
 }
 
 /// Saves an unusable answer outside the workspace, so that the user can fix it.

@@ -7,23 +7,23 @@ mod folder;
 mod copy;
 mod record;
 
-pub use commit::{Came, Commit, Fault, Outcome, Wrong};
+pub use commit::{Came, CommitFault, CommitOutcome, SessionCommit, Wrong};
 pub use copy::name_of_copy;
 pub(crate) use copy::plans as kept_plans;
 
 use std::io;
 use std::path::PathBuf;
 
-use planwright_core::approval::ledger::Who;
-use planwright_core::plan::lifecycle::State;
-use planwright_core::workspace::session::{Desk, Refusal, Thread};
+use planwright_core::approval::ledger::Identity;
+use planwright_core::plan::lifecycle::PlanState;
+use planwright_core::workspace::session::{PlanningSession, SessionPlan, SessionRefusal};
 
 use crate::approval;
-use crate::approval::Decisions;
+use crate::approval::Approvals;
 use crate::store::{plan_file, state_dir};
 use crate::workspace::project;
 use crate::workspace::project::Project;
-use record::Held;
+use record::SessionLock;
 
 /// The variable that gives an agent a session of its own. Without it, each project directory has one session.
 pub const VARIABLE: &str = "PLANWRIGHT_SESSION";
@@ -32,7 +32,7 @@ pub const VARIABLE: &str = "PLANWRIGHT_SESSION";
 pub enum Error {
     /// The verb does not fit the session.
     #[error("{0}")]
-    Refused(Refusal),
+    Refused(SessionRefusal),
     /// The directories would be inside a repository and show up in its status.
     #[error("cannot create plan directories in {}: it is inside repository {}", folder.display(), repository.display())]
     Inside { folder: PathBuf, repository: PathBuf },
@@ -72,8 +72,8 @@ pub enum Error {
     Decisions(#[from] approval::Error),
 }
 
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Self {
+impl From<SessionRefusal> for Error {
+    fn from(refusal: SessionRefusal) -> Self {
         Self::Refused(refusal)
     }
 }
@@ -82,27 +82,27 @@ impl From<Refusal> for Error {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stood {
     pub plan: String,
-    pub state: State,
+    pub state: PlanState,
     /// 0 if there is none.
     pub revision: u32,
     pub digest: String,
 }
 
 /// A session, and the states of its threads' plans, in their order.
-pub type Seen = (Desk, Vec<Option<Stood>>);
+pub type SessionStatus = (PlanningSession, Vec<Option<Stood>>);
 
 /// The session, with the directory of every thread. Created if needed.
-pub fn open(project: &Project) -> Result<Desk, Error> {
-    let held = Held::take(project)?;
+pub fn open(project: &Project) -> Result<PlanningSession, Error> {
+    let held = SessionLock::take(project)?;
     held.record.desk.threads().try_for_each(|thread| folder::ensure(&thread.folder))?;
     Ok(held.record.desk)
 }
 
 /// The session, if there is one, and the states of its plans.
-pub fn existing(project: &Project) -> Result<Option<Seen>, Error> {
-    let Some(held) = Held::take_existing(project)? else { return Ok(None) };
+pub fn existing(project: &Project) -> Result<Option<SessionStatus>, Error> {
+    let Some(held) = SessionLock::take_existing(project)? else { return Ok(None) };
     let desk = held.record.desk;
-    let decisions = Decisions::open_existing(project)?;
+    let decisions = Approvals::open_existing(project)?;
     let folder = copy::folder(&project.root)?;
     let stood = desk.threads().map(|thread| match (&thread.plan, &decisions) {
         (Some(plan), Some(decisions)) => {
@@ -122,12 +122,13 @@ pub fn existing(project: &Project) -> Result<Option<Seen>, Error> {
 }
 
 /// Hands out a directory for one more thread.
-pub fn add(project: &Project) -> Result<Thread, Error> {
-    let mut held = Held::take(project)?;
+pub fn add(project: &Project) -> Result<SessionPlan, Error> {
+    let mut held = SessionLock::take(project)?;
     held.record.desk.has_room()?;
-    let mut thread = Thread::new(&crate::store::random_id::chance()?, folder::allocate(&project.config)?);
+    let mut thread =
+        SessionPlan::new(&crate::store::random_id::chance()?, folder::allocate(&project.config)?);
     while held.record.desk.threads().any(|known| known.id == thread.id) {
-        thread = Thread::new(&crate::store::random_id::chance()?, thread.folder);
+        thread = SessionPlan::new(&crate::store::random_id::chance()?, thread.folder);
     }
     held.record.desk.additional.push(thread.clone());
     held.save()?;
@@ -135,8 +136,8 @@ pub fn add(project: &Project) -> Result<Thread, Error> {
 }
 
 /// Takes back the directory of an additional thread with its contents. Says why if it cannot be removed.
-pub fn drop_thread(project: &Project, id: &str) -> Result<(Thread, Option<Error>), Error> {
-    let mut held = Held::take(project)?;
+pub fn drop_thread(project: &Project, id: &str) -> Result<(SessionPlan, Option<Error>), Error> {
+    let mut held = SessionLock::take(project)?;
     let thread = held.record.desk.drop_thread(id)?;
     held.record.discarded.push(thread.folder.clone());
     held.save()?;
@@ -146,8 +147,8 @@ pub fn drop_thread(project: &Project, id: &str) -> Result<(Thread, Option<Error>
 }
 
 /// Removes the plan from the directory of the current thread; the directory stays.
-pub fn clear(project: &Project) -> Result<Thread, Error> {
-    let mut held = Held::take(project)?;
+pub fn clear(project: &Project) -> Result<SessionPlan, Error> {
+    let mut held = SessionLock::take(project)?;
     folder::ensure(&held.record.desk.current.folder)?;
     held.record.is_clearing = true;
     held.record.desk.current.is_cleared = true;
@@ -160,16 +161,16 @@ pub fn clear(project: &Project) -> Result<Thread, Error> {
 }
 
 /// Sets the topic of the session.
-pub fn set_topic(project: &Project, topic: &str) -> Result<Desk, Error> {
-    let mut held = Held::take(project)?;
+pub fn set_topic(project: &Project, topic: &str) -> Result<PlanningSession, Error> {
+    let mut held = SessionLock::take(project)?;
     held.record.desk.set_topic(topic)?;
     held.save()?;
     Ok(held.record.desk)
 }
 
 /// Checks the directories of all threads and proposes their plans: all or nothing.
-pub fn commit(project: &Project, by: &Who) -> Result<Commit, Error> {
-    commit::commit(&mut Held::take(project)?, project, by)
+pub fn commit(project: &Project, by: &Identity) -> Result<SessionCommit, Error> {
+    commit::commit(&mut SessionLock::take(project)?, project, by)
 }
 
 /// Finishes what dead processes started in any session of this project, so that people find what was

@@ -3,24 +3,25 @@
 
 mod stop_gate;
 
-pub use stop_gate::{Asked, Gate, gate};
+pub use stop_gate::{Gate, StopQuestion, gate};
 
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
 use planwright_core::dialect::named::Slug;
-use planwright_core::plan::lifecycle::State;
-use planwright_core::run::event::Reason;
-use planwright_core::run::state::{Phase, Status};
+use planwright_core::plan::lifecycle::PlanState;
+use planwright_core::run::event::AskReason;
+use planwright_core::run::state::{Phase, RunStatus};
 use planwright_core::workspace::active_plan::MARKER;
-use planwright_core::workspace::reminder::{Active, Now, Stage, first_open, heading};
+use planwright_core::workspace::reminder::{ActiveStep, ReminderContext, ReminderStage, first_open, heading};
 
 use crate::approval;
-use crate::approval::Decisions;
+use crate::approval::Approvals;
 use crate::git::sealed;
 use crate::run;
-use crate::run::{Glance, Run, Runs};
-use crate::store::journal::{self, Holder, LedgerRow};
+use crate::run::{Run, RunSummaryRow, Runs};
+use crate::store::journal;
+use crate::store::journal::{LedgerRow, LockHolder};
 use crate::system::process;
 use crate::workspace::active_plan;
 use crate::workspace::project;
@@ -56,8 +57,8 @@ pub fn is_attempt() -> bool {
 /// otherwise those pending review.
 ///
 /// The plan that this worktree is bound to comes first.
-pub fn active(project: &Project) -> Result<Vec<Active>, Error> {
-    let Some(decisions) = Decisions::open_existing(project)? else { return Ok(Vec::new()) };
+pub fn active(project: &Project) -> Result<Vec<ActiveStep>, Error> {
+    let Some(decisions) = Approvals::open_existing(project)? else { return Ok(Vec::new()) };
     // A dangling marker puts no plan first; it is reported on its own.
     let bound = active_plan::of_marker(project).ok().flatten().map(|bound| bound.plan);
     let is_other = |plan: &Path| bound.as_ref() != Some(&project.root.join(plan));
@@ -70,8 +71,8 @@ pub fn active(project: &Project) -> Result<Vec<Active>, Error> {
     }
     let approved = approved(&decisions)?;
     let (mut rows, stage) = match approved.is_empty() {
-        false => (approved, Stage::Approved),
-        true => (newest_first(decisions.waiting()?), Stage::Proposed),
+        false => (approved, ReminderStage::Approved),
+        true => (newest_first(decisions.waiting()?), ReminderStage::Proposed),
     };
     rows.sort_by_key(|row| is_other(&row.plan));
     let here = rows.into_iter().filter(|row| project.root.join(&row.plan).exists());
@@ -97,9 +98,9 @@ pub fn binding_of(project: &Project) -> Option<String> {
 }
 
 /// Plans that may run, newest first.
-fn approved(decisions: &Decisions) -> Result<Vec<LedgerRow>, Error> {
+fn approved(decisions: &Approvals) -> Result<Vec<LedgerRow>, Error> {
     let mut rows = decisions.runs().store().ledgers()?;
-    rows.retain(|row| row.summary.state == State::Approved.to_string());
+    rows.retain(|row| row.summary.state == PlanState::Approved.to_string());
     Ok(newest_first(rows))
 }
 
@@ -108,25 +109,33 @@ fn newest_first(mut rows: Vec<LedgerRow>) -> Vec<LedgerRow> {
     rows
 }
 
-fn of_run(runs: &Runs, glance: &Glance) -> Result<Active, Error> {
+fn of_run(runs: &Runs, glance: &RunSummaryRow) -> Result<ActiveStep, Error> {
     let run = runs.run(glance.run)?;
     let holder = runs.holder(&run)?;
     let steps = || run.plan.steps.iter().zip(&run.state.steps);
     let settled: Vec<String> = steps()
         .filter_map(|(step, now)| match &now.status {
-            Status::Passed { attempt } => {
+            RunStatus::Passed { attempt } => {
                 Some(format!("{}: contract passed, attempt {attempt}", heading(step)))
             }
-            Status::Skipped { by, reason } => Some(format!("{}: skipped by {by}: {reason}", heading(step))),
-            Status::Pending | Status::Running { .. } | Status::Judging { .. } | Status::Waiting { .. } => {
-                None
+            RunStatus::Skipped { by, reason } => {
+                Some(format!("{}: skipped by {by}: {reason}", heading(step)))
             }
+            RunStatus::Pending
+            | RunStatus::Running { .. }
+            | RunStatus::Judging { .. }
+            | RunStatus::Waiting { .. } => None,
         })
         .collect();
     let flags: Vec<bool> = run.state.steps.iter().map(|step| step.status.is_settled()).collect();
-    let busy =
-        run.state.steps.iter().position(|step| !step.status.is_settled() && step.status != Status::Pending);
-    let now = busy.or_else(|| first_open(&run.plan, &flags)).map(|place| Now::of(&run.plan.steps[place]));
+    let busy = run
+        .state
+        .steps
+        .iter()
+        .position(|step| !step.status.is_settled() && step.status != RunStatus::Pending);
+    let now = busy
+        .or_else(|| first_open(&run.plan, &flags))
+        .map(|place| ReminderContext::of(&run.plan.steps[place]));
     let number = run.row.id.number();
     let stand = match (&run.state.phase, run.state.asks.is_empty(), holder.is_some()) {
         (Phase::Stopped, ..) => "stopped",
@@ -140,12 +149,12 @@ fn of_run(runs: &Runs, glance: &Glance) -> Result<Active, Error> {
         let about = ask.step.map_or("the run", |place| run.plan.steps[place].id.as_str());
         format!("{about}: {}", ask.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default())
     });
-    Ok(Active {
+    Ok(ActiveStep {
         name: glance.plan.clone(),
         path: glance.path.to_string_lossy().into_owned(),
         title: run.plan.title.clone(),
         state: format!("{stand}, run {number}; {} of {} steps done", settled.len(), flags.len()),
-        stage: Stage::Run,
+        stage: ReminderStage::Run,
         settled,
         now,
         asks: asks.collect(),
@@ -154,10 +163,10 @@ fn of_run(runs: &Runs, glance: &Glance) -> Result<Active, Error> {
 }
 
 /// The command for a person to type next.
-fn next_of(run: &Run, driver: Option<&Holder>) -> String {
+fn next_of(run: &Run, driver: Option<&LockHolder>) -> String {
     let plan = word(&run.row.name, &run.row.plan);
     match run.state.asks.values().next() {
-        Some(ask) if ask.reason != Reason::Stalled => {
+        Some(ask) if ask.reason != AskReason::Stalled => {
             let step = ask.step.map(|place| format!("/{}", run.plan.steps[place].id)).unwrap_or_default();
             format!("planwright answer {plan}{step}")
         }
@@ -166,14 +175,18 @@ fn next_of(run: &Run, driver: Option<&Holder>) -> String {
     }
 }
 
-fn of_ledger(decisions: &Decisions, row: &LedgerRow, stage: Stage) -> Result<Option<Active>, Error> {
+fn of_ledger(
+    decisions: &Approvals,
+    row: &LedgerRow,
+    stage: ReminderStage,
+) -> Result<Option<ActiveStep>, Error> {
     let case = decisions.case_of(row.plan.clone())?;
     let Some(revision) = case.standing.newest() else { return Ok(None) };
     let plan = decisions.plan(&case, revision)?;
     let (name, count) = (project::name(&row.plan), plan.steps.len());
     let open = vec![false; count];
-    let verb = if stage == Stage::Approved { "run" } else { "review" };
-    Ok(Some(Active {
+    let verb = if stage == ReminderStage::Approved { "run" } else { "review" };
+    Ok(Some(ActiveStep {
         path: row.plan.to_string_lossy().into_owned(),
         title: plan.title.clone(),
         state: format!(
@@ -184,7 +197,7 @@ fn of_ledger(decisions: &Decisions, row: &LedgerRow, stage: Stage) -> Result<Opt
         ),
         stage,
         settled: Vec::new(),
-        now: first_open(&plan, &open).map(|place| Now::of(&plan.steps[place])),
+        now: first_open(&plan, &open).map(|place| ReminderContext::of(&plan.steps[place])),
         asks: Vec::new(),
         next: format!("planwright {verb} {}", word(&name, &row.plan)),
         name,

@@ -5,17 +5,17 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use planwright_core::approval::ledger::{Role, Who};
+use planwright_core::approval::ledger::{Identity, Role};
 use planwright_core::dialect::{self, DIALECTS, NATIVE};
 use planwright_core::plan::digest::Digest;
-use planwright_core::plan::lifecycle::State;
+use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::plan::verified::slug;
 use planwright_core::syntax::source::{Source, text as said};
 
 use crate::approval;
-use crate::approval::{Authorship, Decisions, Proposed};
+use crate::approval::{Approvals, Authorship, Proposed};
 use crate::store::plan_file;
-use crate::store::plan_file::Text;
+use crate::store::plan_file::FileText;
 use crate::workspace::project;
 use crate::workspace::project::{Project, Verified};
 
@@ -69,7 +69,7 @@ pub fn named(project: &Project, name: &str) -> Result<PathBuf, Error> {
 /// A text that should become a plan, and its path.
 pub struct Submission {
     pub path: PathBuf,
-    pub text: Text,
+    pub text: FileText,
 }
 
 impl Submission {
@@ -135,10 +135,10 @@ fn is_where_plans_are(wished: &Path) -> bool {
 /// contracts were not run yet is proposed without results. An existing plan is only revised if an agent
 /// submitted it.
 pub fn propose(
-    decisions: &Decisions,
+    decisions: &Approvals,
     path: &Path,
     verified: Verified,
-    by: &Who,
+    by: &Identity,
 ) -> Result<(Verified, Proposed), Error> {
     let project = decisions.runs().project();
     let (verified, text) = match (verified.plan.is_some(), path.symlink_metadata().is_ok()) {
@@ -156,7 +156,7 @@ pub fn propose(
 }
 
 /// Replaces a text that an agent submitted before. What anyone else wrote or decided stays.
-fn revise(decisions: &Decisions, path: &Path, verified: &Verified) -> Result<(Verified, Authorship), Error> {
+fn revise(decisions: &Approvals, path: &Path, verified: &Verified) -> Result<(Verified, Authorship), Error> {
     let project = decisions.runs().project();
     let shown = verified.source.name().to_owned();
     let taken = |why| Error::Taken { path: shown.clone(), why };
@@ -184,12 +184,12 @@ fn revise(decisions: &Decisions, path: &Path, verified: &Verified) -> Result<(Ve
         Some(_) => {}
     }
     match case.state() {
-        State::Draft | State::Proposed | State::Rejected => {}
-        State::Approved | State::Running | State::Waiting(_) => {
+        PlanState::Draft | PlanState::Proposed | PlanState::Rejected => {}
+        PlanState::Approved | PlanState::Running | PlanState::Waiting(_) => {
             return Err(taken("it is approved"));
         }
-        State::Done | State::Failed | State::Cancelled => return Err(taken("it is finished")),
+        PlanState::Done | PlanState::Failed | PlanState::Cancelled => return Err(taken("it is finished")),
     }
     let saved = crate::store::plan_write::save(path, &old.source, &verified.source)?;
-    Ok((project.check(Text::Plan(saved))?, Authorship::Own))
+    Ok((project.check(FileText::Plan(saved))?, Authorship::Own))
 }

@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use planwright_core::agent::report::Line;
-use planwright_core::approval::ledger::{Drafting, Entry, Who};
+use planwright_core::agent::report::ReportLine;
+use planwright_core::approval::ledger::{Drafting, Identity, LedgerEntry};
 use planwright_core::approval::status;
-use planwright_core::approval::status::{Discovery, Said};
-use planwright_core::plan::lifecycle::{Reason, State};
+use planwright_core::approval::status::{Discovery, RecordedEntry};
+use planwright_core::plan::lifecycle::{PlanState, WaitReason};
 use planwright_core::run::event::Event;
 
-use super::{Case, Decisions, Error, short, shown};
+use super::{Approvals, Error, PlanRecord, short, shown};
 use crate::run::Run;
 use crate::store::journal::{LedgerRow, blob_of};
 use crate::store::plan_file;
@@ -43,7 +43,7 @@ const TITLE_CHARS_MAX: usize = 200;
 pub struct Find<'a> {
     /// The id of the step they worked on.
     pub step: Option<&'a str>,
-    pub by: &'a Who,
+    pub by: &'a Identity,
     /// What to do, in one line.
     pub title: &'a str,
     /// Further details.
@@ -52,15 +52,15 @@ pub struct Find<'a> {
     pub source: Option<&'a str>,
 }
 
-impl Decisions {
+impl Approvals {
     /// Rejects the newest revision, if that is what the person has seen.
     pub fn reject(
         &self,
         path: &Path,
         seen: Option<&str>,
-        by: &Who,
+        by: &Identity,
         feedback: &str,
-    ) -> Result<(Case, Vec<String>), Error> {
+    ) -> Result<(PlanRecord, Vec<String>), Error> {
         let case = self.case(path)?;
         let newest = case.standing.newest().ok_or_else(|| Error::Unapproved { plan: shown(&case.plan) })?;
         let digest = newest.subject.digest.clone();
@@ -69,7 +69,7 @@ impl Decisions {
             return Err(Error::Moved { plan: shown(&case.plan), seen, now });
         }
         let revision = newest.number;
-        let entry = Entry::Rejected { revision, digest, by: by.clone(), feedback: feedback.to_owned() };
+        let entry = LedgerEntry::Rejected { revision, digest, by: by.clone(), feedback: feedback.to_owned() };
         let case = self.say(&case, vec![entry], Vec::new())?;
         let mut complaints = self.show_rejection(path, &case);
         complaints.extend(self.show(path, &case));
@@ -77,8 +77,8 @@ impl Decisions {
     }
 
     /// Comments on a plan or one of its steps; returns the number of the comment.
-    pub fn comment(&self, path: &Path, step: Option<&str>, by: &Who, text: &str) -> Result<u32, Error> {
-        let comment = |case: &Case| Entry::Commented {
+    pub fn comment(&self, path: &Path, step: Option<&str>, by: &Identity, text: &str) -> Result<u32, Error> {
+        let comment = |case: &PlanRecord| LedgerEntry::Commented {
             comment: u32::try_from(case.standing.comments.len() + 1).unwrap_or(u32::MAX),
             revision: case.standing.newest().map_or(0, |newest| newest.number),
             step: step.map(str::to_owned),
@@ -90,9 +90,9 @@ impl Decisions {
     }
 
     /// Records once what became of a plan's work, by the plan's path relative to the root of the project.
-    pub fn note(&self, plan: &Path, entry: &Entry) -> Result<(), Error> {
+    pub fn note(&self, plan: &Path, entry: &LedgerEntry) -> Result<(), Error> {
         let path = self.root().join(plan);
-        let is_known = |case: &Case| case.ledger.iter().any(|said| said.entry.key() == entry.key());
+        let is_known = |case: &PlanRecord| case.ledger.iter().any(|said| said.entry.key() == entry.key());
         if is_known(&self.case(&path)?) {
             return Ok(());
         }
@@ -100,13 +100,19 @@ impl Decisions {
     }
 
     /// Resolves a comment.
-    pub fn answer(&self, path: &Path, comment: u32, by: &Who, text: &str) -> Result<Case, Error> {
-        self.remark(path, |_| Entry::Answered { comment, by: by.clone(), text: text.to_owned() })
+    pub fn answer(&self, path: &Path, comment: u32, by: &Identity, text: &str) -> Result<PlanRecord, Error> {
+        self.remark(path, |_| LedgerEntry::Answered { comment, by: by.clone(), text: text.to_owned() })
     }
 
     /// Records why a plan was written as it is.
-    pub fn drafted(&self, path: &Path, by: &Who, digest: &str, drafting: &Drafting) -> Result<Case, Error> {
-        self.remark(path, |_| Entry::Drafted {
+    pub fn drafted(
+        &self,
+        path: &Path,
+        by: &Identity,
+        digest: &str,
+        drafting: &Drafting,
+    ) -> Result<PlanRecord, Error> {
+        self.remark(path, |_| LedgerEntry::Drafted {
             by: by.clone(),
             digest: digest.to_owned(),
             drafting: drafting.clone(),
@@ -115,7 +121,7 @@ impl Decisions {
 
     /// Records follow-up work; returns its number.
     pub fn discover(&self, path: &Path, found: &Find<'_>) -> Result<u32, Error> {
-        let case = self.remark(path, |case| Entry::Discovered {
+        let case = self.remark(path, |case| LedgerEntry::Discovered {
             number: u32::try_from(case.standing.discoveries.len() + 1).unwrap_or(u32::MAX),
             step: found.step.map(str::to_owned),
             by: found.by.clone(),
@@ -130,7 +136,7 @@ impl Decisions {
     pub fn discoveries(&self, path: &Path) -> Result<Vec<Discovery>, Error> {
         let case = self.case(path)?;
         let is_known = |source: &str| {
-            let of = |said: &Said| matches!(&said.entry, Entry::Discovered { source: Some(known), .. } if known == source);
+            let of = |said: &RecordedEntry| matches!(&said.entry, LedgerEntry::Discovered { source: Some(known), .. } if known == source);
             case.ledger.iter().any(of)
         };
         for run in self.runs.of_plan(path)? {
@@ -138,9 +144,9 @@ impl Decisions {
                 let Event::AttemptFinished { step, attempt, account, .. } = &recorded.event else { continue };
                 for (place, line) in account.report.iter().enumerate() {
                     let source = format!("{}/{step}/{attempt}/{place}", run.row.id.number());
-                    let Line::Discovered { title, text } = line else { continue };
+                    let ReportLine::Discovered { title, text } = line else { continue };
                     if !is_known(&source) {
-                        let by = Who::agent(agent_of(&run, step, *attempt));
+                        let by = Identity::agent(agent_of(&run, step, *attempt));
                         let (title, source) = (one_line(title), Some(source.as_str()));
                         let found = Find { step: Some(step), by: &by, title: &title, text, source };
                         self.discover(path, &found)?;
@@ -152,13 +158,13 @@ impl Decisions {
     }
 
     /// Records that follow-up work became a step.
-    pub fn added(&self, path: &Path, number: u32, step: &str, by: &Who) -> Result<Case, Error> {
-        self.remark(path, |_| Entry::Added { number, step: step.to_owned(), by: by.clone() })
+    pub fn added(&self, path: &Path, number: u32, step: &str, by: &Identity) -> Result<PlanRecord, Error> {
+        self.remark(path, |_| LedgerEntry::Added { number, step: step.to_owned(), by: by.clone() })
     }
 
     /// A comment changes no state, so it need not be based on the newest one: concurrent comments simply
     /// queue up.
-    fn remark(&self, path: &Path, entry: impl Fn(&Case) -> Entry) -> Result<Case, Error> {
+    fn remark(&self, path: &Path, entry: impl Fn(&PlanRecord) -> LedgerEntry) -> Result<PlanRecord, Error> {
         let mut tries = 0;
         loop {
             let case = self.case(path)?;
@@ -170,16 +176,16 @@ impl Decisions {
     }
 
     /// Cancels a plan that is not running.
-    pub fn cancel(&self, path: &Path, by: &Who, why: &str) -> Result<(Case, Vec<String>), Error> {
-        self.move_on(path, Entry::Cancelled { by: by.clone(), why: why.to_owned() })
+    pub fn cancel(&self, path: &Path, by: &Identity, why: &str) -> Result<(PlanRecord, Vec<String>), Error> {
+        self.move_on(path, LedgerEntry::Cancelled { by: by.clone(), why: why.to_owned() })
     }
 
     /// Returns a plan to its author.
-    pub fn reopen(&self, path: &Path, by: &Who, why: &str) -> Result<(Case, Vec<String>), Error> {
-        self.move_on(path, Entry::Reopened { by: by.clone(), why: why.to_owned() })
+    pub fn reopen(&self, path: &Path, by: &Identity, why: &str) -> Result<(PlanRecord, Vec<String>), Error> {
+        self.move_on(path, LedgerEntry::Reopened { by: by.clone(), why: why.to_owned() })
     }
 
-    fn move_on(&self, path: &Path, entry: Entry) -> Result<(Case, Vec<String>), Error> {
+    fn move_on(&self, path: &Path, entry: LedgerEntry) -> Result<(PlanRecord, Vec<String>), Error> {
         let case = self.case(path)?;
         let case = self.say(&case, vec![entry], Vec::new())?;
         let complaints = self.show(path, &case);
@@ -187,29 +193,34 @@ impl Decisions {
     }
 
     /// Undoes somebody's last decision if nothing followed from it; returns the decision.
-    pub fn undo(&self, path: &Path, by: &Who) -> Result<(Said, Case, Vec<String>), Error> {
+    pub fn undo(
+        &self,
+        path: &Path,
+        by: &Identity,
+    ) -> Result<(RecordedEntry, PlanRecord, Vec<String>), Error> {
         let case = self.case(path)?;
         let said = status::undoable(&case.ledger, by)?.clone();
-        if let Entry::Deleted { backup, dialect, .. } = &said.entry {
+        if let LedgerEntry::Deleted { backup, dialect, .. } = &said.entry {
             let text = String::from_utf8_lossy(&self.store().get(backup)?).into_owned();
             let named = planwright_core::dialect::named(dialect);
             let dialect = named.ok_or(Error::Text { plan: shown(&case.plan), revision: 0 })?;
             plan_file::create_plan(path, &text, dialect)?;
         }
-        let case = self.say(&case, vec![Entry::Undone { seq: said.seq, by: by.clone() }], Vec::new())?;
+        let case =
+            self.say(&case, vec![LedgerEntry::Undone { seq: said.seq, by: by.clone() }], Vec::new())?;
         let complaints = self.show(path, &case);
         Ok((said, case, complaints))
     }
 
     /// Deletes a plan that is not running; its text is kept.
-    pub fn delete(&self, path: &Path, verified: &Verified, by: &Who) -> Result<Case, Error> {
+    pub fn delete(&self, path: &Path, verified: &Verified, by: &Identity) -> Result<PlanRecord, Error> {
         let case = self.case(path)?;
         if let Some(run) = self.live_run(path)? {
             return Err(Error::Running { plan: shown(&case.plan), run });
         }
         let text = verified.source.text().as_bytes().to_vec();
         let dialect = verified.dialect().name.to_owned();
-        let entry = Entry::Deleted { backup: blob_of(&text), dialect, by: by.clone() };
+        let entry = LedgerEntry::Deleted { backup: blob_of(&text), dialect, by: by.clone() };
         // Saved before it is deleted: a crash in between leaves the plan twice, not never.
         let case = self.say(&case, vec![entry], vec![text])?;
         plan_file::delete_plan(path, &verified.source)?;
@@ -217,7 +228,7 @@ impl Decisions {
     }
 
     /// Archives a plan that is not running, together with everything known about it.
-    pub fn archive(&self, path: &Path, by: &Who) -> Result<std::path::PathBuf, Error> {
+    pub fn archive(&self, path: &Path, by: &Identity) -> Result<std::path::PathBuf, Error> {
         let case = self.case(path)?;
         if let Some(run) = self.live_run(path)? {
             return Err(Error::Running { plan: shown(&case.plan), run });
@@ -226,7 +237,7 @@ impl Decisions {
         let now = self.runs.relative(&to);
         self.store().move_plan(&case.plan, &now)?;
         let case = self.case_of(now.clone())?;
-        self.say(&case, vec![Entry::Archived { to: shown(&now), by: by.clone() }], Vec::new())?;
+        self.say(&case, vec![LedgerEntry::Archived { to: shown(&now), by: by.clone() }], Vec::new())?;
         Ok(to)
     }
 
@@ -238,7 +249,11 @@ impl Decisions {
 
     /// Every plan pending review, as lists show it; oldest first.
     pub fn waiting(&self) -> Result<Vec<LedgerRow>, Error> {
-        let waits = [State::Proposed, State::Waiting(Reason::Lapsed), State::Waiting(Reason::RevisionsSpent)];
+        let waits = [
+            PlanState::Proposed,
+            PlanState::Waiting(WaitReason::Lapsed),
+            PlanState::Waiting(WaitReason::RevisionsSpent),
+        ];
         let waits = waits.map(|state| state.to_string());
         let rows = self.store().ledgers()?.into_iter();
         let mut rows: Vec<LedgerRow> = rows.filter(|row| waits.contains(&row.summary.state)).collect();

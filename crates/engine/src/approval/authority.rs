@@ -3,14 +3,16 @@
 
 use std::path::Path;
 
-use planwright_core::approval::ledger::{Entry, Role, Subject, Who, statement};
+use planwright_core::approval::ledger::{ApprovalSubject, Identity, LedgerEntry, Role, statement};
 use planwright_core::approval::policy as core_policy;
-use planwright_core::approval::policy::{Ask, Decision, Facts, Signed, required_from};
-use planwright_core::approval::status::{Approval, Revision};
+use planwright_core::approval::policy::{
+    Decision, PolicyFacts, PolicyQuestion, SignatureStatus, required_from,
+};
+use planwright_core::approval::status::{ApprovalRecord, Revision};
 use planwright_core::plan::verified::Plan;
-use planwright_core::run::baseline::Red;
+use planwright_core::run::baseline::Baseline;
 
-use super::{Case, Decisions, Error, Yes, shown};
+use super::{ApprovalRequest, Approvals, Error, PlanRecord, shown};
 use crate::config::policy;
 use crate::config::policy::Loaded;
 use crate::config::signature;
@@ -21,7 +23,7 @@ use crate::system::process;
 use crate::workspace::project::Verified;
 
 /// The permission to approve.
-pub(super) struct Right {
+pub(super) struct ApprovalRight {
     /// The rule that grants it.
     pub(super) rule: String,
     /// How many approvals are required.
@@ -31,15 +33,20 @@ pub(super) struct Right {
     pub(super) until_ms: Option<u64>,
 }
 
-impl Decisions {
+impl Approvals {
     /// The contract results before the work.
-    pub(super) fn red(&self, plan: &Plan, subject: &Subject) -> Result<Vec<Red>, Error> {
-        let limits = baseline::Limits::of(&self.project().config);
+    pub(super) fn red(&self, plan: &Plan, subject: &ApprovalSubject) -> Result<Vec<Baseline>, Error> {
+        let limits = baseline::BaselineLimits::of(&self.project().config);
         Ok(baseline::check(self.project(), plan, subject.base.as_ref(), &limits, &|_| ())?)
     }
 
     /// The known contract results before the work, and why the others are unknown.
-    pub(super) fn known_red(&self, plan: &Plan, subject: &Subject, why: &str) -> Result<Vec<Red>, Error> {
+    pub(super) fn known_red(
+        &self,
+        plan: &Plan,
+        subject: &ApprovalSubject,
+        why: &str,
+    ) -> Result<Vec<Baseline>, Error> {
         let known = match &subject.base {
             Some(base) => baseline::known(&self.project().root, plan, base)?,
             None => Vec::new(),
@@ -50,18 +57,20 @@ impl Decisions {
     /// The approval of a proposal by a policy rule.
     pub(super) fn automatic(
         &self,
-        case: &Case,
+        case: &PlanRecord,
         (plan, verified): (&Plan, &Verified),
-        proposed: &Entry,
-    ) -> Result<Option<Entry>, Error> {
+        proposed: &LedgerEntry,
+    ) -> Result<Option<LedgerEntry>, Error> {
         // A rule would restart it again and again.
         if board::trip(&self.runs, &case.plan)?.is_some() {
             return Ok(None);
         }
-        let Entry::Proposed { revision, subject, by, red, dialect, .. } = proposed else { return Ok(None) };
+        let LedgerEntry::Proposed { revision, subject, by, red, dialect, .. } = proposed else {
+            return Ok(None);
+        };
         let loaded = self.policy()?.filter(|loaded| by.role != Role::Agent || self.holds_for_agents(loaded));
         let wanted = verified.draft.as_ref().and_then(|draft| required_from(&verified.source, draft));
-        let facts = Facts {
+        let facts = PolicyFacts {
             proposer: by,
             red,
             dialect,
@@ -71,10 +80,10 @@ impl Decisions {
         };
         let decision = core_policy::decide(loaded.as_ref().map(|loaded| &loaded.policy), plan, &facts);
         let Decision::Automatic { rule, until_ms } = decision else { return Ok(None) };
-        Ok(Some(Entry::Approved {
+        Ok(Some(LedgerEntry::Approved {
             revision: *revision,
             subject: subject.clone(),
-            by: Who::policy(&rule),
+            by: Identity::policy(&rule),
             way: "policy".to_owned(),
             note: String::new(),
             rule,
@@ -90,25 +99,31 @@ impl Decisions {
     /// not.
     fn holds_for_agents(&self, loaded: &Loaded) -> bool {
         let is_installed =
-            policy::Places::of(self.root()).is_ok_and(|places| places.repository == loaded.path);
+            policy::PolicyPaths::of(self.root()).is_ok_and(|places| places.repository == loaded.path);
         is_installed && process::job_above().is_none()
     }
 
     /// The permission of somebody to approve a revision.
     pub(super) fn right(
         &self,
-        case: &Case,
+        case: &PlanRecord,
         (plan, revision): (&Plan, &Revision),
-        yes: &Yes,
-    ) -> Result<Right, Error> {
+        yes: &ApprovalRequest,
+    ) -> Result<ApprovalRight, Error> {
         let loaded = self.policy()?;
         let ask = self.ask(loaded.as_ref(), case, (plan, revision))?;
-        let before: Vec<Who> = case.standing.approvals.iter().map(|approval| approval.by.clone()).collect();
+        let before: Vec<Identity> =
+            case.standing.approvals.iter().map(|approval| approval.by.clone()).collect();
         // The signature itself is verified once it exists; without a key there will be none.
-        let signed = if yes.key.is_some() { Signed::Yes } else { Signed::No };
+        let signed = if yes.key.is_some() { SignatureStatus::Yes } else { SignatureStatus::No };
         let rule = core_policy::may_approve(&ask, &yes.by, signed, &before)
             .map_err(|refusal| Error::Refused(refusal.to_string()))?;
-        Ok(Right { rule, needed: ask.needed, policy: digest_of(loaded.as_ref()), until_ms: ask.until_ms })
+        Ok(ApprovalRight {
+            rule,
+            needed: ask.needed,
+            policy: digest_of(loaded.as_ref()),
+            until_ms: ask.until_ms,
+        })
     }
 
     /// The hash of the current policy; empty without one.
@@ -117,7 +132,7 @@ impl Decisions {
     }
 
     /// Signs a statement with a key that counts as the signer's.
-    pub(super) fn sign(&self, key: &Path, text: &str, by: &Who) -> Result<String, Error> {
+    pub(super) fn sign(&self, key: &Path, text: &str, by: &Identity) -> Result<String, Error> {
         let armored = signature::sign(key, text)?;
         policy::verify(self.root(), text, &armored, (&by.name, now()))?;
         Ok(armored)
@@ -127,14 +142,14 @@ impl Decisions {
     /// record must not be enough to approve.
     pub(super) fn unfounded(
         &self,
-        case: &Case,
+        case: &PlanRecord,
         plan: &Plan,
-        approvals: &[Approval],
+        approvals: &[ApprovalRecord],
     ) -> Result<Vec<String>, Error> {
         let loaded = self.policy()?;
         let Some(revision) = case.standing.newest() else { return Ok(Vec::new()) };
         let mut why = Vec::new();
-        let mut before: Vec<Who> = Vec::new();
+        let mut before: Vec<Identity> = Vec::new();
         for approval in approvals {
             match approval.by.role {
                 Role::Policy => {
@@ -164,16 +179,16 @@ impl Decisions {
     fn ask(
         &self,
         loaded: Option<&Loaded>,
-        case: &Case,
+        case: &PlanRecord,
         (plan, revision): (&Plan, &Revision),
-    ) -> Result<Ask, Error> {
+    ) -> Result<PolicyQuestion, Error> {
         let wanted = self.wanted(case, revision)?;
         let policy = loaded.map(|loaded| &loaded.policy);
         Ok(core_policy::ask(policy, plan, &facts(revision, wanted.as_deref())))
     }
 
     /// Whom the plan itself asks. From the proposed text: the file may have changed.
-    fn wanted(&self, case: &Case, revision: &Revision) -> Result<Option<Vec<String>>, Error> {
+    fn wanted(&self, case: &PlanRecord, revision: &Revision) -> Result<Option<Vec<String>>, Error> {
         let source = self.source(case, revision)?;
         Ok(required_from(&source, &source.draft()))
     }
@@ -182,9 +197,9 @@ impl Decisions {
     fn no_rule(
         &self,
         loaded: Option<&Loaded>,
-        case: &Case,
+        case: &PlanRecord,
         of: (&Plan, &Revision),
-        approval: &Approval,
+        approval: &ApprovalRecord,
     ) -> Result<Option<String>, Error> {
         let (wanted, policy) = (self.wanted(case, of.1)?, loaded.map(|loaded| &loaded.policy));
         let decision = core_policy::decide(policy, of.0, &facts(of.1, wanted.as_deref()));
@@ -193,21 +208,26 @@ impl Decisions {
     }
 
     /// Whether a recorded approval is signed by a key of the person it names. Checked only where it matters.
-    fn signed(&self, ask: &Ask, case: &Case, approval: &Approval) -> Result<Signed, Error> {
+    fn signed(
+        &self,
+        ask: &PolicyQuestion,
+        case: &PlanRecord,
+        approval: &ApprovalRecord,
+    ) -> Result<SignatureStatus, Error> {
         let Some(armored) = approval.signature.as_ref().filter(|_| ask.is_signed) else {
-            return Ok(Signed::No);
+            return Ok(SignatureStatus::No);
         };
         let text = statement(&shown(&case.plan), &entry_of(approval)).unwrap_or_default();
         match policy::verify(self.root(), &text, armored, (&approval.by.name, approval.at_ms)) {
-            Ok(_) => Ok(Signed::Yes),
+            Ok(_) => Ok(SignatureStatus::Yes),
             Err(policy::Unverified::Policy(error)) => Err(error.into()),
-            Err(policy::Unverified::Signature(_)) => Ok(Signed::No),
+            Err(policy::Unverified::Signature(_)) => Ok(SignatureStatus::No),
         }
     }
 }
 
-fn facts<'a>(revision: &'a Revision, required_from: Option<&'a [String]>) -> Facts<'a> {
-    Facts {
+fn facts<'a>(revision: &'a Revision, required_from: Option<&'a [String]>) -> PolicyFacts<'a> {
+    PolicyFacts {
         proposer: &revision.by,
         red: &revision.red,
         dialect: &revision.dialect,
@@ -222,8 +242,8 @@ fn digest_of(loaded: Option<&Loaded>) -> String {
 }
 
 /// The ledger entry of an approval.
-fn entry_of(approval: &Approval) -> Entry {
-    Entry::Approved {
+fn entry_of(approval: &ApprovalRecord) -> LedgerEntry {
+    LedgerEntry::Approved {
         revision: approval.revision,
         subject: approval.subject.clone(),
         by: approval.by.clone(),

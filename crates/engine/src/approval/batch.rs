@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::approval::ledger::{Entry, Who};
+use planwright_core::approval::ledger::{Identity, LedgerEntry};
 
-use super::{Authorship, Case, Decisions, Error, Offer, Proposed, fits, shown};
+use super::{Approvals, Authorship, Error, Offer, PlanRecord, Proposed, fits, shown};
 use crate::run::now;
 use crate::store::journal::Statement;
 use crate::workspace::project::Verified;
 
 /// An act on one of several plans.
-pub enum Act<'a> {
+pub enum BatchAction<'a> {
     /// Asks for approval without running a contract.
     Propose { path: &'a Path, verified: &'a Verified },
     /// The author withdraws it: it is no longer pending.
@@ -19,29 +19,29 @@ pub enum Act<'a> {
 
 /// What must be recorded about one plan.
 struct Word {
-    case: Case,
-    entries: Vec<Entry>,
+    case: PlanRecord,
+    entries: Vec<LedgerEntry>,
     blobs: Vec<Vec<u8>>,
     rule: Option<String>,
 }
 
-impl Decisions {
+impl Approvals {
     /// Records all of this, or nothing. Returns the proposals, in the order of the acts; `None` for a
     /// withdrawal. `unrun` tells approvers why no contract was run.
     pub fn say_together(
         &self,
-        acts: &[Act<'_>],
-        by: &Who,
+        acts: &[BatchAction<'_>],
+        by: &Identity,
         unrun: &str,
     ) -> Result<Vec<Option<Proposed>>, Error> {
         let mut outcomes: Vec<Result<Option<Proposed>, Word>> = Vec::new();
         for act in acts {
             outcomes.push(match act {
-                Act::Withdraw { path, why } => {
-                    let entry = Entry::Reopened { by: by.clone(), why: (*why).to_owned() };
+                BatchAction::Withdraw { path, why } => {
+                    let entry = LedgerEntry::Reopened { by: by.clone(), why: (*why).to_owned() };
                     Err(Word { case: self.case(path)?, entries: vec![entry], blobs: Vec::new(), rule: None })
                 }
-                Act::Propose { path, verified } => {
+                BatchAction::Propose { path, verified } => {
                     let look = |plan: &_, subject: &_| self.known_red(plan, subject, unrun);
                     match self.offer(path, verified, (by, Authorship::Found), look)? {
                         Offer::Known(revision) => {
@@ -65,7 +65,7 @@ impl Decisions {
     fn say_words(&self, words: &[&Word]) -> Result<(), Error> {
         let summaries =
             words.iter().map(|word| fits(&word.case, &word.entries)).collect::<Result<Vec<_>, _>>()?;
-        let entries: Vec<Vec<Entry>> =
+        let entries: Vec<Vec<LedgerEntry>> =
             words.iter().map(|word| word.case.due.iter().chain(&word.entries).cloned().collect()).collect();
         let statements: Vec<(PathBuf, Statement<'_>)> = words
             .iter()

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::approval::ledger::{Entry, Who};
-use planwright_core::plan::lifecycle::State;
+use planwright_core::approval::ledger::{Identity, LedgerEntry};
+use planwright_core::plan::lifecycle::PlanState;
 
-use super::{Decisions, Error};
+use super::{Approvals, Error};
 use crate::run::now;
 use crate::system::process;
 
@@ -21,7 +21,7 @@ pub struct Expired {
     pub text: String,
 }
 
-impl Decisions {
+impl Approvals {
     /// Cancels proposals that are too old, asks about runs without a process, and reports both.
     pub fn sweep(&self) -> Result<Vec<Expired>, Error> {
         // An attempt must not change what it looks at.
@@ -37,17 +37,19 @@ impl Decisions {
             let usual = self.project().config.review.stale_days;
             let days = own.filter(|_| is_proposal).unwrap_or(usual);
             let is_old = days > 0 && now.saturating_sub(row.summary.since_ms) >= days.saturating_mul(DAY_MS);
-            if row.summary.state != State::Proposed.to_string() || !is_old {
+            if row.summary.state != PlanState::Proposed.to_string() || !is_old {
                 continue;
             }
             // The row is a hint: the ledger itself decides.
             let case = self.case_of(row.plan.clone())?;
-            if case.state() != State::Proposed || now.saturating_sub(case.standing.since_ms) < days * DAY_MS {
+            if case.state() != PlanState::Proposed
+                || now.saturating_sub(case.standing.since_ms) < days * DAY_MS
+            {
                 continue;
             }
             let unit = if days == 1 { "day" } else { "days" };
             let why = format!("no decision for {days} {unit}");
-            let entry = Entry::Cancelled { by: Who::age(), why: why.clone() };
+            let entry = LedgerEntry::Cancelled { by: Identity::age(), why: why.clone() };
             let case = self.say(&case, vec![entry], Vec::new())?;
             self.show(&self.root().join(&row.plan), &case);
             expired.push(Expired { plan: row.plan, text: format!("expired: {why}") });

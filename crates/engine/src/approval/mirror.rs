@@ -5,22 +5,22 @@ use std::path::Path;
 
 use planwright_core::dialect::proposal;
 use planwright_core::plan::draft::{Draft, StepDraft};
-use planwright_core::plan::edit::Change;
-use planwright_core::plan::lifecycle::State;
+use planwright_core::plan::edit::PlanEdit;
+use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::plan::verified;
 use planwright_core::run::mirror;
 
-use super::{Case, Decisions, Error};
+use super::{Approvals, Error, PlanRecord};
 use crate::run::Run;
 use crate::run::mirror::{Behind, Mirror};
 use crate::store::plan_file;
-use crate::store::plan_file::{Reading, Text};
+use crate::store::plan_file::{FileText, ReadOptions};
 use crate::system::clock;
 
 /// How a plan file differs from the record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Drift {
-    pub state: State,
+    pub state: PlanState,
     /// What is recorded but missing from the file, in the words of the journal.
     pub behind: Vec<String>,
     /// Steps that the file marks done without a receipt.
@@ -36,7 +36,7 @@ enum Shown<'a> {
     Elsewhere,
 }
 
-impl Decisions {
+impl Approvals {
     /// How a plan file differs from the record. `None` if it does not, if that is about to change, or if its
     /// meaning differs from the record: then it is another plan.
     pub fn drift(&self, path: &Path) -> Result<Option<Drift>, Error> {
@@ -53,7 +53,9 @@ impl Decisions {
         let ids = verified::ids(&draft);
         let id = |step: usize| ids.get(step).cloned().unwrap_or_default();
         let is_mended = |step: &usize| {
-            changes.iter().any(|change| matches!(change, Change::Mark { step: marked, .. } if marked == step))
+            changes
+                .iter()
+                .any(|change| matches!(change, PlanEdit::Mark { step: marked, .. } if marked == step))
         };
         let unproven = run.map(|run| mirror::unproven(&draft, &run.state)).unwrap_or_default();
         let unproven: Vec<String> = unproven.into_iter().filter(|step| !is_mended(step)).map(id).collect();
@@ -73,7 +75,7 @@ impl Decisions {
         }
     }
 
-    fn shown<'a>(&self, path: &Path, case: &'a Case) -> Result<Shown<'a>, Error> {
+    fn shown<'a>(&self, path: &Path, case: &'a PlanRecord) -> Result<Shown<'a>, Error> {
         let Some(run) = &case.run else { return Ok(Shown::Ledger) };
         // A reopened plan is shown by its ledger.
         if mirror::state_of(&run.state) != case.state() {
@@ -86,29 +88,29 @@ impl Decisions {
         }
     }
 
-    fn mirror(&self, path: &Path, case: &Case) -> Option<Mirror> {
+    fn mirror(&self, path: &Path, case: &PlanRecord) -> Option<Mirror> {
         let source = self.source(case, case.standing.newest()?).ok()?;
         Some(Mirror::new(path, source, self.store(), self.project().config.limits.plan_bytes))
     }
 
     /// Writes the state of the plan into its file; returns problems.
-    pub(super) fn show(&self, path: &Path, case: &Case) -> Vec<String> {
+    pub(super) fn show(&self, path: &Path, case: &PlanRecord) -> Vec<String> {
         let Some(mut mirror) = self.mirror(path, case) else { return Vec::new() };
         mirror.rest(case.state(), case.standing.since_ms);
         mirror.complaints
     }
 
     /// Writes the last rejection into the body of a plan whose dialect keeps them there.
-    pub(super) fn show_rejection(&self, path: &Path, case: &Case) -> Vec<String> {
+    pub(super) fn show_rejection(&self, path: &Path, case: &PlanRecord) -> Vec<String> {
         let Some(last) = case.standing.rejections.last() else { return Vec::new() };
         let bytes_max = self.project().config.limits.plan_bytes;
-        let reading = Reading { bytes_max, dialect: None };
+        let reading = ReadOptions { bytes_max, dialect: None };
         let written = match plan_file::read(path, "plan", reading) {
-            Ok(Text::Plan(source)) if source.dialect().name == "proposal" => {
+            Ok(FileText::Plan(source)) if source.dialect().name == "proposal" => {
                 let text = proposal::rejected(&source, last, &clock::utc(last.at_ms));
                 crate::store::plan_write::save(path, &source, &source.with(text)).map(drop)
             }
-            Ok(Text::Plan(_) | Text::Unreadable(_)) => Ok(()),
+            Ok(FileText::Plan(_) | FileText::Unreadable(_)) => Ok(()),
             Err(error) => Err(error),
         };
         written
@@ -120,9 +122,9 @@ impl Decisions {
 }
 
 /// What the journal records, for people, where the file needs this change.
-fn recorded(change: &Change, draft: &Draft, ids: &[String]) -> Option<String> {
+fn recorded(change: &PlanEdit, draft: &Draft, ids: &[String]) -> Option<String> {
     match change {
-        Change::Mark { step, mark } => {
+        PlanEdit::Mark { step, mark } => {
             let id = ids.get(*step)?;
             let said = draft.steps.get(*step).and_then(StepDraft::mark);
             Some(match (mark, said) {
@@ -131,15 +133,15 @@ fn recorded(change: &Change, draft: &Draft, ids: &[String]) -> Option<String> {
                 (None, None) => return None,
             })
         }
-        Change::Become { state } => Some(format!("the plan is {state}")),
-        Change::Trace { .. }
-        | Change::Set { .. }
-        | Change::Note { .. }
-        | Change::Rename { .. }
-        | Change::Need { .. }
-        | Change::Move { .. }
-        | Change::Renumber
-        | Change::Append { .. }
-        | Change::Expand { .. } => None,
+        PlanEdit::Become { state } => Some(format!("the plan is {state}")),
+        PlanEdit::Trace { .. }
+        | PlanEdit::Set { .. }
+        | PlanEdit::Note { .. }
+        | PlanEdit::Rename { .. }
+        | PlanEdit::Need { .. }
+        | PlanEdit::Move { .. }
+        | PlanEdit::Renumber
+        | PlanEdit::Append { .. }
+        | PlanEdit::Expand { .. } => None,
     }
 }

@@ -5,30 +5,30 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use planwright_core::agent::finding;
-use planwright_core::agent::report::Finding;
-use planwright_core::approval::ledger::{Subject, Who};
+use planwright_core::agent::report::ReportFinding;
+use planwright_core::approval::ledger::{ApprovalSubject, Identity};
 use planwright_core::approval::review;
-use planwright_core::approval::review::{Input, Reach, Review, Since, Touched, Why};
+use planwright_core::approval::review::{FileReach, Review, ReviewInput, ReviewReason, Since, Touched};
 use planwright_core::approval::status::Revision;
 use planwright_core::plan::digest::Digest;
-use planwright_core::plan::lifecycle::State;
+use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::plan::verified::Plan;
 use planwright_core::syntax::diagnostic::Severity;
 use planwright_core::syntax::glob::Glob;
 use planwright_core::syntax::source::Source;
 
-use super::{Case, Decisions, Error, short, shown};
+use super::{Approvals, Error, PlanRecord, short, shown};
 use crate::run;
 use crate::run::Run;
 use crate::run::stats;
-use crate::store::plan_file::Text;
+use crate::store::plan_file::FileText;
 use crate::workspace::project;
 use crate::workspace::project::Verified;
 
 /// What a reader wants to see.
 #[derive(Debug, Clone)]
-pub struct Asked {
-    pub reader: Who,
+pub struct ReviewAsked {
+    pub reader: Identity,
     /// The revision to compare with; `None`: the one they read last.
     pub since: Option<u32>,
 }
@@ -36,24 +36,24 @@ pub struct Asked {
 /// A review, and the texts it is about.
 pub struct Reviewed {
     pub review: Review,
-    pub state: State,
+    pub state: PlanState,
     /// Exactly what would be approved; `None` if it was never proposed.
-    pub subject: Option<Subject>,
+    pub subject: Option<ApprovalSubject>,
     pub source: Source,
 }
 
 /// What reviewers found in a run, one line each.
 fn found(run: &Run) -> Vec<String> {
-    let line = |(place, finding): (usize, &Finding)| {
+    let line = |(place, finding): (usize, &ReportFinding)| {
         format!("{}: {}", run.plan.steps[place].id, finding::line(finding))
     };
     run.state.findings().map(line).collect()
 }
 
-impl Decisions {
+impl Approvals {
     /// The review of a plan. Reviews what was proposed, whatever the file says now; a plan that was never
     /// proposed is reviewed as in its file, if it has no errors.
-    pub fn review(&self, path: &Path, file: &Verified, asked: &Asked) -> Result<Reviewed, Error> {
+    pub fn review(&self, path: &Path, file: &Verified, asked: &ReviewAsked) -> Result<Reviewed, Error> {
         let case = self.case(path)?;
         let newest = case.standing.newest();
         let (source, plan) = match newest {
@@ -62,15 +62,15 @@ impl Decisions {
         };
         let since = since(&case, asked)?;
         let old = since.as_ref().map(|(_, revision)| self.plan(&case, revision)).transpose()?;
-        let checked = self.project().check(Text::Plan(source.clone())).map_err(run::Error::Project)?;
+        let checked = self.project().check(FileText::Plan(source.clone())).map_err(run::Error::Project)?;
         let warnings = checked.draft.as_ref().map(|draft| review::warnings(draft, &checked.diagnostics));
-        let is_open = matches!(case.state(), State::Proposed | State::Approved);
+        let is_open = matches!(case.state(), PlanState::Proposed | PlanState::Approved);
         let moved = match newest.filter(|_| is_open) {
             Some(newest) => self.moved(&case, &plan, &newest.subject)?,
             None => Vec::new(),
         };
         let name = project::name(path);
-        let input = Input {
+        let input = ReviewInput {
             name: &name,
             path: &shown(&case.plan),
             standing: &case.standing,
@@ -91,7 +91,7 @@ impl Decisions {
     }
 
     /// How many files of the project every glob of a plan matches.
-    fn reach(&self, plan: &Plan) -> Result<Reach, Error> {
+    fn reach(&self, plan: &Plan) -> Result<FileReach, Error> {
         let patterns = review::globs(plan);
         let globs: Vec<(String, Option<Glob>, AtomicU64)> = patterns
             .into_iter()
@@ -124,7 +124,7 @@ impl Decisions {
         }
         let touched =
             |(glob, _, count): (String, Option<Glob>, AtomicU64)| Touched { glob, files: count.into_inner() };
-        Ok(Reach {
+        Ok(FileReach {
             globs: globs.into_iter().map(touched).collect(),
             files: files.into_inner(),
             undeclared: Vec::new(),
@@ -133,15 +133,15 @@ impl Decisions {
 }
 
 /// The plan of a file that was never proposed.
-fn unproposed(case: &Case, file: &Verified) -> Result<Plan, Error> {
+fn unproposed(case: &PlanRecord, file: &Verified) -> Result<Plan, Error> {
     let errors = file.count(Severity::Error);
     file.plan.clone().ok_or_else(|| Error::Unclean { plan: shown(&case.plan), errors })
 }
 
-fn since<'a>(case: &'a Case, asked: &Asked) -> Result<Option<(Since, &'a Revision)>, Error> {
+fn since<'a>(case: &'a PlanRecord, asked: &ReviewAsked) -> Result<Option<(Since, &'a Revision)>, Error> {
     let newest = case.standing.newest().map_or(0, |newest| newest.number);
     let since = match asked.since {
-        Some(revision) => Some(Since { revision, why: Why::Asked }),
+        Some(revision) => Some(Since { revision, why: ReviewReason::Asked }),
         None => review::last_read(&case.ledger, &asked.reader, newest),
     };
     let Some(since) = since else { return Ok(None) };

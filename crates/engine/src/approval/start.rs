@@ -3,19 +3,19 @@
 
 use std::path::Path;
 
-use planwright_core::approval::ledger::{Entry, Who};
-use planwright_core::approval::status::Approval;
-use planwright_core::plan::lifecycle::State;
+use planwright_core::approval::ledger::{Identity, LedgerEntry};
+use planwright_core::approval::status::ApprovalRecord;
+use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::run::event::{ApprovedBy, Event};
 use planwright_core::run::state::RunState;
-use planwright_core::run::summary::Tally;
+use planwright_core::run::summary::RunSummary;
 
-use super::{Case, Decisions, Error, shown};
+use super::{Approvals, Error, PlanRecord, shown};
 use crate::git::repository;
 use crate::portfolio::board;
 use crate::run;
 use crate::run::now;
-use crate::store::journal::{Beginning, NewRun, RunId};
+use crate::store::journal::{LedgerStart, NewRun, RunId};
 use crate::workspace::project;
 use crate::workspace::project::Verified;
 
@@ -23,17 +23,17 @@ use crate::workspace::project::Verified;
 pub struct Started {
     pub run: RunId,
     /// The approvals that permitted it.
-    pub approvals: Vec<Approval>,
+    pub approvals: Vec<ApprovalRecord>,
 }
 
-impl Decisions {
+impl Approvals {
     /// Whether exactly this plan is approved and may start. Records an approval that lapsed.
-    pub fn approved(&self, path: &Path, verified: &Verified) -> Result<Vec<Approval>, Error> {
+    pub fn approved(&self, path: &Path, verified: &Verified) -> Result<Vec<ApprovalRecord>, Error> {
         self.founded(path, verified).map(|(_, approvals)| approvals)
     }
 
     /// The same, with the case it is based on: whoever starts a run must not have missed a later entry.
-    fn founded(&self, path: &Path, verified: &Verified) -> Result<(Case, Vec<Approval>), Error> {
+    fn founded(&self, path: &Path, verified: &Verified) -> Result<(PlanRecord, Vec<ApprovalRecord>), Error> {
         let case = self.case(path)?;
         if board::is_staged(path) {
             return Err(Error::Staged { plan: shown(&case.plan) });
@@ -43,7 +43,7 @@ impl Decisions {
         let approvals = case.standing.approved(now()).ok_or_else(unapproved)?.to_vec();
         let first = approvals.first().ok_or_else(unapproved)?;
         let mut subject = self.subject(plan)?;
-        let has_failed = case.state() == State::Failed;
+        let has_failed = case.state() == PlanState::Failed;
         if has_failed {
             // The work of the failed run moved it.
             subject.base.clone_from(&first.subject.base);
@@ -63,13 +63,13 @@ impl Decisions {
             // Nothing is left that could lapse: it must be proposed again.
             return Err(unapproved());
         }
-        let case = self.say(&case, vec![Entry::Lapsed { moved: moved.clone() }], Vec::new())?;
+        let case = self.say(&case, vec![LedgerEntry::Lapsed { moved: moved.clone() }], Vec::new())?;
         self.show(path, &case);
         Err(Error::Lapsed { plan: shown(&case.plan), moved })
     }
 
     /// The approvals as receipts name them.
-    fn named(&self, case: &Case, approvals: &[Approval]) -> Result<Vec<ApprovedBy>, Error> {
+    fn named(&self, case: &PlanRecord, approvals: &[ApprovalRecord]) -> Result<Vec<ApprovedBy>, Error> {
         let links = self.store().ledger_after(&case.plan, 0)?;
         let hash =
             |seq: u64| links.iter().find(|link| link.seq == seq).map(|link| link.hash.to_hex().to_string());
@@ -82,7 +82,7 @@ impl Decisions {
     }
 
     /// Starts a run of an approved plan.
-    pub fn start(&self, path: &Path, verified: &Verified, by: &Who) -> Result<Started, Error> {
+    pub fn start(&self, path: &Path, verified: &Verified, by: &Identity) -> Result<Started, Error> {
         // Two runs of one plan would contradict each other in one ledger.
         if let Some((root, run)) = self.runs().elsewhere(path)?
             && self.runs().run(run)?.state.outcome().is_none()
@@ -116,7 +116,7 @@ impl Decisions {
             note: notes(&approvals),
         };
         let tally = first_tally(verified, &started)?;
-        let beginning = Beginning {
+        let beginning = LedgerStart {
             new: &new,
             first: &started,
             tally: &tally,
@@ -136,20 +136,20 @@ impl Decisions {
 }
 
 /// The state of a run that has just started.
-fn first_tally(verified: &Verified, started: &Event) -> Result<Tally, Error> {
+fn first_tally(verified: &Verified, started: &Event) -> Result<RunSummary, Error> {
     let plan = verified.plan.as_ref().expect("what is approved has no errors");
     let mut state = RunState::new(plan);
     state.apply(started).map_err(run::Error::Illegal)?;
-    Ok(Tally::of(plan, &state))
+    Ok(RunSummary::of(plan, &state))
 }
 
 /// The approvers' notes to whoever runs it.
-fn notes(approvals: &[Approval]) -> String {
+fn notes(approvals: &[ApprovalRecord]) -> String {
     let notes: Vec<&str> =
         approvals.iter().map(|approval| approval.note.trim()).filter(|note| !note.is_empty()).collect();
     notes.join("\n")
 }
 
-fn last_seq(case: &Case) -> u64 {
+fn last_seq(case: &PlanRecord) -> u64 {
     case.ledger.last().map_or(0, |said| said.seq)
 }

@@ -2,26 +2,26 @@
 
 use std::path::Path;
 
-use planwright_core::approval::ledger::Subject;
+use planwright_core::approval::ledger::ApprovalSubject;
 use planwright_core::plan::digest::Digest;
 use planwright_core::plan::verified::{Plan, Reference};
 use planwright_core::syntax::glob::Glob;
 
-use super::{Decisions, Error};
+use super::{Approvals, Error};
 use crate::git::{base, sealed};
 
 /// How many changed files are named; more would tell nothing new.
 const NAMED_MAX: usize = 5;
 
-impl Decisions {
+impl Approvals {
     /// What an approval would cover now.
-    pub fn subject(&self, plan: &Plan) -> Result<Subject, Error> {
+    pub fn subject(&self, plan: &Plan) -> Result<ApprovalSubject, Error> {
         self.subject_with(plan, &Digest::of(plan).to_string())
     }
 
-    pub(super) fn subject_with(&self, plan: &Plan, digest: &str) -> Result<Subject, Error> {
+    pub(super) fn subject_with(&self, plan: &Plan, digest: &str) -> Result<ApprovalSubject, Error> {
         let project = self.project();
-        Ok(Subject {
+        Ok(ApprovalSubject {
             digest: digest.to_owned(),
             sealed: sealed::of(&project.root, plan)?,
             base: base::of(&project.root)?,
@@ -34,8 +34,8 @@ impl Decisions {
 pub fn moved(
     root: &Path,
     (path, plan): (&Path, &Plan),
-    then: &Subject,
-    now: &Subject,
+    then: &ApprovalSubject,
+    now: &ApprovalSubject,
 ) -> Result<Vec<String>, Error> {
     let mut moved = Vec::new();
     if then.digest != now.digest {
@@ -48,7 +48,7 @@ pub fn moved(
     moved.extend(sealed::moved(&then.sealed, &now.sealed));
     moved.extend(base_moved(root, (path, plan), then, now)?);
     for target in then.agents.keys().chain(now.agents.keys().filter(|key| !then.agents.contains_key(*key))) {
-        let line = |subject: &Subject| {
+        let line = |subject: &ApprovalSubject| {
             let command = subject.agents.get(target).filter(|command| !command.is_empty());
             command.map_or_else(|| "nothing".to_owned(), |command| command.join(" "))
         };
@@ -64,8 +64,8 @@ pub fn moved(
 fn base_moved(
     root: &Path,
     (path, plan): (&Path, &Plan),
-    then: &Subject,
-    now: &Subject,
+    then: &ApprovalSubject,
+    now: &ApprovalSubject,
 ) -> Result<Option<String>, Error> {
     let (from, to) = match (&then.base, &now.base) {
         (Some(from), Some(to)) if from.tree == to.tree => return Ok(None),

@@ -4,9 +4,9 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use planwright_core::approval::ledger::{Entry, Role, Who};
+use planwright_core::approval::ledger::{Identity, LedgerEntry, Role};
 use planwright_core::approval::policy as core_policy;
-use planwright_core::approval::policy::{Decision, Facts, Signed, required_from};
+use planwright_core::approval::policy::{Decision, PolicyFacts, SignatureStatus, required_from};
 use planwright_core::audit::Claimed;
 use planwright_core::syntax::source::Source;
 use planwright_core::{dialect, verify};
@@ -17,14 +17,14 @@ use crate::config::signature;
 use crate::workspace::project::Project;
 
 /// What approvals are checked against.
-pub(super) struct Right<'a> {
+pub(super) struct RecordedRight<'a> {
     project: &'a Project,
     loaded: Option<Loaded>,
     is_known: bool,
     notes: RefCell<BTreeSet<String>>,
 }
 
-impl<'a> Right<'a> {
+impl<'a> RecordedRight<'a> {
     pub(super) fn of(project: &'a Project) -> Self {
         let right = Self { project, loaded: None, is_known: true, notes: RefCell::default() };
         match policy::load(&project.root) {
@@ -47,7 +47,7 @@ impl<'a> Right<'a> {
 
     /// Whether the approver was allowed to approve.
     pub(super) fn may(&self, claimed: &Claimed<'_>) -> Result<(), String> {
-        let Entry::Approved { by, rule, needed, policy, signature, .. } = claimed.approved else {
+        let LedgerEntry::Approved { by, rule, needed, policy, signature, .. } = claimed.approved else {
             return Ok(());
         };
         let digest = self.loaded.as_ref().map(|loaded| loaded.digest.as_str()).unwrap_or_default();
@@ -55,7 +55,8 @@ impl<'a> Right<'a> {
             self.note("some approvals were made under another policy".to_owned());
             return Ok(());
         }
-        let Some(Entry::Proposed { by: proposer, red, dialect: written_in, subject, .. }) = claimed.proposed
+        let Some(LedgerEntry::Proposed { by: proposer, red, dialect: written_in, subject, .. }) =
+            claimed.proposed
         else {
             return Ok(());
         };
@@ -69,7 +70,7 @@ impl<'a> Right<'a> {
             return Ok(());
         };
         let wanted = required_from(&source, &source.draft());
-        let facts = Facts {
+        let facts = PolicyFacts {
             proposer,
             red,
             dialect: written_in,
@@ -88,7 +89,7 @@ impl<'a> Right<'a> {
             };
         }
         let ask = core_policy::ask(policy, &plan, &facts);
-        let signed = if signature.is_some() { Signed::Yes } else { Signed::No };
+        let signed = if signature.is_some() { SignatureStatus::Yes } else { SignatureStatus::No };
         core_policy::may_approve(&ask, by, signed, claimed.before).map_err(|refusal| refusal.to_string())?;
         match ask.needed > *needed {
             true => Err(format!("{} approvals required by rule: {}", ask.needed, ask.rule)),
@@ -97,7 +98,12 @@ impl<'a> Right<'a> {
     }
 
     /// Whether a signature belongs to its signer.
-    pub(super) fn signed(&self, (text, armored): (&str, &str), by: &Who, at_ms: u64) -> Result<(), String> {
+    pub(super) fn signed(
+        &self,
+        (text, armored): (&str, &str),
+        by: &Identity,
+        at_ms: u64,
+    ) -> Result<(), String> {
         match policy::verify(&self.project.root, text, armored, (&by.name, at_ms)) {
             Ok(_) => Ok(()),
             Err(Unverified::Signature(signature::Error::NoList) | Unverified::Policy(_)) => {

@@ -11,9 +11,9 @@ mod tree;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::approval::Decisions;
+use crate::approval::Approvals;
 use crate::config::{Config, Settings, Sources};
-use crate::git::worktree::Trees;
+use crate::git::worktree::Worktrees;
 use crate::run;
 use crate::store::journal::{RunId, Store};
 use crate::system::process;
@@ -25,14 +25,14 @@ const LEFTOVER_AGE: Duration = Duration::from_hours(1);
 const LEFTOVER_SUFFIX: usize = 6;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum DoctorLevel {
     Ok,
     /// It works, but needs attention.
     Warn,
     Error,
 }
 
-impl Level {
+impl DoctorLevel {
     pub const fn word(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -44,18 +44,18 @@ impl Level {
 
 /// One result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    pub level: Level,
+pub struct DoctorFinding {
+    pub level: DoctorLevel,
     pub what: String,
     /// A command that helps.
     pub fix: Option<String>,
     /// What [`mend`] does about it.
-    pub repair: Option<Repair>,
+    pub repair: Option<RepairKind>,
 }
 
 /// A fix that loses nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Repair {
+pub enum RepairKind {
     /// Make a directory private.
     Close(PathBuf),
     /// End leftover processes of a run that is not running.
@@ -74,17 +74,17 @@ pub enum Repair {
     ForgetTrees,
 }
 
-impl Finding {
-    fn new(level: Level, what: impl Into<String>) -> Self {
+impl DoctorFinding {
+    fn new(level: DoctorLevel, what: impl Into<String>) -> Self {
         Self { level, what: what.into(), fix: None, repair: None }
     }
 
     fn ok(what: impl Into<String>) -> Self {
-        Self::new(Level::Ok, what)
+        Self::new(DoctorLevel::Ok, what)
     }
 
     fn error(what: impl Into<String>) -> Self {
-        Self::new(Level::Error, what)
+        Self::new(DoctorLevel::Error, what)
     }
 
     fn failed(what: &str, error: &dyn std::error::Error) -> Self {
@@ -98,12 +98,12 @@ impl Finding {
     }
 
     fn warn(what: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { fix: Some(fix.into()), ..Self::new(Level::Warn, what) }
+        Self { fix: Some(fix.into()), ..Self::new(DoctorLevel::Warn, what) }
     }
 
     /// Something that could not be checked and blocks nothing else.
     fn doubt(what: &str, error: &dyn std::error::Error, fix: &str) -> Self {
-        Self { level: Level::Warn, ..Self::failed(what, error).fixed_by(fix) }
+        Self { level: DoctorLevel::Warn, ..Self::failed(what, error).fixed_by(fix) }
     }
 
     fn fixed_by(self, fix: &str) -> Self {
@@ -111,18 +111,18 @@ impl Finding {
     }
 
     /// Something that [`mend`] can fix.
-    fn mendable(what: impl Into<String>, repair: Repair) -> Self {
+    fn mendable(what: impl Into<String>, repair: RepairKind) -> Self {
         Self { repair: Some(repair), ..Self::warn(what, "planwright doctor --fix") }
     }
 }
 
 /// Checks the project at `root`, with settings from the command line.
-pub fn examine(root: &Path, flags: &[String]) -> Vec<Finding> {
+pub fn examine(root: &Path, flags: &[String]) -> Vec<DoctorFinding> {
     let mut findings = program::programs();
     findings.extend(program::repository(root));
     let (config, is_valid) = match Settings::read(&Sources::of_process(root, flags)) {
         Ok(settings) => {
-            findings.push(Finding::ok("settings valid"));
+            findings.push(DoctorFinding::ok("settings valid"));
             (settings.config(), true)
         }
         Err(error) => {
@@ -152,30 +152,32 @@ pub fn examine(root: &Path, flags: &[String]) -> Vec<Finding> {
 }
 
 /// Applies the fix of a finding, with settings from the command line; says why if it cannot.
-pub fn mend(root: &Path, flags: &[String], repair: &Repair) -> Result<(), String> {
+pub fn mend(root: &Path, flags: &[String], repair: &RepairKind) -> Result<(), String> {
     let project = || Project::find_with(root, flags).map_err(|error| error.to_string());
     let open = || Store::open(root).map_err(|error| error.to_string());
     match repair {
-        Repair::Close(folder) => crate::store::state_dir::create(folder).map_err(|error| error.to_string()),
-        Repair::Remove(path) => std::fs::remove_file(path).map_err(|error| error.to_string()),
-        Repair::Rebuild => open()?.rebuild_projection().map_err(|error| error.to_string()),
-        Repair::DropOutputs(before_ms) => {
+        RepairKind::Close(folder) => {
+            crate::store::state_dir::create(folder).map_err(|error| error.to_string())
+        }
+        RepairKind::Remove(path) => std::fs::remove_file(path).map_err(|error| error.to_string()),
+        RepairKind::Rebuild => open()?.rebuild_projection().map_err(|error| error.to_string()),
+        RepairKind::DropOutputs(before_ms) => {
             open()?.drop_outputs(*before_ms, run::now()).map(drop).map_err(|error| error.to_string())
         }
-        Repair::Reclaim(run) => reclaim(&open()?, *run),
-        Repair::Reflect(path) => {
-            let decisions = Decisions::open(&project()?).map_err(|error| error.to_string())?;
+        RepairKind::Reclaim(run) => reclaim(&open()?, *run),
+        RepairKind::Reflect(path) => {
+            let decisions = Approvals::open(&project()?).map_err(|error| error.to_string())?;
             let complaints = decisions.show_again(path).map_err(|error| error.to_string())?;
             if complaints.is_empty() { Ok(()) } else { Err(complaints.join("; ")) }
         }
-        Repair::Prune => {
-            let trees = Trees::of(&project()?).map_err(|error| error.to_string())?;
+        RepairKind::Prune => {
+            let trees = Worktrees::of(&project()?).map_err(|error| error.to_string())?;
             let pruned = trees.prune().map_err(|error| error.to_string())?;
             let failed: Vec<String> = pruned.failed.iter().map(|(_, error)| error.to_string()).collect();
             if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
         }
-        Repair::ForgetTrees => {
-            let trees = Trees::of(&project()?).map_err(|error| error.to_string())?;
+        RepairKind::ForgetTrees => {
+            let trees = Worktrees::of(&project()?).map_err(|error| error.to_string())?;
             trees.forget_gone().map_err(|error| error.to_string())
         }
     }

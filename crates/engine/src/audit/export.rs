@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use planwright_core::audit::bundle::{Bundle, Fault};
+use planwright_core::audit::bundle::{AuditBundle, BundleFault};
 use planwright_core::audit::{KeptHead, TestResult};
 
 use super::{Error, PlanReport};
-use crate::store::journal::{Outputs, Store};
+use crate::store::journal::{RunOutputs, Store};
 use crate::store::plan_file;
 use crate::store::plan_file::folder_within;
 use crate::workspace::project::Project;
@@ -20,15 +20,15 @@ const BYTES_MAX: u64 = 256 << 20;
 const FILES_MAX: usize = 10_000;
 
 #[derive(Debug)]
-pub(crate) struct Exported {
+pub(crate) struct ExportedBundle {
     pub(crate) path: PathBuf,
     /// Relative to the root of the project.
     pub(super) shown: String,
-    pub(crate) bundle: Bundle,
-    pub(super) faults: Vec<Fault>,
+    pub(crate) bundle: AuditBundle,
+    pub(super) faults: Vec<BundleFault>,
 }
 
-impl Exported {
+impl ExportedBundle {
     /// Every record next to the code, by plan.
     pub(crate) fn all(root: &Path) -> Result<BTreeMap<PathBuf, Self>, Error> {
         let folder = root.join(FOLDER);
@@ -40,7 +40,7 @@ impl Exported {
         for path in paths {
             let read = |source| Error::File { path: path.clone(), source };
             let bytes = plan_file::read_bytes(&path, BYTES_MAX).map_err(read)?;
-            let (bundle, faults) = Bundle::read(&bytes);
+            let (bundle, faults) = AuditBundle::read(&bytes);
             let shown = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
             // A file whose first line is unreadable belongs to the plan in its name.
             let plan = match bundle.plan.as_str() {
@@ -75,7 +75,7 @@ pub struct Export<'a> {
     /// `None` exports next to the code.
     pub folder: Option<&'a Path>,
     /// Whether to include what agents and contracts printed.
-    pub outputs: Outputs,
+    pub outputs: RunOutputs,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use planwright_core::audit::bundle::{Anchor, Bundle, head_of_heads};
+use planwright_core::audit::bundle::{Anchor, AuditBundle, head_of_heads};
 use planwright_core::audit::{KeptHead, Kind};
 
 use super::Error;
 use crate::git::base;
 use crate::store::journal::{Anchored, Store};
-use crate::system::process::{Answer, Repository};
+use crate::system::process::{GitOutput, Repository};
 use crate::workspace::project::Project;
 
 /// The first line of an anchor in a repository.
@@ -24,7 +24,7 @@ const NOTES_MAX: usize = 64;
 
 /// Where in a repository heads are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
+pub enum AnchorRefs {
     Ref,
     Note,
 }
@@ -91,7 +91,7 @@ impl Beyond {
     }
 
     /// The heads of the books of one plan.
-    pub(super) fn of(&self, bundle: &Bundle) -> Vec<KeptHead> {
+    pub(super) fn of(&self, bundle: &AuditBundle) -> Vec<KeptHead> {
         let heads = bundle.heads();
         heads.iter().filter_map(|head| self.kept.get(&head.book.key())).flatten().cloned().collect()
     }
@@ -99,7 +99,7 @@ impl Beyond {
 
 /// Keeps the heads of all books in the repository, and returns the combined hash and its place. After an
 /// audit with findings nothing is kept: it would count as the truth from then on.
-pub fn keep(project: &Project, place: Keep, findings: usize) -> Result<(String, String), Error> {
+pub fn keep(project: &Project, place: AnchorRefs, findings: usize) -> Result<(String, String), Error> {
     if findings > 0 {
         return Err(Error::Found(findings));
     }
@@ -118,12 +118,12 @@ pub fn keep(project: &Project, place: Keep, findings: usize) -> Result<(String, 
     let blob =
         asked(&repository, "keep the heads", &["hash-object", "-w", "--no-filters", "--", &path])?.text();
     match place {
-        Keep::Ref => {
+        AnchorRefs::Ref => {
             let words = ["update-ref", "--create-reflog", "-m", "planwright audit", REF, &blob];
             asked(&repository, "set the ref", &words)?;
             Ok((head, REF.to_owned()))
         }
-        Keep::Note => {
+        AnchorRefs::Note => {
             let words = [
                 "-c",
                 "user.name=planwright",
@@ -144,7 +144,7 @@ pub fn keep(project: &Project, place: Keep, findings: usize) -> Result<(String, 
     }
 }
 
-fn asked(repository: &Repository, act: &'static str, words: &[&str]) -> Result<Answer, Error> {
+fn asked(repository: &Repository, act: &'static str, words: &[&str]) -> Result<GitOutput, Error> {
     let answer = repository.ask(words).map_err(base::Error::Process)?;
     match answer.code {
         Some(0) => Ok(answer),

@@ -6,33 +6,35 @@ mod blame;
 mod cache;
 mod record;
 
-pub use crate::git::pristine::At;
-pub use cache::{Cache, Entry};
-pub use record::{Basis, Record, record};
+pub use crate::git::pristine::Content;
+pub use cache::{Cache, CacheEntry};
+pub use record::{RerunBasis, RerunRecord, record};
 
 use std::path::{Path, PathBuf};
 
 use blake3::Hash;
-use planwright_core::audit::Finding;
-use planwright_core::audit::rerun::{AsRead, Broke, Claim, Now, Recorded, Settled, as_read, beyond, finding};
+use planwright_core::audit::AuditFinding;
+use planwright_core::audit::rerun::{
+    AsRead, Broke, CurrentResult, MarkClaim, Recorded, RerunOutcome, as_read, finding, reads_outside,
+};
 use planwright_core::plan::verified::{Contract, Step};
 
 use crate::audit;
 use crate::git::base;
-use crate::git::pristine::Ground;
+use crate::git::pristine::PristineCheckout;
 use crate::git::worktree;
 use crate::run;
 use crate::run::contract;
-use crate::run::contract::Site;
+use crate::run::contract::ContractRunner;
 use crate::store::journal;
 use crate::store::plan_file;
-use crate::store::plan_file::Text;
+use crate::store::plan_file::FileText;
 use crate::store::state_dir;
 use crate::system::process;
 use crate::system::process::{Stop, Supervisors};
 use crate::workspace::project;
 use crate::workspace::project::Project;
-use cache::Keys;
+use cache::CacheKeys;
 
 /// Part of the process tags of every audit.
 const NAME: &str = "/audit-";
@@ -74,16 +76,16 @@ impl From<audit::Error> for Error {
 }
 
 #[derive(Debug, Clone, Default)]
-pub struct Options {
+pub struct RerunOptions {
     /// The commit, by any name; `None`: the workspace.
     pub at: Option<String>,
-    pub scope: Scope,
+    pub scope: RerunScope,
     /// Whether earlier passing results count.
     pub earlier: Earlier,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Scope {
+pub enum RerunScope {
     #[default]
     All,
     /// Those that the file or the record claims are done.
@@ -105,13 +107,13 @@ pub struct StepAudit {
     pub id: String,
     pub title: String,
     /// What the file claims.
-    pub claim: Claim,
+    pub claim: MarkClaim,
     pub recorded: Recorded,
     /// The hash of the contract; empty without one.
     pub contract: String,
     /// The contract's result now.
-    pub now: Now,
-    pub settled: Settled,
+    pub now: CurrentResult,
+    pub settled: RerunOutcome,
     /// When it ran, in milliseconds since 1970, if that was before this audit.
     pub earlier_ms: Option<u64>,
     /// Why an earlier result cannot be used, if it cannot.
@@ -132,7 +134,7 @@ pub struct PlanAudit {
     /// Identifies the audited content.
     pub tree: String,
     /// Where the receipts come from.
-    pub basis: Basis,
+    pub basis: RerunBasis,
     /// In file order.
     pub steps: Vec<StepAudit>,
     /// Why the plan cannot be read, if it cannot.
@@ -143,17 +145,20 @@ pub struct PlanAudit {
 
 impl PlanAudit {
     /// How many steps have this result.
-    pub fn count(&self, settled: Settled) -> usize {
+    pub fn count(&self, settled: RerunOutcome) -> usize {
         self.steps.iter().filter(|step| step.settled == settled).count()
     }
 
     /// How many contracts ran now.
     pub fn ran(&self) -> usize {
-        self.steps.iter().filter(|step| step.earlier_ms.is_none() && step.now != Now::Manual).count()
+        self.steps
+            .iter()
+            .filter(|step| step.earlier_ms.is_none() && step.now != CurrentResult::Manual)
+            .count()
     }
 
     /// The findings, under the plan's name in records.
-    pub fn findings(&self, plan: &str) -> Vec<Finding> {
+    pub fn findings(&self, plan: &str) -> Vec<AuditFinding> {
         let found = self.steps.iter().filter_map(|step| {
             let broke = step.broke.as_ref().map(|broke| broke.sentence(|id| self.number(id)));
             let (said, come_to) = ((step.claim, &step.recorded), (step.settled, &step.now));
@@ -168,13 +173,13 @@ impl PlanAudit {
 }
 
 /// An audit of any number of plans on one content.
-pub struct Audit<'a> {
+pub struct RerunReport<'a> {
     project: &'a Project,
-    options: Options,
-    at: At,
-    ground: Ground,
+    options: RerunOptions,
+    at: Content,
+    ground: PristineCheckout,
     cache: Option<Cache>,
-    keys: Keys,
+    keys: CacheKeys,
     supervisors: Supervisors,
     /// The tag of this audit's processes.
     tag: String,
@@ -184,23 +189,23 @@ pub struct Audit<'a> {
 
 /// The result of one contract.
 struct Looked {
-    now: Now,
+    now: CurrentResult,
     earlier_ms: Option<u64>,
     uncached: Option<String>,
     milliseconds: u64,
     output: String,
 }
 
-impl<'a> Audit<'a> {
+impl<'a> RerunReport<'a> {
     /// Starts an audit. Nothing runs yet.
-    pub fn open(project: &'a Project, options: &Options) -> Result<Self, Error> {
+    pub fn open(project: &'a Project, options: &RerunOptions) -> Result<Self, Error> {
         // It would run itself again and again.
         if process::job_above().is_some_and(|sign| sign.tag().is_some_and(|tag| tag.contains(NAME))) {
             return Err(Error::Nested);
         }
         let at = match &options.at {
             Some(name) => crate::git::pristine::at(&project.root, name)?,
-            None => At::Workspace,
+            None => Content::Workspace,
         };
         let cache = match options.earlier {
             // A result that an agent obtained, with programs of its own, must not count for others later.
@@ -212,10 +217,10 @@ impl<'a> Audit<'a> {
         Ok(Self {
             project,
             options: options.clone(),
-            ground: Ground::of(project, &at)?,
+            ground: PristineCheckout::of(project, &at)?,
             at,
             cache,
-            keys: Keys::default(),
+            keys: CacheKeys::default(),
             supervisors: Supervisors::new(),
             tag: format!("{key}{NAME}{}", std::process::id()),
             is_blind: false,
@@ -235,7 +240,7 @@ impl<'a> Audit<'a> {
         &self.ground.tree
     }
 
-    pub fn at(&self) -> &At {
+    pub fn at(&self) -> &Content {
         &self.at
     }
 
@@ -243,7 +248,7 @@ impl<'a> Audit<'a> {
     pub fn plan(
         &mut self,
         path: &Path,
-        record: &Record,
+        record: &RerunRecord,
         stop: &Stop,
         watch: &mut dyn FnMut(&StepAudit),
     ) -> Result<PlanAudit, Error> {
@@ -258,8 +263,8 @@ impl<'a> Audit<'a> {
             is_stopped: false,
         };
         let source = match self.read(path)? {
-            Text::Plan(source) => source,
-            Text::Unreadable(unreadable) => {
+            FileText::Plan(source) => source,
+            FileText::Unreadable(unreadable) => {
                 audit.fault = Some(unreadable.diagnostic.message);
                 return Ok(audit);
             }
@@ -268,9 +273,9 @@ impl<'a> Audit<'a> {
         for read in as_read(&source, &source.draft()) {
             let recorded = record.history.step(&read.id);
             let is_wanted = match self.options.scope {
-                Scope::All => true,
-                Scope::Claims => {
-                    read.claim == Claim::Done || recorded.proof().is_some() || recorded.is_confirmed()
+                RerunScope::All => true,
+                RerunScope::Claims => {
+                    read.claim == MarkClaim::Done || recorded.proof().is_some() || recorded.is_confirmed()
                 }
             };
             if !is_wanted {
@@ -291,11 +296,11 @@ impl<'a> Audit<'a> {
     }
 
     /// The plan from the audited content, or from the workspace if it is not in there.
-    fn read(&mut self, path: &Path) -> Result<Text, Error> {
+    fn read(&mut self, path: &Path) -> Result<FileText, Error> {
         let shown = path.to_string_lossy().into_owned();
         let relative = path.canonicalize().ok();
         let relative = relative.as_deref().unwrap_or(path).strip_prefix(&self.project.root).ok();
-        if let (At::Commit { .. }, Some(relative)) = (&self.at, relative) {
+        if let (Content::Commit { .. }, Some(relative)) = (&self.at, relative) {
             let there = self.ground.lay()?.join(relative);
             if there.exists() {
                 return Ok(plan_file::read(&there, &shown, self.project.reading())?);
@@ -304,7 +309,7 @@ impl<'a> Audit<'a> {
         Ok(plan_file::read(path, &shown, self.project.reading())?)
     }
 
-    fn step(&mut self, read: AsRead, record: &Record, stop: &Stop) -> Result<Option<StepAudit>, Error> {
+    fn step(&mut self, read: AsRead, record: &RerunRecord, stop: &Stop) -> Result<Option<StepAudit>, Error> {
         let recorded = record.history.step(&read.id).clone();
         let (contract, expect) = match &read.step {
             Ok(Step { contract: Contract::Shell { command, expect }, .. }) => {
@@ -313,16 +318,16 @@ impl<'a> Audit<'a> {
             Ok(_) | Err(_) => (String::new(), 0),
         };
         let looked = match &read.step {
-            Err(why) => Looked::not_run(Now::CannotRun((*why).to_owned())),
-            Ok(step) if step.contract == Contract::Manual => Looked::not_run(Now::Manual),
+            Err(why) => Looked::not_run(CurrentResult::CannotRun((*why).to_owned())),
+            Ok(step) if step.contract == Contract::Manual => Looked::not_run(CurrentResult::Manual),
             Ok(step) => match self.look(step, stop)? {
                 Some(looked) => looked,
                 None => return Ok(None),
             },
         };
-        let settled = Settled::of(read.claim, &recorded, (&contract, expect), &looked.now);
+        let settled = RerunOutcome::of(read.claim, &recorded, (&contract, expect), &looked.now);
         let broke = match (&read.step, recorded.proof(), settled) {
-            (Ok(step), Some(proof), Settled::Broken) => Some(self.blame(step, proof, record, stop)?),
+            (Ok(step), Some(proof), RerunOutcome::Broken) => Some(self.blame(step, proof, record, stop)?),
             _ => None,
         };
         let Looked { now, earlier_ms, uncached, milliseconds, output } = looked;
@@ -346,12 +351,12 @@ impl<'a> Audit<'a> {
 
     /// Runs the contract of a step, unless it passed before on the same content. `None` if interrupted.
     fn look(&mut self, step: &Step, stop: &Stop) -> Result<Option<Looked>, Error> {
-        let uncached = beyond(step);
+        let uncached = reads_outside(step);
         let key = self.key(step).filter(|_| uncached.is_none());
         let known = key.zip(self.cache.as_ref()).and_then(|(key, cache)| cache.get(&key, run::now()));
         if let Some(entry) = known {
             return Ok(Some(Looked {
-                now: Now::Passes,
+                now: CurrentResult::Passes,
                 earlier_ms: Some(entry.at_ms),
                 uncached: None,
                 milliseconds: entry.milliseconds,
@@ -360,16 +365,16 @@ impl<'a> Audit<'a> {
         }
         let folder = self.ground.lay()?;
         let closed = [self.project.root.clone()];
-        let site = Site { folder: &folder, closed: &closed, limits: &self.project.config.run };
+        let site = ContractRunner { folder: &folder, closed: &closed, limits: &self.project.config.run };
         let tag = format!("{}/{}", self.tag, step.id);
         let seen = site.look(step, (&self.supervisors, &tag), stop);
         self.ground.tidy();
         let Some(seen) = seen else { return Ok(None) };
         if let (true, Some(key), Some(cache)) = (seen.verdict.is_passed(), key, &mut self.cache) {
-            cache.put(key, Entry { at_ms: run::now(), milliseconds: seen.milliseconds });
+            cache.put(key, CacheEntry { at_ms: run::now(), milliseconds: seen.milliseconds });
         }
         Ok(Some(Looked {
-            now: Now::of(&seen.verdict),
+            now: CurrentResult::of(&seen.verdict),
             earlier_ms: None,
             uncached,
             milliseconds: seen.milliseconds,
@@ -381,14 +386,15 @@ impl<'a> Audit<'a> {
     /// is new each time.
     fn key(&mut self, step: &Step) -> Option<Hash> {
         self.cache.as_ref()?;
-        let site = Site { folder: &self.project.root, closed: &[], limits: &self.project.config.run };
+        let site =
+            ContractRunner { folder: &self.project.root, closed: &[], limits: &self.project.config.run };
         let tree = if self.is_blind { "" } else { self.ground.tree.as_str() };
         self.keys.key(step, &site, tree)
     }
 }
 
 impl Looked {
-    const fn not_run(now: Now) -> Self {
+    const fn not_run(now: CurrentResult) -> Self {
         Self { now, earlier_ms: None, uncached: None, milliseconds: 0, output: String::new() }
     }
 }

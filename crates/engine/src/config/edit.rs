@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{Array, Document, DocumentMut, Item, Table, TableLike};
 
-use super::layer::{Fault, harm, typed};
-use super::schema::{Value, key, meant, path, unknown};
+use super::layer::{ConfigFault, harm, typed};
+use super::schema::{SettingValue, key, meant, path, unknown};
 use super::{Error, Setting, read_text};
 use crate::store::plan_file;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edited {
+pub struct ConfigEditResult {
     pub path: PathBuf,
     pub key: String,
     pub is_changed: bool,
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum Refused {
+pub enum ConfigEditError {
     /// An unknown key or an invalid value.
     #[error("{message}")]
     Setting {
@@ -43,16 +43,16 @@ pub enum Refused {
 }
 
 /// Sets a setting in a file; creates the file if needed.
-pub fn set(file: &Path, name: &str, text: &str) -> Result<Edited, Refused> {
+pub fn set(file: &Path, name: &str, text: &str) -> Result<ConfigEditResult, ConfigEditError> {
     let meant = || {
         let path = path(name)?;
         if Setting::find(&path).is_some() { Some(key(&path)) } else { meant(&path) }
     };
     let (names, value) =
-        typed((name, text)).map_err(|message| Refused::Setting { message, meant: meant() })?;
+        typed((name, text)).map_err(|message| ConfigEditError::Setting { message, meant: meant() })?;
     let is_personal = Setting::find(&names).is_some_and(Setting::is_personal);
     if is_personal && file.file_name().is_some_and(|name| name == super::FILE) {
-        return Err(Refused::Personal { key: key(&names) });
+        return Err(ConfigEditError::Personal { key: key(&names) });
     }
     let old = read_text(file)?;
     let new =
@@ -61,26 +61,33 @@ pub fn set(file: &Path, name: &str, text: &str) -> Result<Edited, Refused> {
 }
 
 /// Removes a setting from a file, even an unknown one: that is how such a file is fixed.
-pub fn unset(file: &Path, name: &str) -> Result<Edited, Refused> {
-    let names = path(name)
-        .ok_or_else(|| Refused::Setting { message: format!("unknown setting `{name}`"), meant: None })?;
+pub fn unset(file: &Path, name: &str) -> Result<ConfigEditResult, ConfigEditError> {
+    let names = path(name).ok_or_else(|| ConfigEditError::Setting {
+        message: format!("unknown setting `{name}`"),
+        meant: None,
+    })?;
     let old = read_text(file)?;
     let new = without(old.as_deref().unwrap_or_default(), &names).map_err(|fault| invalid(file, fault))?;
     match new {
         Some(new) => write(file, old.as_deref(), &new, &names),
         None if Setting::find(&names).is_some() => {
-            Err(Refused::NotThere { path: file.to_owned(), key: key(&names) })
+            Err(ConfigEditError::NotThere { path: file.to_owned(), key: key(&names) })
         }
-        None => Err(Refused::Setting { message: unknown(&names), meant: meant(&names) }),
+        None => Err(ConfigEditError::Setting { message: unknown(&names), meant: meant(&names) }),
     }
 }
 
-fn invalid(file: &Path, fault: Fault) -> Error {
+fn invalid(file: &Path, fault: ConfigFault) -> Error {
     Error::Invalid { path: file.to_owned(), faults: vec![fault] }
 }
 
-fn write(file: &Path, old: Option<&str>, new: &str, names: &[String]) -> Result<Edited, Refused> {
-    let edited = Edited { path: file.to_owned(), key: key(names), is_changed: old != Some(new) };
+fn write(
+    file: &Path,
+    old: Option<&str>,
+    new: &str,
+    names: &[String],
+) -> Result<ConfigEditResult, ConfigEditError> {
+    let edited = ConfigEditResult { path: file.to_owned(), key: key(names), is_changed: old != Some(new) };
     match old {
         Some(old) if old == new => {}
         Some(old) => plan_file::replace(file, old, new)?,
@@ -89,7 +96,7 @@ fn write(file: &Path, old: Option<&str>, new: &str, names: &[String]) -> Result<
     Ok(edited)
 }
 
-fn with(text: &str, names: &[String], value: &Value) -> Result<String, Fault> {
+fn with(text: &str, names: &[String], value: &SettingValue) -> Result<String, ConfigFault> {
     let document = parsed(text)?;
     let (last, sections) = names.split_last().expect("a setting has a name");
     let (new, end) = (toml_value(value).to_string(), line_ending(text));
@@ -123,7 +130,7 @@ fn with(text: &str, names: &[String], value: &Value) -> Result<String, Fault> {
 }
 
 /// The text without the setting; `None` if it does not contain it.
-fn without(text: &str, names: &[String]) -> Result<Option<String>, Fault> {
+fn without(text: &str, names: &[String]) -> Result<Option<String>, ConfigFault> {
     let document = parsed(text)?;
     let Some(item) = at(document.as_table(), names) else { return Ok(None) };
     let (last, sections) = names.split_last().expect("a key has a name");
@@ -148,12 +155,12 @@ fn without(text: &str, names: &[String]) -> Result<Option<String>, Fault> {
     Ok(Some(document.to_string()))
 }
 
-fn parsed(text: &str) -> Result<Document<&str>, Fault> {
+fn parsed(text: &str) -> Result<Document<&str>, ConfigFault> {
     Document::parse(text).map_err(|error| fault(&error))
 }
 
-fn fault(error: &toml_edit::TomlError) -> Fault {
-    Fault::of(error.to_string().trim_end().to_owned())
+fn fault(error: &toml_edit::TomlError) -> ConfigFault {
+    ConfigFault::of(error.to_string().trim_end().to_owned())
 }
 
 /// The item at a path.
@@ -181,14 +188,14 @@ fn spliced(text: &str, span: Range<usize>, new: &str) -> String {
 }
 
 /// Inserts a value at a new path.
-fn put(root: &mut Table, names: &[String], value: &Value) -> Result<(), Fault> {
+fn put(root: &mut Table, names: &[String], value: &SettingValue) -> Result<(), ConfigFault> {
     let (last, sections) = names.split_last().expect("a setting has a name");
     let mut table: &mut dyn TableLike = root;
     for (depth, name) in sections.iter().enumerate() {
         let item = table.entry(name).or_insert_with(|| Item::Table(Table::new()));
-        table = item
-            .as_table_like_mut()
-            .ok_or_else(|| Fault::of(format!("`{}` is a section, not a setting", key(&names[..=depth]))))?;
+        table = item.as_table_like_mut().ok_or_else(|| {
+            ConfigFault::of(format!("`{}` is a section, not a setting", key(&names[..=depth])))
+        })?;
     }
     table.insert(last, Item::Value(toml_value(value)));
     Ok(())
@@ -202,12 +209,12 @@ fn take(table: &mut dyn TableLike, names: &[String]) -> Option<Item> {
     }
 }
 
-fn toml_value(value: &Value) -> toml_edit::Value {
+fn toml_value(value: &SettingValue) -> toml_edit::Value {
     match value {
         // Every bound in the table fits.
-        Value::Number(number) => i64::try_from(*number).unwrap_or(i64::MAX).into(),
-        Value::Text(text) => text.as_str().into(),
-        Value::Words(words) => words.iter().map(String::as_str).collect::<Array>().into(),
+        SettingValue::Number(number) => i64::try_from(*number).unwrap_or(i64::MAX).into(),
+        SettingValue::Text(text) => text.as_str().into(),
+        SettingValue::Words(words) => words.iter().map(String::as_str).collect::<Array>().into(),
     }
 }
 

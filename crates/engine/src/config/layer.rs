@@ -7,12 +7,12 @@ use std::path::Path;
 
 use toml_edit::{Document, Item, TableLike};
 
-use super::schema::{SETTINGS, Setting, Value, is_section, key, path, unknown};
+use super::schema::{SETTINGS, Setting, SettingValue, is_section, key, path, unknown};
 
-pub(super) type Layer = BTreeMap<Vec<String>, Value>;
+pub(super) type Layer = BTreeMap<Vec<String>, SettingValue>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct ConfigFault {
     /// In a file.
     pub line: Option<usize>,
     pub message: String,
@@ -20,14 +20,14 @@ pub struct Fault {
     pub key: Option<String>,
 }
 
-impl Fault {
+impl ConfigFault {
     /// A fault without a location.
     pub(super) fn of(message: String) -> Self {
         Self { line: None, message, key: None }
     }
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ConfigFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             Some(line) => write!(f, "line {line}: {}", self.message),
@@ -36,14 +36,14 @@ impl fmt::Display for Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for ConfigFault {}
 
-pub(super) fn of_file(text: &str) -> Result<Layer, Vec<Fault>> {
+pub(super) fn of_file(text: &str) -> Result<Layer, Vec<ConfigFault>> {
     read(text, Owner::User)
 }
 
 /// Reads the project's file. A setting reserved for the user is a fault that names the user's file.
-pub(super) fn of_project(text: &str, user: Option<&Path>) -> Result<Layer, Vec<Fault>> {
+pub(super) fn of_project(text: &str, user: Option<&Path>) -> Result<Layer, Vec<ConfigFault>> {
     read(text, Owner::Project { user })
 }
 
@@ -82,16 +82,16 @@ impl Owner<'_> {
     }
 }
 
-fn read(text: &str, owner: Owner<'_>) -> Result<Layer, Vec<Fault>> {
-    let document =
-        Document::parse(text).map_err(|error| vec![Fault::of(error.to_string().trim_end().to_owned())])?;
+fn read(text: &str, owner: Owner<'_>) -> Result<Layer, Vec<ConfigFault>> {
+    let document = Document::parse(text)
+        .map_err(|error| vec![ConfigFault::of(error.to_string().trim_end().to_owned())])?;
     let mut reader = Reader { text, owner, layer: Layer::new(), faults: Vec::new() };
     reader.table(&mut Vec::new(), document.as_table());
     finished(reader.layer, reader.faults)
 }
 
 /// Reads environment variables. Only those that start like a section of the settings are ours.
-pub(super) fn of_environment(variables: &[(String, String)]) -> Result<Layer, Vec<Fault>> {
+pub(super) fn of_environment(variables: &[(String, String)]) -> Result<Layer, Vec<ConfigFault>> {
     let (mut layer, mut faults) = (Layer::new(), Vec::new());
     let known: Vec<(String, &Setting)> =
         SETTINGS.iter().filter_map(|setting| Some((setting.variable()?, setting))).collect();
@@ -102,20 +102,20 @@ pub(super) fn of_environment(variables: &[(String, String)]) -> Result<Layer, Ve
                 planwright_core::syntax::nearest::nearest(name, known.iter().map(|(name, _)| name.as_str()));
             let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
             let message = format!("unknown setting variable `{name}`{near}");
-            faults.push(Fault::of(message));
+            faults.push(ConfigFault::of(message));
             continue;
         };
         let path: Vec<String> = setting.name.split('.').map(str::to_owned).collect();
         match setting.parse(&path, text) {
             Ok(value) => drop(layer.insert(path, value)),
-            Err(why) => faults.push(Fault::of(format!("{name}: {why}"))),
+            Err(why) => faults.push(ConfigFault::of(format!("{name}: {why}"))),
         }
     }
     finished(layer, faults)
 }
 
 /// Reads `KEY=VALUE` from the command line; the last one of a key wins.
-pub(super) fn of_flags(flags: &[String]) -> Result<Layer, Vec<Fault>> {
+pub(super) fn of_flags(flags: &[String]) -> Result<Layer, Vec<ConfigFault>> {
     let (mut layer, mut faults) = (Layer::new(), Vec::new());
     for flag in flags {
         let read = flag
@@ -124,14 +124,14 @@ pub(super) fn of_flags(flags: &[String]) -> Result<Layer, Vec<Fault>> {
             .and_then(typed);
         match read {
             Ok((path, value)) => drop(layer.insert(path, value)),
-            Err(message) => faults.push(Fault::of(message)),
+            Err(message) => faults.push(ConfigFault::of(message)),
         }
     }
     finished(layer, faults)
 }
 
 /// A key and a value as typed.
-pub(super) fn typed((name, text): (&str, &str)) -> Result<(Vec<String>, Value), String> {
+pub(super) fn typed((name, text): (&str, &str)) -> Result<(Vec<String>, SettingValue), String> {
     let path = path(name.trim()).ok_or_else(|| format!("unknown setting `{name}`"))?;
     let setting = Setting::find(&path).ok_or_else(|| unknown(&path))?;
     let value = setting.parse(&path, text)?;
@@ -145,7 +145,7 @@ fn is_ours(name: &str) -> bool {
     })
 }
 
-fn finished(layer: Layer, faults: Vec<Fault>) -> Result<Layer, Vec<Fault>> {
+fn finished(layer: Layer, faults: Vec<ConfigFault>) -> Result<Layer, Vec<ConfigFault>> {
     if faults.is_empty() { Ok(layer) } else { Err(faults) }
 }
 
@@ -153,12 +153,12 @@ struct Reader<'t> {
     text: &'t str,
     owner: Owner<'t>,
     layer: Layer,
-    faults: Vec<Fault>,
+    faults: Vec<ConfigFault>,
 }
 
 impl Reader<'_> {
     fn fault(&mut self, line: Option<usize>, message: String, path: &[String]) {
-        self.faults.push(Fault { line, message, key: Some(key(path)) });
+        self.faults.push(ConfigFault { line, message, key: Some(key(path)) });
     }
 
     /// Reads a table at `path`. Recursion is as deep as the settings: anything deeper is unknown.
@@ -187,14 +187,16 @@ impl Reader<'_> {
 }
 
 /// The value of an item, if the setting accepts it.
-fn taken(setting: &Setting, path: &[String], item: &Item) -> Result<Value, String> {
+fn taken(setting: &Setting, path: &[String], item: &Item) -> Result<SettingValue, String> {
     let words = |list: &toml_edit::Array| {
         list.iter().map(|word| word.as_str().map(str::to_owned)).collect::<Option<Vec<String>>>()
     };
     let value = match item.as_value() {
-        Some(toml_edit::Value::Integer(number)) => u64::try_from(*number.value()).ok().map(Value::Number),
-        Some(toml_edit::Value::String(text)) => Some(Value::Text(text.value().clone())),
-        Some(toml_edit::Value::Array(list)) => words(list).map(Value::Words),
+        Some(toml_edit::Value::Integer(number)) => {
+            u64::try_from(*number.value()).ok().map(SettingValue::Number)
+        }
+        Some(toml_edit::Value::String(text)) => Some(SettingValue::Text(text.value().clone())),
+        Some(toml_edit::Value::Array(list)) => words(list).map(SettingValue::Words),
         Some(
             toml_edit::Value::Float(_)
             | toml_edit::Value::Boolean(_)
@@ -204,5 +206,5 @@ fn taken(setting: &Setting, path: &[String], item: &Item) -> Result<Value, Strin
         | None => None,
     };
     // Any other value is invalid; its own spelling shows what it is.
-    setting.check(path, value.unwrap_or_else(|| Value::Text(item.to_string().trim().to_owned())))
+    setting.check(path, value.unwrap_or_else(|| SettingValue::Text(item.to_string().trim().to_owned())))
 }

@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::approval::policy::Policy;
 
+use crate::config;
+use crate::config::ConfigFault;
 use crate::config::signature;
 use crate::config::signature::{Signer, Signers};
-use crate::config::{self, Fault};
 use crate::store::{plan_file, state_dir};
 
 pub const FILE: &str = "policy.toml";
@@ -36,7 +37,7 @@ pub struct Loaded {
 
 /// Where a policy is searched: the first existing one wins.
 #[derive(Debug, Clone)]
-pub struct Places {
+pub struct PolicyPaths {
     /// The root of the project, from which none is read.
     pub root: PathBuf,
     /// The repository's.
@@ -46,7 +47,7 @@ pub struct Places {
 }
 
 #[derive(Debug, Clone)]
-pub struct Installed {
+pub struct InstalledPolicy {
     pub path: PathBuf,
     /// The text it replaced.
     pub old: Option<String>,
@@ -77,9 +78,9 @@ pub enum Error {
         source: io::Error,
     },
     #[error("invalid policy {}", path.display())]
-    Invalid { path: PathBuf, faults: Vec<Fault> },
+    Invalid { path: PathBuf, faults: Vec<ConfigFault> },
     #[error("invalid list of signers {}", path.display())]
-    Signers { path: PathBuf, faults: Vec<Fault> },
+    Signers { path: PathBuf, faults: Vec<ConfigFault> },
     /// The file is where agents can write.
     #[error("policy {} is inside the workspace, where agents can write; move it out", path.display())]
     Workspace { path: PathBuf },
@@ -89,7 +90,7 @@ pub enum Error {
 }
 
 impl Error {
-    pub fn faults(&self) -> &[Fault] {
+    pub fn faults(&self) -> &[ConfigFault] {
         match self {
             Self::Invalid { faults, .. } | Self::Signers { faults, .. } => faults,
             Self::State { .. }
@@ -101,7 +102,7 @@ impl Error {
     }
 }
 
-impl Places {
+impl PolicyPaths {
     /// Where the policy of the project at `root` is searched.
     pub fn of(root: &Path) -> Result<Self, Error> {
         let error = |source| Error::State { root: root.to_owned(), source };
@@ -122,7 +123,7 @@ impl Places {
 
     /// Installs a policy for the repository, with its list of signers if that is next to it. An invalid one
     /// is refused, and the old one is kept.
-    pub fn install(&self, file: &Path) -> Result<Installed, Error> {
+    pub fn install(&self, file: &Path) -> Result<InstalledPolicy, Error> {
         let new = check(file)?;
         let folder = self.repository.parent().unwrap_or(Path::new("/"));
         state_dir::create(folder).map_err(|source| Error::State { root: self.root.clone(), source })?;
@@ -147,7 +148,7 @@ impl Places {
         }
         write(&self.repository, &new.text)?;
         let loaded = self.trusted(&self.repository)?;
-        Ok(Installed { path: self.repository.clone(), old, backup, loaded })
+        Ok(InstalledPolicy { path: self.repository.clone(), old, backup, loaded })
     }
 
     /// The effective list of signers, even without a policy.
@@ -188,12 +189,12 @@ impl Places {
 /// The effective policy of the project at `root`; `None` if there is none. An unreadable one is an error,
 /// never `None`.
 pub fn load(root: &Path) -> Result<Option<Loaded>, Error> {
-    Places::of(root)?.load()
+    PolicyPaths::of(root)?.load()
 }
 
 /// Installs a policy for the project at `root`; it takes effect immediately.
-pub fn install(root: &Path, file: &Path) -> Result<Installed, Error> {
-    Places::of(root)?.install(file)
+pub fn install(root: &Path, file: &Path) -> Result<InstalledPolicy, Error> {
+    PolicyPaths::of(root)?.install(file)
 }
 
 /// Why a signature does not count, or cannot be verified.
@@ -213,7 +214,7 @@ pub fn verify(
     armored: &str,
     (name, at_ms): (&str, u64),
 ) -> Result<Signer, Unverified> {
-    let places = Places::of(root)?;
+    let places = PolicyPaths::of(root)?;
     let loaded = places.load()?;
     let (policy, signers) = match loaded {
         Some(loaded) => (loaded.policy, loaded.signers),

@@ -21,12 +21,12 @@ const TEXT_BYTES_MAX: usize = 4096;
 #[derive(Debug, PartialEq, Eq)]
 pub struct Setting {
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: SettingKind,
     pub meaning: &'static str,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SettingKind {
     Number {
         default: u64,
         min: u64,
@@ -48,13 +48,13 @@ pub enum Kind {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub enum Value {
+pub enum SettingValue {
     Number(u64),
     Text(String),
     Words(Vec<String>),
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for SettingValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Number(number) => write!(f, "{number}"),
@@ -70,7 +70,7 @@ impl fmt::Display for Value {
 
 const fn number(name: &'static str, kind: [u64; 3], meaning: &'static str) -> Setting {
     let [default, min, max] = kind;
-    Setting { name, kind: Kind::Number { default, min, max }, meaning }
+    Setting { name, kind: SettingKind::Number { default, min, max }, meaning }
 }
 
 /// Every setting, in display order. The settings page of the docs has the same rows.
@@ -80,7 +80,7 @@ pub const SETTINGS: &[Setting] = &[
     number("limits.free_mb", [200, 0, 1 << 30], "free disk space in MB below which `doctor` warns"),
     Setting {
         name: "plans.harness",
-        kind: Kind::Text,
+        kind: SettingKind::Text,
         meaning: "directory of PLAN.md and named plans [default: .harness]",
     },
     number("run.jobs", [1, 1, 256], "maximum parallel steps"),
@@ -107,7 +107,7 @@ pub const SETTINGS: &[Setting] = &[
     ),
     Setting {
         name: "run.tree_per_step",
-        kind: Kind::Choice { default: "auto", of: &["auto", "never"] },
+        kind: SettingKind::Choice { default: "auto", of: &["auto", "never"] },
         meaning: "whether parallel steps get their own worktrees or share the workspace",
     },
     number("merge.guards", [10, 0, 1000], "recently merged plans whose contracts run again on every merge"),
@@ -133,24 +133,28 @@ pub const SETTINGS: &[Setting] = &[
     ),
     Setting {
         name: "arbiter.agent",
-        kind: Kind::Text,
+        kind: SettingKind::Text,
         meaning: "agent that `arbiter` asks for a recommendation [default: the built-in choice]",
     },
-    Setting { name: "approve.key", kind: Kind::Text, meaning: "private SSH key that signs your approvals" },
+    Setting {
+        name: "approve.key",
+        kind: SettingKind::Text,
+        meaning: "private SSH key that signs your approvals",
+    },
     Setting {
         name: "topics.command",
-        kind: Kind::Words,
+        kind: SettingKind::Words,
         meaning: "command that prints a topic missing from `.planwright/topics`; the topic is its last argument",
     },
     Setting {
         name: "repositories.NAME",
-        kind: Kind::Text,
+        kind: SettingKind::Text,
         meaning: "path of another repository that plans may change, such as `../api`",
     },
-    Setting { name: "roles.NAME", kind: Kind::Text, meaning: "agent assigned to this role" },
+    Setting { name: "roles.NAME", kind: SettingKind::Text, meaning: "agent assigned to this role" },
     Setting {
         name: "agents.NAME.command",
-        kind: Kind::Words,
+        kind: SettingKind::Words,
         meaning: "command of this agent; it reads the prompt from standard input",
     },
     number(
@@ -160,97 +164,97 @@ pub const SETTINGS: &[Setting] = &[
     ),
     Setting {
         name: "session.plans",
-        kind: Kind::Text,
+        kind: SettingKind::Text,
         meaning: "directory of planner sessions, outside every repository [default: ~/.agentflow/plans]",
     },
     Setting {
         name: "agents.NAME.like",
-        kind: Kind::Agent,
+        kind: SettingKind::Agent,
         meaning: "known agent whose output format and default command this agent shares",
     },
     Setting {
         name: "agents.NAME.protocol",
-        kind: Kind::Choice { default: "command", of: &["command", "acp"] },
+        kind: SettingKind::Choice { default: "command", of: &["command", "acp"] },
         meaning: "protocol of this agent: a command that reads the prompt from standard input, or the Agent Client Protocol",
     },
     Setting {
         name: "agents.NAME.environment",
-        kind: Kind::Words,
+        kind: SettingKind::Words,
         meaning: "environment variables of this agent, each as `NAME=VALUE`",
     },
     Setting {
         name: "agents.NAME.tokens",
-        kind: Kind::Words,
+        kind: SettingKind::Words,
         meaning: "JSON pointers to the token counts in this agent's output, such as `/usage/input`; planwright adds them up",
     },
     Setting {
         name: "agents.NAME.dollars",
-        kind: Kind::Text,
+        kind: SettingKind::Text,
         meaning: "JSON pointer to the cost in this agent's output",
     },
     Setting {
         name: "agents.NAME.session",
-        kind: Kind::Text,
+        kind: SettingKind::Text,
         meaning: "JSON pointer to the session id in this agent's output",
     },
     Setting {
         name: "agents.NAME.said",
-        kind: Kind::Text,
+        kind: SettingKind::Text,
         meaning: "JSON pointer to the message in this agent's output",
     },
     Setting {
         name: "scope.mode",
-        kind: Kind::Choice { default: "block", of: &["block", "log"] },
+        kind: SettingKind::Choice { default: "block", of: &["block", "log"] },
         meaning: "whether a call outside an attempt's scope is blocked or only logged",
     },
     Setting {
         name: "scope.violation",
-        kind: Kind::Choice { default: "flag", of: &["flag", "fail"] },
+        kind: SettingKind::Choice { default: "flag", of: &["flag", "fail"] },
         meaning: "whether a change outside `touches` is only flagged or fails the attempt before its contract runs",
     },
     Setting {
         name: "safety.read",
-        kind: Kind::List,
+        kind: SettingKind::List,
         meaning: "read-only commands and tools that planners may use; `*` matches anything",
     },
     Setting {
         name: "safety.write",
-        kind: Kind::List,
+        kind: SettingKind::List,
         meaning: "commands and tools that write; overrides `safety.read`",
     },
     Setting {
         name: "guard.tools",
-        kind: Kind::List,
+        kind: SettingKind::List,
         meaning: "tools that need an approved plan in your own sessions",
     },
     Setting {
         name: "guard.mode",
-        kind: Kind::Choice { default: "block", of: &["block", "log"] },
+        kind: SettingKind::Choice { default: "block", of: &["block", "log"] },
         meaning: "whether a guarded tool is blocked or only logged",
     },
     Setting {
         name: "tools.NAME.operations",
-        kind: Kind::List,
+        kind: SettingKind::List,
         meaning: "operations of this tool; if any tool is listed, plans may use only listed tools",
     },
     Setting {
         name: "worktree.folder",
-        kind: Kind::Text,
+        kind: SettingKind::Text,
         meaning: "directory of plan worktrees, outside every workspace [default: $XDG_DATA_HOME/planwright/trees]",
     },
     Setting {
         name: "worktree.include",
-        kind: Kind::List,
+        kind: SettingKind::List,
         meaning: "ignored files to copy into a new worktree, as `.gitignore` patterns; adds to `.worktreeinclude`",
     },
     Setting {
         name: "worktree.setup",
-        kind: Kind::Words,
+        kind: SettingKind::Words,
         meaning: "command to run in a new worktree, with its ports; you must allow one that only the project sets",
     },
     Setting {
         name: "worktree.teardown",
-        kind: Kind::Words,
+        kind: SettingKind::Words,
         meaning: "command to run in a worktree before its removal; you must allow one that only the project sets",
     },
     number("worktree.seconds", [600, 1, 86_400], "time limit of `worktree.setup` and `worktree.teardown`"),
@@ -259,28 +263,28 @@ pub const SETTINGS: &[Setting] = &[
     number("worktree.port_max", [21_999, 1024, 65_535], "last port for worktrees"),
     Setting {
         name: "hooks.needs_you",
-        kind: Kind::Words,
+        kind: SettingKind::Words,
         meaning: "command to run when a run needs you; it reads the event from standard input",
     },
     Setting {
         name: "hooks.done",
-        kind: Kind::Words,
+        kind: SettingKind::Words,
         meaning: "command to run when a run is done; it reads the event from standard input",
     },
     Setting {
         name: "hooks.failed",
-        kind: Kind::Words,
+        kind: SettingKind::Words,
         meaning: "command to run when a run fails; it reads the event from standard input",
     },
     number("hooks.seconds", [30, 1, 3600], "time limit of a hook for one event"),
     Setting {
         name: "hooks.webhook.url",
-        kind: Kind::Text,
+        kind: SettingKind::Text,
         meaning: "URL that receives the same events, signed",
     },
     Setting {
         name: "hooks.webhook.secret_file",
-        kind: Kind::Text,
+        kind: SettingKind::Text,
         meaning: "file with the signing secret; only you may read it",
     },
 ];
@@ -327,44 +331,50 @@ impl Setting {
 
     /// The environment variable that sets it; lists and families have none.
     pub fn variable(&self) -> Option<String> {
-        let is_scalar = self.is_single() && !matches!(self.kind, Kind::Words | Kind::List);
+        let is_scalar = self.is_single() && !matches!(self.kind, SettingKind::Words | SettingKind::List);
         is_scalar.then(|| format!("PLANWRIGHT_{}", self.name.to_uppercase().replace('.', "_")))
     }
 
-    pub fn default(&self) -> Option<Value> {
+    pub fn default(&self) -> Option<SettingValue> {
         match self.kind {
-            Kind::Number { default, .. } => Some(Value::Number(default)),
-            Kind::Choice { default, .. } => Some(Value::Text(default.to_owned())),
-            Kind::Text | Kind::Words | Kind::List | Kind::Agent => None,
+            SettingKind::Number { default, .. } => Some(SettingValue::Number(default)),
+            SettingKind::Choice { default, .. } => Some(SettingValue::Text(default.to_owned())),
+            SettingKind::Text | SettingKind::Words | SettingKind::List | SettingKind::Agent => None,
         }
     }
 
     /// Accepts a value for `path`, or says what it must be.
-    pub fn check(&self, path: &[String], value: Value) -> Result<Value, String> {
+    pub fn check(&self, path: &[String], value: SettingValue) -> Result<SettingValue, String> {
         let key = key(path);
         let must = |what: &str| Err(format!("`{key}` must be {what}, not {}", described(&value)));
         if let Some(name) = path.iter().skip(1).find(|name| BUILT_IN.contains(&name.as_str())) {
             return Err(format!("cannot set `{key}`: `{name}` is built in"));
         }
         match (self.kind, &value) {
-            (Kind::Number { min, max, .. }, Value::Number(number)) if (min..=max).contains(number) => {
+            (SettingKind::Number { min, max, .. }, SettingValue::Number(number))
+                if (min..=max).contains(number) =>
+            {
                 Ok(value)
             }
-            (Kind::Number { min, max, .. }, _) => must(&format!("a whole number from {min} to {max}")),
-            (Kind::Text, Value::Text(text)) if is_text(text) => Ok(value),
-            (Kind::Text, _) => must("a single-line string"),
-            (Kind::Words, Value::Words(words)) if is_command(words) => Ok(value),
-            (Kind::Words, _) => must("a list of words starting with a program: [\"program\", \"--option\"]"),
-            (Kind::Choice { of, .. }, Value::Text(text)) if of.contains(&text.as_str()) => Ok(value),
-            (Kind::Choice { of, .. }, _) => must(&format!("one of {}", of.join(", "))),
-            (Kind::List, Value::Words(texts)) if is_list(texts) => Ok(value),
-            (Kind::List, _) => must("a list of strings: [\"one\", \"another\"]"),
-            (Kind::Agent, Value::Text(text)) if profile::profile(text).is_some() => Ok(value),
-            (Kind::Agent, _) => {
+            (SettingKind::Number { min, max, .. }, _) => must(&format!("a whole number from {min} to {max}")),
+            (SettingKind::Text, SettingValue::Text(text)) if is_text(text) => Ok(value),
+            (SettingKind::Text, _) => must("a single-line string"),
+            (SettingKind::Words, SettingValue::Words(words)) if is_command(words) => Ok(value),
+            (SettingKind::Words, _) => {
+                must("a list of words starting with a program: [\"program\", \"--option\"]")
+            }
+            (SettingKind::Choice { of, .. }, SettingValue::Text(text)) if of.contains(&text.as_str()) => {
+                Ok(value)
+            }
+            (SettingKind::Choice { of, .. }, _) => must(&format!("one of {}", of.join(", "))),
+            (SettingKind::List, SettingValue::Words(texts)) if is_list(texts) => Ok(value),
+            (SettingKind::List, _) => must("a list of strings: [\"one\", \"another\"]"),
+            (SettingKind::Agent, SettingValue::Text(text)) if profile::profile(text).is_some() => Ok(value),
+            (SettingKind::Agent, _) => {
                 let known: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
                 let near = match &value {
-                    Value::Text(text) => nearest::nearest(text, known.iter().copied()),
-                    Value::Number(_) | Value::Words(_) => None,
+                    SettingValue::Text(text) => nearest::nearest(text, known.iter().copied()),
+                    SettingValue::Number(_) | SettingValue::Words(_) => None,
                 };
                 let meant = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
                 must(&format!("a known agent ({})", known.join(", "))).map_err(|why| format!("{why}{meant}"))
@@ -373,15 +383,19 @@ impl Setting {
     }
 
     /// Parses a value as typed, for a setting at `path`.
-    pub fn parse(&self, path: &[String], text: &str) -> Result<Value, String> {
+    pub fn parse(&self, path: &[String], text: &str) -> Result<SettingValue, String> {
         let value = match self.kind {
-            Kind::Number { .. } => text.parse().map(Value::Number).unwrap_or(Value::Text(text.to_owned())),
-            Kind::Text | Kind::Choice { .. } | Kind::Agent => Value::Text(text.to_owned()),
-            Kind::Words | Kind::List => match text.parse::<toml_edit::Value>() {
-                Ok(toml_edit::Value::Array(list)) => Value::Words(
+            SettingKind::Number { .. } => {
+                text.parse().map(SettingValue::Number).unwrap_or(SettingValue::Text(text.to_owned()))
+            }
+            SettingKind::Text | SettingKind::Choice { .. } | SettingKind::Agent => {
+                SettingValue::Text(text.to_owned())
+            }
+            SettingKind::Words | SettingKind::List => match text.parse::<toml_edit::Value>() {
+                Ok(toml_edit::Value::Array(list)) => SettingValue::Words(
                     list.iter().map(|word| word.as_str().unwrap_or_default().to_owned()).collect(),
                 ),
-                Ok(_) | Err(_) => Value::Text(text.to_owned()),
+                Ok(_) | Err(_) => SettingValue::Text(text.to_owned()),
             },
         };
         self.check(path, value)
@@ -389,12 +403,12 @@ impl Setting {
 }
 
 /// A value for an error message.
-fn described(value: &Value) -> String {
+fn described(value: &SettingValue) -> String {
     match value {
-        Value::Number(number) => number.to_string(),
-        Value::Text(text) if text.is_empty() => "nothing".to_owned(),
-        Value::Text(text) => format!("`{text}`"),
-        Value::Words(_) => format!("`{value}`"),
+        SettingValue::Number(number) => number.to_string(),
+        SettingValue::Text(text) if text.is_empty() => "nothing".to_owned(),
+        SettingValue::Text(text) => format!("`{text}`"),
+        SettingValue::Words(_) => format!("`{value}`"),
     }
 }
 

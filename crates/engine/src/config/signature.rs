@@ -10,7 +10,7 @@ pub use signers::{Signer, Signers};
 
 use std::path::{Path, PathBuf};
 
-use key::{Doubt, PublicKey};
+use key::{PublicKey, VerifyError};
 use ring::digest;
 use ssh_wire::{Reader, armored, dearmored, put};
 
@@ -70,7 +70,7 @@ pub enum Error {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum Unsigned {
+pub enum SignError {
     #[error("cannot sign with {}", key.display())]
     Process {
         key: PathBuf,
@@ -88,14 +88,14 @@ pub enum Unsigned {
 }
 
 /// Signs a text with the key in a file, or with one in an SSH agent if the file has its public half.
-pub fn sign(key: &Path, text: &str) -> Result<String, Unsigned> {
-    let refused = || Unsigned::Refused { key: key.to_owned() };
+pub fn sign(key: &Path, text: &str) -> Result<String, SignError> {
+    let refused = || SignError::Refused { key: key.to_owned() };
     let said = process::sign_with_ssh(&config::from_home(key), NAMESPACE, text)
-        .map_err(|source| Unsigned::Process { key: key.to_owned(), source })?;
+        .map_err(|source| SignError::Process { key: key.to_owned(), source })?;
     let signature = said.ok_or_else(refused)?;
     match parse(&signature).and_then(|parsed| parsed.check(text)) {
         Ok(_) => Ok(signature),
-        Err(source) => Err(Unsigned::Unusable { key: key.to_owned(), source }),
+        Err(source) => Err(SignError::Unusable { key: key.to_owned(), source }),
     }
 }
 
@@ -150,17 +150,19 @@ impl Parsed {
         put(&mut signed, digest::digest(self.hash, text.as_bytes()).as_ref());
         match key.verify(&signed, &self.signature) {
             Ok(()) => Ok(key),
-            Err(Doubt::Untouched) => Err(Error::Untouched { fingerprint: key.fingerprint() }),
-            Err(doubt @ (Doubt::Malformed | Doubt::Kind(_) | Doubt::Wrong)) => Err(of_key(doubt)),
+            Err(VerifyError::Untouched) => Err(Error::Untouched { fingerprint: key.fingerprint() }),
+            Err(doubt @ (VerifyError::Malformed | VerifyError::Kind(_) | VerifyError::Wrong)) => {
+                Err(of_key(doubt))
+            }
         }
     }
 }
 
-fn of_key(doubt: Doubt) -> Error {
+fn of_key(doubt: VerifyError) -> Error {
     match doubt {
-        Doubt::Malformed => Error::Malformed("unreadable key or signature".to_owned()),
-        Doubt::Kind(kind) => Error::Kind { kind },
-        Doubt::Wrong | Doubt::Untouched => Error::Tampered,
+        VerifyError::Malformed => Error::Malformed("unreadable key or signature".to_owned()),
+        VerifyError::Kind(kind) => Error::Kind { kind },
+        VerifyError::Wrong | VerifyError::Untouched => Error::Tampered,
     }
 }
 

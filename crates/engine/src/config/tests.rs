@@ -35,7 +35,7 @@ impl Desk {
     fn jobs(&self) -> (u64, Origin) {
         let settings = Settings::read(&self.sources).expect("settings");
         let entry = settings.entry(&strings(&["run", "jobs"])).expect("a setting");
-        let Some(Value::Number(jobs)) = entry.value else { panic!("{entry:?}") };
+        let Some(SettingValue::Number(jobs)) = entry.value else { panic!("{entry:?}") };
         assert_eq!(settings.config().run.jobs as u64, jobs, "what is shown is what holds");
         (jobs, entry.origin)
     }
@@ -155,7 +155,10 @@ fn hooks_are_taken_from_the_user_and_never_from_the_project() {
         desk.write(FILE, text);
         let faults = desk.faults();
         assert!(faults.len() == 1 && faults[0].contains(expected) && faults[0].contains(&file), "{faults:?}");
-        assert!(matches!(set(&desk.folder.join(FILE), "hooks.done", "['x']"), Err(Refused::Personal { .. })));
+        assert!(matches!(
+            set(&desk.folder.join(FILE), "hooks.done", "['x']"),
+            Err(ConfigEditError::Personal { .. })
+        ));
         // The twin: the same text in the file of the user is taken.
         desk.write(FILE, "");
         desk.write("config.toml", text);
@@ -166,7 +169,7 @@ fn hooks_are_taken_from_the_user_and_never_from_the_project() {
     desk.sources.flags = strings(&["hooks.failed=['x', 'y']"]);
     desk.sources.environment = vec![("PLANWRIGHT_HOOKS_WEBHOOK_URL".to_owned(), "https://x".to_owned())];
     let hooks = Settings::read(&desk.sources).expect("settings").config().hooks;
-    assert_eq!(hooks.commands[&Occasion::Failed], ["x", "y"]);
+    assert_eq!(hooks.commands[&Trigger::Failed], ["x", "y"]);
     assert_eq!(hooks.webhook_url.as_deref(), Some("https://x"));
 }
 
@@ -189,10 +192,10 @@ fn the_environment_sets_single_values_and_a_slip_is_said() {
 #[test]
 fn the_defaults_are_those_of_the_parts_that_use_them() {
     let config = Config::default();
-    assert_eq!(config.run_limits(), schedule::Limits::default());
-    assert_eq!(config.limits.retries, planwright_core::verify::Limits::default().retries_max);
+    assert_eq!(config.run_limits(), schedule::ScheduleLimits::default());
+    assert_eq!(config.limits.retries, planwright_core::verify::VerifyLimits::default().retries_max);
     for setting in SETTINGS {
-        if let (Kind::Number { default, min, max }, Some(Value::Number(shown))) =
+        if let (SettingKind::Number { default, min, max }, Some(SettingValue::Number(shown))) =
             (setting.kind, setting.default())
         {
             assert!((min..=max).contains(&default) && shown == default, "{}", setting.name);
@@ -228,7 +231,7 @@ fn a_changed_command_line_changes_what_was_approved() {
         agents,
         expected.iter().map(|(target, words)| ((*target).to_owned(), strings(words))).collect()
     );
-    let commands = |more: &[&str]| config(&[&base, more].concat()).commands_of(&plan, Weight::Advisory);
+    let commands = |more: &[&str]| config(&[&base, more].concat()).commands_of(&plan, Authority::Advisory);
     assert_eq!(
         commands(&["agents.other.command=[\"x\"]", "run.jobs=9"]),
         commands(&[]),
@@ -254,12 +257,12 @@ fn the_page_holds_every_setting_and_no_other() {
         .iter()
         .map(|setting| {
             let (kind, default) = match setting.kind {
-                Kind::Number { default, min, max } => (format!("{min} to {max}"), default.to_string()),
-                Kind::Text => ("a string".to_owned(), String::new()),
-                Kind::Agent => ("a known agent".to_owned(), String::new()),
-                Kind::Words => ("a list of words".to_owned(), String::new()),
-                Kind::Choice { default, of } => (of.join(" or "), default.to_owned()),
-                Kind::List => ("a list of strings".to_owned(), String::new()),
+                SettingKind::Number { default, min, max } => (format!("{min} to {max}"), default.to_string()),
+                SettingKind::Text => ("a string".to_owned(), String::new()),
+                SettingKind::Agent => ("a known agent".to_owned(), String::new()),
+                SettingKind::Words => ("a list of words".to_owned(), String::new()),
+                SettingKind::Choice { default, of } => (of.join(" or "), default.to_owned()),
+                SettingKind::List => ("a list of strings".to_owned(), String::new()),
             };
             let variable = setting.variable().map(|name| format!("`{name}`")).unwrap_or_default();
             let row = [format!("`{}`", setting.name), kind, default, variable, setting.meaning.to_owned()];

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Origin, Settings, Value};
+use super::{Origin, SettingValue, Settings};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Worktree {
@@ -11,9 +11,9 @@ pub struct Worktree {
     /// Patterns of ignored files to copy into a new worktree.
     pub include: Vec<String>,
     /// Runs in a new worktree.
-    pub setup: Script,
+    pub setup: WorktreeScript,
     /// Runs in a worktree before its removal.
-    pub teardown: Script,
+    pub teardown: WorktreeScript,
     /// Time limit of either.
     pub seconds: u64,
     /// Ports reserved per worktree.
@@ -24,7 +24,7 @@ pub struct Worktree {
 
 /// A command that runs in worktrees.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Script {
+pub struct WorktreeScript {
     /// Empty: nothing runs.
     pub command: Vec<String>,
     /// Whether the project's file sets it, which agents can write: then the user must allow it.
@@ -38,8 +38,8 @@ impl Worktree {
         Self {
             folder: None,
             include: Vec::new(),
-            setup: Script::default(),
-            teardown: Script::default(),
+            setup: WorktreeScript::default(),
+            teardown: WorktreeScript::default(),
             seconds: settings.number("worktree.seconds"),
             ports: usize::try_from(settings.number("worktree.ports")).unwrap_or(usize::MAX),
             port_range: (port("worktree.port_min"), port("worktree.port_max")),
@@ -47,15 +47,17 @@ impl Worktree {
     }
 
     /// Stores a value of a setting without a default.
-    pub(super) fn take(&mut self, (key, origin): (&str, Origin), value: &Value) {
-        let script =
-            |words: &[String]| Script { command: words.to_vec(), is_projects: origin == Origin::Project };
+    pub(super) fn take(&mut self, (key, origin): (&str, Origin), value: &SettingValue) {
+        let script = |words: &[String]| WorktreeScript {
+            command: words.to_vec(),
+            is_projects: origin == Origin::Project,
+        };
         match (key, value) {
-            ("folder", Value::Text(path)) => self.folder = Some(path.into()),
-            ("include", Value::Words(patterns)) => self.include.clone_from(patterns),
-            ("setup", Value::Words(words)) => self.setup = script(words),
-            ("teardown", Value::Words(words)) => self.teardown = script(words),
-            (_, Value::Number(_) | Value::Text(_) | Value::Words(_)) => {}
+            ("folder", SettingValue::Text(path)) => self.folder = Some(path.into()),
+            ("include", SettingValue::Words(patterns)) => self.include.clone_from(patterns),
+            ("setup", SettingValue::Words(words)) => self.setup = script(words),
+            ("teardown", SettingValue::Words(words)) => self.teardown = script(words),
+            (_, SettingValue::Number(_) | SettingValue::Text(_) | SettingValue::Words(_)) => {}
         }
     }
 }

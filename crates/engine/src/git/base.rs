@@ -5,15 +5,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 pub use crate::git::checkout::Checkout;
-pub use crate::git::log::{Commit, changed_by, commits_since, named};
-pub use crate::git::tree_hash::{Files, tree_of_workspace};
+pub use crate::git::log::{LogCommit, changed_by, commits_since, named};
 pub(crate) use crate::git::tree_hash::{Lists, hidden_in, repositories_in, walked};
-pub(crate) use crate::store::temp_dir::{Place, abandoned, remove as remove_folder};
+pub use crate::git::tree_hash::{TreeFiles, tree_of_workspace};
+pub(crate) use crate::store::temp_dir::{TempDir, abandoned, remove as remove_folder};
 pub use planwright_core::approval::ledger::Base;
 
 use crate::store::state_dir;
 use crate::system::process;
-use crate::system::process::{Answer, Repository};
+use crate::system::process::{GitOutput, Repository};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -92,7 +92,7 @@ pub fn repository(root: &Path) -> Result<Option<Repository>, Error> {
 }
 
 /// Runs git for something that must succeed.
-pub(super) fn asked(repository: &Repository, act: &'static str, words: &[&str]) -> Result<Answer, Error> {
+pub(super) fn asked(repository: &Repository, act: &'static str, words: &[&str]) -> Result<GitOutput, Error> {
     let answer = repository.ask(words)?;
     match answer.code {
         Some(0) => Ok(answer),
@@ -134,7 +134,7 @@ pub fn moved(root: &Path, from: &Base, to: &Base) -> Result<Vec<String>, Error> 
     let home = Home::must(root)?;
     let (from, to) = (name_of(&from.commit)?, name_of(&to.commit)?);
     // Through our own git directory: it has no configuration that could name a diff program.
-    let place = Place::new(root)?;
+    let place = TempDir::new(root)?;
     let own = crate::git::checkout::bare(&place, &home, from)?;
     let words = ["diff-tree", "-r", "-z", "--no-renames", "--name-only", "--no-ext-diff", from, to];
     let answer = asked(&own, "compare two commits", &words)?;

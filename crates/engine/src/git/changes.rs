@@ -26,7 +26,7 @@ const FILLED: &[&str] = &["target", "node_modules", "__pycache__", ".venv"];
 type Rules = BTreeMap<PathBuf, Gitignore>;
 
 /// The state of the files of a workspace at one moment.
-pub struct Snapshot {
+pub struct FileSnapshot {
     files: BTreeMap<String, Look>,
     rules: Rules,
 }
@@ -50,7 +50,7 @@ impl Look {
     }
 }
 
-impl Snapshot {
+impl FileSnapshot {
     /// Reads every file that the project's own `.gitignore` files do not ignore, and what steers its git.
     pub fn of(root: &Path) -> Self {
         Self::look(root, None)

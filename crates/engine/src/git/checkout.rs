@@ -7,8 +7,8 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use super::base::{Error, Home, asked, name_of};
-use super::tree_hash::{Files, Kind};
-use crate::store::temp_dir::Place;
+use super::tree_hash::{FileKind, TreeFiles};
+use crate::store::temp_dir::TempDir;
 use crate::system::process::Repository;
 
 const TREE: &str = "tree";
@@ -16,7 +16,7 @@ const TREE: &str = "tree";
 /// A temporary checkout of a project, outside the workspace. Dropping it removes it.
 #[derive(Debug)]
 pub struct Checkout {
-    place: Place,
+    place: TempDir,
     part: PathBuf,
 }
 
@@ -29,7 +29,7 @@ impl Checkout {
     /// itself.
     pub fn of_commit(root: &Path, commit: &str) -> Result<Self, Error> {
         let home = Home::must(root)?;
-        let checkout = Self { place: Place::new(root)?, part: home.part.clone() };
+        let checkout = Self { place: TempDir::new(root)?, part: home.part.clone() };
         let own = repository(&checkout.tree(), &home, name_of(commit)?)?;
         asked(&own, "read the commit", &["read-tree", commit])?;
         asked(&own, "check out the commit", &["checkout-index", "--all", "--force", "--index", "--quiet"])?;
@@ -41,10 +41,10 @@ impl Checkout {
 
     /// Copies the files of the workspace: tracked ones, and untracked ones that are not ignored.
     pub fn of_workspace(root: &Path) -> Result<Self, Error> {
-        let files = Files::of(root)?;
+        let files = TreeFiles::of(root)?;
         let home = Home::of(root)?;
         let part = home.as_ref().map(|home| home.part.clone()).unwrap_or_default();
-        let checkout = Self { place: Place::new(root)?, part };
+        let checkout = Self { place: TempDir::new(root)?, part };
         let tree = checkout.tree();
         std::fs::create_dir_all(&tree).map_err(|source| Error::File { path: tree.clone(), source })?;
         for (path, kind) in files.iter() {
@@ -94,7 +94,7 @@ impl Checkout {
 }
 
 /// A git directory of our own without files, to query commits.
-pub(super) fn bare(place: &Place, home: &Home, commit: &str) -> Result<Repository, Error> {
+pub(super) fn bare(place: &TempDir, home: &Home, commit: &str) -> Result<Repository, Error> {
     repository(&place.path.join(TREE), home, commit)
 }
 
@@ -138,14 +138,14 @@ fn lay_bytes(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Copies one file into a temporary checkout, keeping its executable bit.
 #[expect(clippy::disallowed_methods, reason = "writes into a temporary checkout, never where plans are")]
-fn copy(from: &Path, to: &Path, kind: Kind) -> io::Result<()> {
+fn copy(from: &Path, to: &Path, kind: FileKind) -> io::Result<()> {
     if let Some(folder) = to.parent() {
         std::fs::create_dir_all(folder)?;
     }
     match kind {
-        Kind::Link => symlink(std::fs::read_link(from)?, to),
-        Kind::File | Kind::Program => std::fs::copy(from, to).map(|_| ()),
+        FileKind::Link => symlink(std::fs::read_link(from)?, to),
+        FileKind::File | FileKind::Program => std::fs::copy(from, to).map(|_| ()),
         // A pipe or a socket has no content, and opening it could block forever.
-        Kind::Other => Ok(()),
+        FileKind::Other => Ok(()),
     }
 }

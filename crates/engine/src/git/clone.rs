@@ -5,21 +5,27 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::repository::{Error, Keep};
+use super::repository::{Error, OwnedRefs};
 use super::snapshot::ANOTHER;
 use crate::system::process::Repository;
 
 /// How much history a worktree has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum History {
+pub enum CloneHistory {
     /// All ancestors of its first commit.
     Whole,
     None,
 }
 
-impl Keep {
+impl OwnedRefs {
     /// Checks out a commit in a new directory, on a branch of this name in a git directory of its own.
-    pub fn plant(&self, commit: &str, folder: &Path, branch: &str, history: History) -> Result<(), Error> {
+    pub fn plant(
+        &self,
+        commit: &str,
+        folder: &Path,
+        branch: &str,
+        history: CloneHistory,
+    ) -> Result<(), Error> {
         let git = folder.join(".git");
         let failed = |source| Error::File { path: folder.to_owned(), source };
         let format = match commit.len() {
@@ -39,8 +45,8 @@ impl Keep {
             lay(&git.join("HEAD"), format!("ref: refs/heads/{branch}\n").as_bytes())?;
             lay(&git.join("objects/info/alternates"), &borrowed)?;
             match history {
-                History::None => lay(&git.join("shallow"), format!("{commit}\n").as_bytes()),
-                History::Whole => match std::fs::read(self.common.join("shallow")) {
+                CloneHistory::None => lay(&git.join("shallow"), format!("{commit}\n").as_bytes()),
+                CloneHistory::Whole => match std::fs::read(self.common.join("shallow")) {
                     Ok(cut) => lay(&git.join("shallow"), &cut),
                     Err(_) => Ok(()),
                 },

@@ -8,7 +8,7 @@ use super::checkout;
 use crate::store::temp_dir;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Commit {
+pub struct LogCommit {
     /// The full hash.
     pub id: String,
     /// The commit's own time, in milliseconds since 1970.
@@ -33,17 +33,22 @@ pub fn named(root: &Path, name: &str) -> Result<Base, Error> {
 
 /// The commits from `tip` along the first parents that are not older than `since_ms`, oldest first, up to a
 /// limit.
-pub fn commits_since(root: &Path, tip: &str, since_ms: u64, count_max: usize) -> Result<Vec<Commit>, Error> {
+pub fn commits_since(
+    root: &Path,
+    tip: &str,
+    since_ms: u64,
+    count_max: usize,
+) -> Result<Vec<LogCommit>, Error> {
     let home = Home::must(root)?;
     let tip = name_of(tip)?;
-    let place = temp_dir::Place::new(root)?;
+    let place = temp_dir::TempDir::new(root)?;
     let own = checkout::bare(&place, &home, tip)?;
     // Commit times need not be in order, so git must not stop at the first old one.
     let count = format!("--max-count={count_max}");
     let words = ["rev-list", "--first-parent", &count, "--no-commit-header", "--format=%H %ct %s", tip];
     let answer = asked(&own, "list commits", &words)?;
     let text = answer.text();
-    let mut commits: Vec<Commit> = text.lines().filter_map(commit).collect();
+    let mut commits: Vec<LogCommit> = text.lines().filter_map(commit).collect();
     commits.retain(|commit| commit.at_ms + 999 >= since_ms);
     commits.reverse();
     Ok(commits)
@@ -53,7 +58,7 @@ pub fn commits_since(root: &Path, tip: &str, since_ms: u64, count_max: usize) ->
 pub fn changed_by(root: &Path, commit: &str) -> Result<Vec<String>, Error> {
     let home = Home::must(root)?;
     let commit = name_of(commit)?;
-    let place = temp_dir::Place::new(root)?;
+    let place = temp_dir::TempDir::new(root)?;
     let own = checkout::bare(&place, &home, commit)?;
     let words = [
         "diff-tree",
@@ -71,10 +76,10 @@ pub fn changed_by(root: &Path, commit: &str) -> Result<Vec<String>, Error> {
     Ok(paths.map(|path| super::base::seen_from(&home.part, &String::from_utf8_lossy(path))).collect())
 }
 
-fn commit(line: &str) -> Option<Commit> {
+fn commit(line: &str) -> Option<LogCommit> {
     let mut words = line.splitn(3, ' ');
     let id = name_of(words.next()?).ok()?.to_owned();
     let seconds: u64 = words.next()?.parse().ok()?;
     let subject = words.next().unwrap_or_default().to_owned();
-    Some(Commit { id, at_ms: seconds.saturating_mul(1000), subject })
+    Some(LogCommit { id, at_ms: seconds.saturating_mul(1000), subject })
 }

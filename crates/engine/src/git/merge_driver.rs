@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use planwright_core::dialect::merge;
-use planwright_core::dialect::merge::{Markers, Merged};
+use planwright_core::dialect::merge::{Markers, MergedText};
 use planwright_core::syntax::source::Source;
 
 use crate::store::plan_file;
@@ -72,13 +72,13 @@ pub fn drive(files: &Files<'_>, marker_size: usize) -> Result<usize, Error> {
 }
 
 /// Merges three versions of a file by meaning: base, ours, theirs. `place` is its path in the repository.
-pub fn texts(versions: [&str; 3], place: &str) -> Merged {
+pub fn texts(versions: [&str; 3], place: &str) -> MergedText {
     marked(versions, place, &Markers::default())
 }
 
-fn marked([base, ours, theirs]: [&str; 3], place: &str, markers: &Markers<'_>) -> Merged {
+fn marked([base, ours, theirs]: [&str; 3], place: &str, markers: &Markers<'_>) -> MergedText {
     if only_grows(place) {
-        return Merged { text: merge::merge_appended(base, ours, theirs), conflicts: 0 };
+        return MergedText { text: merge::merge_appended(base, ours, theirs), conflicts: 0 };
     }
     let source = |text: &str| Source::new(place, text).recognised(None);
     // Ours decides the dialect: a plan that both sides created has no base.
@@ -105,7 +105,7 @@ fn by_git(files: &Files<'_>, marker_size: usize) -> Result<usize, Error> {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Installed {
+pub struct DriverInstall {
     pub wrote: Vec<String>,
     /// What was already there.
     pub kept: Vec<String>,
@@ -113,14 +113,14 @@ pub struct Installed {
 
 /// Registers the merge driver: attributes that everyone shares, and a setting of this clone. Leaves existing
 /// entries alone.
-pub fn install(root: &Path) -> Result<Installed, Error> {
+pub fn install(root: &Path) -> Result<DriverInstall, Error> {
     let words = |words: &[&'static str]| words.iter().map(|word| OsStr::new(*word)).collect::<Vec<_>>();
     let (_, code) = process::git(root, &words(&["rev-parse", "--git-dir"]))?;
     if code != Some(0) {
         return Err(Error::NoRepository { root: root.to_owned() });
     }
-    let mut installed = Installed::default();
-    let list = |installed: &mut Installed, is_new: bool, what: &str| {
+    let mut installed = DriverInstall::default();
+    let list = |installed: &mut DriverInstall, is_new: bool, what: &str| {
         let list = if is_new { &mut installed.wrote } else { &mut installed.kept };
         list.push(what.to_owned());
     };

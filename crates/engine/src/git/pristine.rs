@@ -13,11 +13,11 @@ use crate::audit::rerun::Error;
 use crate::git::base;
 use crate::git::base::{Checkout, tree_of_workspace};
 use crate::git::worktree;
-use crate::git::worktree::Lease;
+use crate::git::worktree::PortLease;
 use crate::workspace::project::Project;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum At {
+pub enum Content {
     /// The files of the workspace: tracked ones, and untracked ones that are not ignored.
     Workspace,
     /// A commit, by its full id and that of its tree.
@@ -25,9 +25,9 @@ pub enum At {
 }
 
 /// A checkout and its original metadata.
-pub(crate) struct Ground {
+pub(crate) struct PristineCheckout {
     project: Project,
-    at: At,
+    at: Content,
     pub(crate) tree: String,
     /// Commits of other repositories next to it.
     beside: Vec<Other>,
@@ -36,7 +36,7 @@ pub(crate) struct Ground {
 
 struct Laid {
     /// The ports that contracts may use, until the checkout goes.
-    _ports: Option<Lease>,
+    _ports: Option<PortLease>,
     checkout: Checkout,
     look: Look,
 }
@@ -50,21 +50,21 @@ pub(crate) struct Other {
     pub(crate) own: String,
 }
 
-impl Ground {
+impl PristineCheckout {
     /// Nothing is copied before it is needed.
-    pub(crate) fn of(project: &Project, at: &At) -> Result<Self, Error> {
+    pub(crate) fn of(project: &Project, at: &Content) -> Result<Self, Error> {
         let tree = match at {
-            At::Workspace => tree_of_workspace(&project.root, &[])?,
+            Content::Workspace => tree_of_workspace(&project.root, &[])?,
             // Another kind of hash than that of a workspace; the same content may have two names, but never
             // the other way round.
-            At::Commit { tree, .. } => format!("git {tree}"),
+            Content::Commit { tree, .. } => format!("git {tree}"),
         };
         Ok(Self { project: project.clone(), at: at.clone(), tree, beside: Vec::new(), laid: None })
     }
 
     /// A commit that may be in no branch yet, with commits of other repositories next to it.
     pub(crate) fn of_commit(project: &Project, (commit, tree): (&str, &str), beside: Vec<Other>) -> Self {
-        let at = At::Commit { commit: commit.to_owned(), tree: tree.to_owned() };
+        let at = Content::Commit { commit: commit.to_owned(), tree: tree.to_owned() };
         Self { project: project.clone(), at, tree: format!("git {tree}"), beside, laid: None }
     }
 
@@ -73,11 +73,11 @@ impl Ground {
         if self.laid.is_none() {
             let root = &self.project.root;
             let checkout = match &self.at {
-                At::Workspace => Checkout::of_workspace(root)?,
-                At::Commit { commit, .. } => Checkout::of_commit(root, commit)?,
+                Content::Workspace => Checkout::of_workspace(root)?,
+                Content::Commit { commit, .. } => Checkout::of_commit(root, commit)?,
             };
             // A change during the copy would be judged under another content's name.
-            if self.at == At::Workspace && tree_of_workspace(root, &[])? != self.tree {
+            if self.at == Content::Workspace && tree_of_workspace(root, &[])? != self.tree {
                 return Err(Error::Moved);
             }
             for Other { root, commit, folder, own } in &self.beside {
@@ -104,9 +104,9 @@ impl Ground {
     }
 }
 
-pub(crate) fn at(root: &Path, name: &str) -> Result<At, Error> {
+pub(crate) fn at(root: &Path, name: &str) -> Result<Content, Error> {
     let base = base::named(root, name)?;
-    Ok(At::Commit { commit: base.commit, tree: base.tree })
+    Ok(Content::Commit { commit: base.commit, tree: base.tree })
 }
 
 /// Removes a file, a link, or an empty directory.

@@ -10,18 +10,18 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-pub use crate::git::clone::History;
-pub use crate::git::sync::Brought;
+pub use crate::git::clone::CloneHistory;
+pub use crate::git::sync::SyncResult;
 
 use crate::store::{state_dir, worktree_registry};
 use crate::system::process;
-use crate::system::process::{Answer, Repository, identity};
+use crate::system::process::{GitOutput, Repository, identity};
 
 const FOLDER: &str = "keep";
 /// The prefix of our references, which no branch list shows.
-pub const HIDDEN: &str = "refs/planwright/";
+pub const REF_NAMESPACE: &str = "refs/planwright/";
 /// The prefix of branches with the work of a plan.
-pub const BRANCHES: &str = "plan/";
+pub const BRANCH_PREFIX: &str = "plan/";
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -43,7 +43,7 @@ pub enum Error {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Merged {
+pub enum MergeCommit {
     /// The merged tree.
     Clean { tree: String },
     Conflict {
@@ -55,7 +55,7 @@ pub enum Merged {
 
 /// The user's repository, to save work in.
 #[derive(Debug, Clone)]
-pub struct Keep {
+pub struct OwnedRefs {
     /// The git directory that all worktrees of the user's repository share.
     pub(super) common: PathBuf,
     pub(super) objects: PathBuf,
@@ -67,7 +67,7 @@ pub struct Keep {
     part: PathBuf,
 }
 
-impl Keep {
+impl OwnedRefs {
     /// The repository of the project at `root`; for one of our worktrees, the repository it was created from.
     pub fn of(root: &Path) -> Result<Self, Error> {
         Self::find(root)?.ok_or_else(|| Error::NoRepository { root: root.to_owned() })
@@ -140,7 +140,7 @@ impl Keep {
         (tree, words): (&Path, &[&str]),
         environment: &[(&str, &OsStr)],
         input: &[u8],
-    ) -> Result<Answer, Error> {
+    ) -> Result<GitOutput, Error> {
         let answer = self.try_ours((tree, words), environment, input)?;
         self.must(act, answer)
     }
@@ -150,7 +150,7 @@ impl Keep {
         (tree, words): (&Path, &[&str]),
         environment: &[(&str, &OsStr)],
         input: &[u8],
-    ) -> Result<Answer, Error> {
+    ) -> Result<GitOutput, Error> {
         let own = Repository { tree: tree.to_owned(), git: self.own.clone() };
         let mut all = vec![("GIT_OBJECT_DIRECTORY", self.objects.as_os_str())];
         all.extend_from_slice(environment);
@@ -158,7 +158,7 @@ impl Keep {
     }
 
     /// Reads or moves references of the user's repository.
-    fn theirs(&self, act: &'static str, words: &[&str]) -> Result<Answer, Error> {
+    fn theirs(&self, act: &'static str, words: &[&str]) -> Result<GitOutput, Error> {
         let answer = self.repository().ask(words)?;
         self.must(act, answer)
     }
@@ -167,7 +167,7 @@ impl Keep {
         Repository { tree: self.common.clone(), git: self.common.clone() }
     }
 
-    pub(super) fn must(&self, act: &'static str, answer: Answer) -> Result<Answer, Error> {
+    pub(super) fn must(&self, act: &'static str, answer: GitOutput) -> Result<GitOutput, Error> {
         match answer.code {
             Some(0) => Ok(answer),
             Some(_) | None => {
@@ -204,7 +204,7 @@ impl Keep {
 
     /// Removes one of our hidden references. A branch is never removed.
     pub fn drop_hidden(&self, reference: &str) -> Result<(), Error> {
-        assert!(reference.starts_with(HIDDEN), "only references of ours are removed: {reference}");
+        assert!(reference.starts_with(REF_NAMESPACE), "only references of ours are removed: {reference}");
         self.theirs("remove a reference", &["update-ref", "-d", reference]).map(drop)
     }
 
@@ -305,7 +305,7 @@ impl Keep {
 
     /// Merges two commits in memory: no working copy is touched. Plans and progress files are merged by
     /// meaning.
-    pub fn merge(&self, ours: &str, theirs: &str) -> Result<Merged, Error> {
+    pub fn merge(&self, ours: &str, theirs: &str) -> Result<MergeCommit, Error> {
         let mut words = vec!["merge-tree", "--write-tree", "-z", "--name-only", ours, theirs];
         let driver = crate::git::merge_attributes::setting();
         if let Some(driver) = &driver {
@@ -316,14 +316,14 @@ impl Keep {
             Some(0) => {
                 let text = String::from_utf8_lossy(&answer.stdout).into_owned();
                 let tree = text.split(['\0', '\n']).next().unwrap_or_default().to_owned();
-                Ok(Merged::Clean { tree })
+                Ok(MergeCommit::Clean { tree })
             }
             Some(1) => {
                 let text = String::from_utf8_lossy(&answer.stdout).into_owned();
                 let mut parts = text.split('\0').skip(1);
                 let paths = parts.by_ref().take_while(|path| !path.is_empty()).map(str::to_owned).collect();
                 let said: Vec<&str> = parts.filter(|part| part.starts_with("CONFLICT")).collect();
-                Ok(Merged::Conflict { paths, said: said.join("\n").trim().to_owned() })
+                Ok(MergeCommit::Conflict { paths, said: said.join("\n").trim().to_owned() })
             }
             Some(_) | None => Err(self.must("merge two commits", answer).expect_err("it did not go well")),
         }
@@ -350,7 +350,7 @@ impl Keep {
         Ok(self.ours("create a commit", (&self.own, &words), &who, message.as_bytes())?.text())
     }
 
-    pub(super) fn look(&self, act: &'static str, words: &[&str]) -> Result<Answer, Error> {
+    pub(super) fn look(&self, act: &'static str, words: &[&str]) -> Result<GitOutput, Error> {
         self.ours(act, (&self.own, words), &[], &[])
     }
 }
@@ -367,11 +367,11 @@ pub(super) fn shown(path: &Path) -> String {
 
 /// The branch for the work of the plan with this name.
 pub fn branch_of(name: &str) -> String {
-    format!("refs/heads/{BRANCHES}{name}")
+    format!("refs/heads/{BRANCH_PREFIX}{name}")
 }
 
 /// The worktree of ours that a project is in.
-pub fn tree_around(root: &Path) -> Result<Option<worktree_registry::Tree>, Error> {
+pub fn tree_around(root: &Path) -> Result<Option<worktree_registry::RegisteredWorktree>, Error> {
     let root = root.canonicalize().map_err(|source| Error::File { path: root.to_owned(), source })?;
     for folder in root.ancestors() {
         if let Some(tree) = worktree_registry::tree_at(folder)? {

@@ -12,7 +12,7 @@ use planwright_core::syntax::glob;
 use planwright_core::syntax::glob::Glob;
 
 use crate::git::base;
-use crate::git::base::{Files, Lists};
+use crate::git::base::{Lists, TreeFiles};
 
 /// The most files that a plan may seal. A plan that seals everything seals its own work.
 pub const FILES_MAX: usize = 10_000;
@@ -90,7 +90,7 @@ pub fn of(root: &Path, plan: &Plan) -> Result<BTreeMap<String, String>, Error> {
 /// The files of the project that a pattern can match, relative to its root.
 fn names(root: &Path) -> Result<Vec<String>, Error> {
     // An ignore list that no reviewer sees must not hide a file from the seal.
-    let files = Files::by(root, Lists::Project)?;
+    let files = TreeFiles::by(root, Lists::Project)?;
     let own = files.paths().filter_map(|path| path.strip_prefix(files.part()).ok());
     Ok(own.map(|path| path.to_string_lossy().into_owned()).collect())
 }

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::repository::{Error, Keep};
+use super::repository::{Error, OwnedRefs};
 use super::sync::{FRESH, data_at, index_line};
 use crate::git::base::walked;
 use crate::store::{state_dir, worktree_registry};
@@ -27,7 +27,7 @@ const ATTRIBUTES: &str = ".gitattributes";
 /// Entries of a tree or an index by path, in the format in which they can be written back.
 pub(super) type Entries = BTreeMap<PathBuf, String>;
 
-impl Keep {
+impl OwnedRefs {
     /// The contents of the working copy with this top, as a commit after `parent`. Files and directories
     /// `without` (relative to the top) are as in the parent, since planwright writes there itself. Nested
     /// repositories stay as they are.

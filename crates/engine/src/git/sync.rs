@@ -10,10 +10,10 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::repository::{Error, Keep, shown};
+use super::repository::{Error, OwnedRefs, shown};
 use super::snapshot::{ANOTHER, Entries};
 use crate::store::state_dir;
-use crate::store::temp_dir::Place;
+use crate::store::temp_dir::TempDir;
 
 /// Prefix and suffix of files that are about to replace others.
 pub(super) const FRESH: (&str, &str) = (".planwright.", ".fresh");
@@ -64,7 +64,7 @@ impl Look {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Brought {
+pub enum SyncResult {
     Done,
     /// Nothing was written, or all of it was reverted: these paths contain what is in neither commit.
     Conflict {
@@ -73,32 +73,32 @@ pub enum Brought {
     },
 }
 
-impl Keep {
+impl OwnedRefs {
     /// Updates the files that differ between two commits, in the working copy with this top. Other files stay
     /// as they are, and so does everything if one of these files matches neither commit. Paths `without` are
     /// planwright's and ignored; nested repositories are not touched.
-    pub fn bring(&self, top: &Path, from: &str, to: &str, without: &[PathBuf]) -> Result<Brought, Error> {
+    pub fn bring(&self, top: &Path, from: &str, to: &str, without: &[PathBuf]) -> Result<SyncResult, Error> {
         let way = self.way(top, from, to, without)?;
         if !way.conflicts.is_empty() {
-            return Ok(Brought::Conflict { paths: way.conflicts });
+            return Ok(SyncResult::Conflict { paths: way.conflicts });
         }
         let written = self.write(top, to, &way, Changed::Stops);
         if matches!(&written, Ok(changed) if changed.is_empty()) {
-            return Ok(Brought::Done);
+            return Ok(SyncResult::Done);
         }
         let undone = self.take_back(top, to, from, without);
         let paths = written?.iter().map(|path| shown(path)).collect();
-        undone.map(|()| Brought::Conflict { paths })
+        undone.map(|()| SyncResult::Conflict { paths })
     }
 
-    /// Reverts what [`Keep::bring`] wrote, from `to` to `from`, wholly or partly. A file that matches neither
+    /// Reverts what [`OwnedRefs::bring`] wrote, from `to` to `from`, wholly or partly. A file that matches neither
     /// is an edit, and stays.
     pub fn take_back(&self, top: &Path, from: &str, to: &str, without: &[PathBuf]) -> Result<(), Error> {
         let way = self.way(top, from, to, without)?;
         self.write(top, to, &way, Changed::Stays).map(drop)
     }
 
-    /// What conflicts with [`Keep::bring`]; nothing is written.
+    /// What conflicts with [`OwnedRefs::bring`]; nothing is written.
     pub fn in_the_way(
         &self,
         top: &Path,
@@ -220,12 +220,12 @@ impl Keep {
 
     /// A directory to check out files in: on the disk of the working copy, if there is one that nobody
     /// commits.
-    fn stage(&self, top: &Path) -> Result<Place, Error> {
+    fn stage(&self, top: &Path) -> Result<TempDir, Error> {
         let disk = |path: &Path| path.metadata().map(|data| data.dev()).ok();
         let near = if disk(&self.common) == disk(top) { &self.common } else { &self.own };
         let folder = near.join(STAGE);
         state_dir::create(&folder)?;
-        Place::within(&folder).map_err(|source| Error::File { path: folder, source })
+        TempDir::within(&folder).map_err(|source| Error::File { path: folder, source })
     }
 
     /// Checks out files of a commit in a staging directory.

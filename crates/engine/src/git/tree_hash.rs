@@ -20,7 +20,7 @@ const KNOWN: &str = "tree-cache";
 const RACY_MS: i128 = 2_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FileKind {
     File,
     Program,
     /// A link; its target is its content.
@@ -29,7 +29,7 @@ pub(super) enum Kind {
     Other,
 }
 
-impl Kind {
+impl FileKind {
     fn of(data: &Metadata) -> Self {
         match (data.is_symlink(), data.is_file(), data.permissions().mode() & 0o100 != 0) {
             (true, ..) => Self::Link,
@@ -52,13 +52,13 @@ impl Kind {
 
 /// The files of a workspace: tracked ones, and untracked ones that are not ignored. Covers the whole
 /// repository if the project is part of one.
-pub struct Files {
+pub struct TreeFiles {
     top: PathBuf,
     part: PathBuf,
     found: BTreeMap<PathBuf, Metadata>,
 }
 
-impl Files {
+impl TreeFiles {
     pub fn of(root: &Path) -> Result<Self, Error> {
         Self::by(root, Lists::Git)
     }
@@ -103,8 +103,8 @@ impl Files {
         self.found.keys().map(PathBuf::as_path)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&Path, Kind)> {
-        self.found.iter().map(|(path, data)| (path.as_path(), Kind::of(data)))
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Path, FileKind)> {
+        self.found.iter().map(|(path, data)| (path.as_path(), FileKind::of(data)))
     }
 }
 
@@ -190,7 +190,7 @@ fn at(top: &Path, path: &Path) -> Option<Metadata> {
 /// machine is included: no time, no owner, no location. A known hash is reused if size, times and inode are
 /// unchanged; the change time of an inode cannot be set back by someone who may only write to the file.
 pub fn tree_of_workspace(root: &Path, without: &[PathBuf]) -> Result<String, Error> {
-    let files = Files::of(root)?;
+    let files = TreeFiles::of(root)?;
     let folder = state_dir::folder_of(&state_dir::folder(), root)?;
     let known = Known::read(&folder);
     let mut now = Known { hashes: BTreeMap::new(), at_ms: i128::from(run::now()) };
@@ -205,13 +205,13 @@ pub fn tree_of_workspace(root: &Path, without: &[PathBuf]) -> Result<String, Err
         let full = files.top.join(path);
         let hash = match known.get(path, &look) {
             Some(hash) => hash,
-            None => match content(&full, Kind::of(data)) {
+            None => match content(&full, FileKind::of(data)) {
                 Ok(hash) => hash,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(source) => return Err(Error::File { path: full, source }),
             },
         };
-        let line = format!("{} {} ", Kind::of(data).mode(), hash.to_hex());
+        let line = format!("{} {} ", FileKind::of(data).mode(), hash.to_hex());
         whole.update(line.as_bytes()).update(path.as_os_str().as_bytes()).update(&[0]);
         now.hashes.insert(path.clone(), (look, hash));
     }
@@ -222,11 +222,11 @@ pub fn tree_of_workspace(root: &Path, without: &[PathBuf]) -> Result<String, Err
     Ok(whole.finalize().to_hex().to_string())
 }
 
-fn content(path: &Path, kind: Kind) -> io::Result<blake3::Hash> {
+fn content(path: &Path, kind: FileKind) -> io::Result<blake3::Hash> {
     match kind {
-        Kind::Link => Ok(blake3::hash(std::fs::read_link(path)?.as_os_str().as_bytes())),
-        Kind::Other => Ok(blake3::hash(b"")),
-        Kind::File | Kind::Program => {
+        FileKind::Link => Ok(blake3::hash(std::fs::read_link(path)?.as_os_str().as_bytes())),
+        FileKind::Other => Ok(blake3::hash(b"")),
+        FileKind::File | FileKind::Program => {
             let mut hasher = blake3::Hasher::new();
             hasher.update_reader(File::open(path)?)?;
             Ok(hasher.finalize())

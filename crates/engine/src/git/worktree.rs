@@ -20,28 +20,30 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use planwright_core::workspace::worktree;
-use planwright_core::workspace::worktree::{BadName, Facts, Folder, Maker, Reclaim, State, Why, typed};
+use planwright_core::workspace::worktree::{
+    BadName, CreatedBy, KeepReason, PruneDecision, WorktreeFacts, WorktreeFolder, WorktreeState, typed,
+};
 
-pub use add::{Added, Wish};
-pub use ports::{Lease, environment, lend};
+pub use add::{AddOptions, AddedWorktree};
+pub use ports::{PortLease, environment, lend};
 pub use provision::{Furnished, Setup, furnish};
 pub use remove::{Pruned, Removed};
-pub use setup_script::{Ran, digest as script_digest};
+pub use setup_script::{ScriptRun, digest as script_digest};
 
-use crate::config::Script;
+use crate::config::WorktreeScript;
 use crate::git::base;
 use crate::git::repository;
-use crate::git::repository::Keep;
+use crate::git::repository::OwnedRefs;
 use crate::store::journal;
 use crate::store::worktree_registry;
-use crate::store::worktree_registry::Tree;
+use crate::store::worktree_registry::RegisteredWorktree;
 use crate::store::{plan_file, state_dir};
 use crate::system::process;
 use crate::workspace::active_plan;
 use crate::workspace::project;
 use crate::workspace::project::Project;
-use inspect::Look;
-use intent::{Intent, Notes};
+use inspect::WorktreeInspection;
+use intent::{WorktreeIntent, WorktreeIntents};
 
 /// The file that leads people from a worktree back to its workspace, relative to the root of the project in
 /// it.
@@ -132,7 +134,7 @@ pub enum Error {
     NoBase { path: PathBuf, commit: String },
     /// Kept, because something would be lost.
     #[error("kept worktree `{name}`: {why}")]
-    Kept { name: String, path: PathBuf, why: Why },
+    Kept { name: String, path: PathBuf, why: KeepReason },
     /// Kept, because the teardown failed.
     #[error("kept worktree `{name}`: its teardown failed: {how}")]
     TearDown { name: String, how: String, said: String },
@@ -148,38 +150,38 @@ pub fn plan_of(root: &Path) -> Result<Option<PathBuf>, Error> {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct WorktreeFinding {
     pub name: String,
     /// The top of the working copy.
     pub path: PathBuf,
-    pub maker: Maker,
+    pub maker: CreatedBy,
     /// Relative to the root of the project.
     pub plan: Option<PathBuf>,
     /// The branch that receives its work.
     pub branch: Option<String>,
     pub ports: Vec<u16>,
-    pub state: State,
+    pub state: WorktreeState,
     pub bytes: u64,
     /// The last change in it, in milliseconds since 1970; `None` if unknown.
     pub changed_at_ms: Option<u64>,
     /// Whether it may be removed.
-    pub reclaim: Reclaim,
+    pub reclaim: PruneDecision,
     /// The command that fixes a problem, if there is one.
     pub mend: Option<String>,
 }
 
-pub struct Trees {
+pub struct Worktrees {
     /// The project they belong to: never one in a worktree.
     project: Project,
     /// Where the user is, which may be a worktree.
     here: PathBuf,
-    keep: Keep,
+    keep: OwnedRefs,
     folder: PathBuf,
     states: PathBuf,
-    notes: Notes,
+    notes: WorktreeIntents,
 }
 
-impl Trees {
+impl Worktrees {
     /// The worktrees of a project's repository. A project in a worktree has those of the workspace it belongs
     /// to.
     pub fn of(project: &Project) -> Result<Self, Error> {
@@ -192,10 +194,10 @@ impl Trees {
                 origin.map_err(|error| Error::Project(Box::new(error)))?
             }
         };
-        let keep = Keep::of(&project.root)?;
+        let keep = OwnedRefs::of(&project.root)?;
         let states = state_dir::folder_of(&state_dir::folder(), &project.root)?;
         let folder = folder_for(&project, &keep, &states)?;
-        let notes = Notes::of(&states);
+        let notes = WorktreeIntents::of(&states);
         Ok(Self { project, here, keep, folder, states, notes })
     }
 
@@ -210,29 +212,29 @@ impl Trees {
     }
 
     /// The setup command of new worktrees, if the user has yet to allow it.
-    pub fn unallowed_setup(&self) -> Result<Option<&Script>, Error> {
+    pub fn unallowed_setup(&self) -> Result<Option<&WorktreeScript>, Error> {
         self.unallowed(&self.project.config.worktree.setup)
     }
 
     /// The same for the teardown command.
-    pub fn unallowed_teardown(&self) -> Result<Option<&Script>, Error> {
+    pub fn unallowed_teardown(&self) -> Result<Option<&WorktreeScript>, Error> {
         self.unallowed(&self.project.config.worktree.teardown)
     }
 
-    fn unallowed<'a>(&self, script: &'a Script) -> Result<Option<&'a Script>, Error> {
+    fn unallowed<'a>(&self, script: &'a WorktreeScript) -> Result<Option<&'a WorktreeScript>, Error> {
         Ok((!setup_script::is_allowed(&self.project.root, script)?).then_some(script))
     }
 
     /// Records that the user has allowed exactly this command in the worktrees of this repository.
-    pub fn allow(&self, script: &Script) -> Result<(), Error> {
+    pub fn allow(&self, script: &WorktreeScript) -> Result<(), Error> {
         setup_script::allow(&self.project.root, script)
     }
 
     /// The registered worktrees of this repository and this part of it, by name.
-    fn known(&self) -> Vec<Tree> {
+    fn known(&self) -> Vec<RegisteredWorktree> {
         let mut known = worktree_registry::trees();
         // Other parts of the repository have their own worktrees, and so have the attempts of runs.
-        let is_here = |tree: &Tree| {
+        let is_here = |tree: &RegisteredWorktree| {
             let above = tree.path.parent().and_then(Path::file_name);
             above == self.states.file_name() || above.is_some_and(|above| sibling::is_site(above, &tree.name))
         };
@@ -241,7 +243,7 @@ impl Trees {
         known
     }
 
-    pub fn find(&self, name: &str) -> Result<Tree, Error> {
+    pub fn find(&self, name: &str) -> Result<RegisteredWorktree, Error> {
         let known = self.known();
         let by_name = known.iter().find(|tree| tree.name == name);
         let by_plan =
@@ -256,24 +258,24 @@ impl Trees {
         }
     }
 
-    pub fn is_there(&self, tree: &Tree) -> bool {
+    pub fn is_there(&self, tree: &RegisteredWorktree) -> bool {
         self.place(&tree.path).is_dir()
     }
 
     /// Whether a worktree is incomplete: its creation was interrupted, or its setup failed.
     pub fn is_unfinished(&self, name: &str) -> bool {
-        self.notes.get(name) == Some(Intent::Add)
+        self.notes.get(name) == Some(WorktreeIntent::Add)
     }
 
     /// Inspects one worktree.
-    pub fn look_at(&self, tree: &Tree) -> Result<Finding, Error> {
-        let look = Look::of(&self.project, &self.keep)?;
+    pub fn look_at(&self, tree: &RegisteredWorktree) -> Result<WorktreeFinding, Error> {
+        let look = WorktreeInspection::of(&self.project, &self.keep)?;
         Ok(self.finding(tree, &look.facts(tree, &tree.path)?))
     }
 
     /// Inspects every worktree: registered ones, unregistered directories among them, and git's own.
-    pub fn inspect(&self) -> Result<Vec<Finding>, Error> {
-        let look = Look::of(&self.project, &self.keep)?;
+    pub fn inspect(&self) -> Result<Vec<WorktreeFinding>, Error> {
+        let look = WorktreeInspection::of(&self.project, &self.keep)?;
         let mut findings = Vec::new();
         let known = self.known();
         for tree in &known {
@@ -295,11 +297,11 @@ impl Trees {
         Ok(findings)
     }
 
-    fn finding(&self, tree: &Tree, facts: &Facts) -> Finding {
+    fn finding(&self, tree: &RegisteredWorktree, facts: &WorktreeFacts) -> WorktreeFinding {
         let mut finding = found((tree.name.clone(), tree.path.clone()), Some(tree), facts);
         let plan = tree.plan.as_ref().map(|plan| plan.to_string_lossy());
         if let (true, Some(plan), true) =
-            (self.is_unfinished(&tree.name), plan, worktree::state(facts) == State::Active)
+            (self.is_unfinished(&tree.name), plan, worktree::state(facts) == WorktreeState::Active)
         {
             finding.mend = Some(typed(&["planwright", "worktree", "add", &plan]));
         }
@@ -307,7 +309,7 @@ impl Trees {
     }
 
     /// Unregistered entries in the directory of worktrees.
-    fn strangers(&self, known: &[Tree]) -> Result<Vec<PathBuf>, Error> {
+    fn strangers(&self, known: &[RegisteredWorktree]) -> Result<Vec<PathBuf>, Error> {
         let entries = match self.folder.read_dir() {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -336,14 +338,18 @@ impl Trees {
     }
 }
 
-fn found((name, path): (String, PathBuf), tree: Option<&Tree>, facts: &Facts) -> Finding {
-    let (state, reclaim) = (worktree::state(facts), worktree::reclaim(facts));
+fn found(
+    (name, path): (String, PathBuf),
+    tree: Option<&RegisteredWorktree>,
+    facts: &WorktreeFacts,
+) -> WorktreeFinding {
+    let (state, reclaim) = (worktree::state(facts), worktree::prune(facts));
     let (bytes, changed) = match facts.folder {
-        Folder::There => inspect::measure(&path),
-        Folder::Absent | Folder::Other => (0, 0),
+        WorktreeFolder::There => inspect::measure(&path),
+        WorktreeFolder::Absent | WorktreeFolder::Other => (0, 0),
     };
     let mend = mend(&path, facts, &reclaim);
-    Finding {
+    WorktreeFinding {
         name,
         path,
         maker: facts.maker,
@@ -359,17 +365,21 @@ fn found((name, path): (String, PathBuf), tree: Option<&Tree>, facts: &Facts) ->
 }
 
 /// The command that fixes a finding.
-fn mend(path: &Path, facts: &Facts, reclaim: &Reclaim) -> Option<String> {
+fn mend(path: &Path, facts: &WorktreeFacts, reclaim: &PruneDecision) -> Option<String> {
     let marker = path.join(marker::MARKER);
     match (worktree::state(facts), reclaim) {
-        (State::Active, _) => None,
-        (_, Reclaim::Kept { why: Why::Beside(root) }) => {
+        (WorktreeState::Active, _) => None,
+        (_, PruneDecision::Kept { why: KeepReason::Beside(root) }) => {
             Some(format!("{} && planwright worktree prune", typed(&["cd", root])))
         }
-        (State::Orphaned, _) if facts.maker == Maker::Git => Some(typed(&["git", "worktree", "prune"])),
-        (State::Dangling, _) => Some(typed(&["rm", &marker.to_string_lossy()])),
-        (State::Merged | State::Orphaned, Reclaim::Safe) => Some(typed(&["planwright", "worktree", "prune"])),
-        (State::Merged | State::Orphaned, Reclaim::Kept { .. }) => {
+        (WorktreeState::Orphaned, _) if facts.maker == CreatedBy::Git => {
+            Some(typed(&["git", "worktree", "prune"]))
+        }
+        (WorktreeState::Dangling, _) => Some(typed(&["rm", &marker.to_string_lossy()])),
+        (WorktreeState::Merged | WorktreeState::Orphaned, PruneDecision::Safe) => {
+            Some(typed(&["planwright", "worktree", "prune"]))
+        }
+        (WorktreeState::Merged | WorktreeState::Orphaned, PruneDecision::Kept { .. }) => {
             // Not git: where agents can write, it runs what they configured.
             Some(typed(&["cd", &path.to_string_lossy()]))
         }
@@ -399,7 +409,7 @@ pub(crate) fn home(project: &Project) -> PathBuf {
 }
 
 /// The directory for the worktrees of one repository: a subdirectory of the common one.
-fn folder_for(project: &Project, keep: &Keep, states: &Path) -> Result<PathBuf, Error> {
+fn folder_for(project: &Project, keep: &OwnedRefs, states: &Path) -> Result<PathBuf, Error> {
     let folder = home(project);
     let misplaced = |why| Error::Misplaced { folder: folder.clone(), why };
     if !folder.is_absolute() {

@@ -2,8 +2,8 @@
 //! core decides what may start. A plan is done because the journal proves it, never because its file says so.
 
 pub use crate::portfolio::duplicate::{Twin, twins};
-pub use crate::portfolio::staging::{Moved, Refused, activate, is_staged, stage};
-pub use crate::portfolio::standup::{Happened, Report, StepDone, standup};
+pub use crate::portfolio::staging::{ShelveError, ShelveResult, activate, is_staged, stage};
+pub use crate::portfolio::standup::{StandupLine, StandupReport, StepDone, standup};
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,28 +12,28 @@ use std::sync::{Mutex, PoisonError};
 use planwright_core::dialect::named;
 use planwright_core::plan::digest::Digest;
 use planwright_core::plan::draft::{Draft, Mark};
-use planwright_core::plan::lifecycle::State;
+use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::plan::verified;
-use planwright_core::run::event::{Event, Outcome};
+use planwright_core::run::event::{Event, RunOutcome};
 use planwright_core::run::state::Phase;
-use planwright_core::run::summary::Tally;
-use planwright_core::syntax::source::{Source, Told, text, texts};
+use planwright_core::run::summary::RunSummary;
+use planwright_core::syntax::source::{Detection, Source, text, texts};
 use planwright_core::verify;
 use planwright_core::workspace::portfolio;
-use planwright_core::workspace::portfolio::{Entry, Gist, Status, Trip};
+use planwright_core::workspace::portfolio::{CircuitBreaker, Fingerprint, PlanNode, PlanProgress};
 
-use crate::approval::Decisions;
+use crate::approval::Approvals;
 use crate::git::base;
 use crate::git::repository;
-use crate::git::repository::{Keep, branch_of, tree_around};
+use crate::git::repository::{OwnedRefs, branch_of, tree_around};
 use crate::portfolio::merge_queue;
 use crate::run::checkout;
 use crate::run::{Error, Run, Runs};
 use crate::store::journal::RunId;
 use crate::store::plan_file;
-use crate::store::plan_file::{ARCHIVE, STAGED, Text};
+use crate::store::plan_file::{ARCHIVE, FileText, STAGED};
 use crate::store::worktree_registry;
-use crate::store::worktree_registry::Tree;
+use crate::store::worktree_registry::RegisteredWorktree;
 use crate::workspace::active_plan;
 use crate::workspace::project;
 use crate::workspace::project::Project;
@@ -48,7 +48,7 @@ const ALIKE_MAX: usize = 200;
 #[derive(Default)]
 pub struct Board {
     /// The plans that are not archived, by path.
-    pub cards: Vec<Card>,
+    pub cards: Vec<BoardRow>,
     /// What should not be there: conflict copies of plans, dangling pointers.
     pub faults: Vec<String>,
     pub(super) archived: Vec<Archived>,
@@ -58,10 +58,10 @@ pub(super) struct Archived {
     /// Relative to the root of the project.
     pub(super) path: PathBuf,
     /// The plan, for those that depend on it.
-    pub(super) entry: Entry,
+    pub(super) entry: PlanNode,
 }
 
-pub struct Card {
+pub struct BoardRow {
     /// Relative to the root of the project.
     pub path: PathBuf,
     pub title: String,
@@ -71,18 +71,18 @@ pub struct Card {
     pub settled: usize,
     pub steps: usize,
     /// The plan among others.
-    pub entry: Entry,
+    pub entry: PlanNode,
     /// Its newest run, in whatever workspace.
     pub run: Option<RunId>,
     /// What it is about.
-    pub gist: Gist,
+    pub gist: Fingerprint,
 }
 
 impl Board {
     /// Every plan that others may depend on: those of the cards in their order, then archived ones whose name
     /// no other plan has.
-    pub fn entries(&self) -> Vec<Entry> {
-        let is_called = |entry: &&Entry| self.cards.iter().any(|card| card.entry.name == entry.name);
+    pub fn entries(&self) -> Vec<PlanNode> {
+        let is_called = |entry: &&PlanNode| self.cards.iter().any(|card| card.entry.name == entry.name);
         let archived = self.archived.iter().map(|archived| &archived.entry);
         let archived = archived.filter(|entry| !is_called(entry)).cloned();
         self.cards.iter().map(|card| card.entry.clone()).chain(archived).collect()
@@ -90,7 +90,7 @@ impl Board {
 
     /// How a plan is named on a command line: by its name if that is unique, otherwise by its file.
     pub fn address(&self, place: usize) -> String {
-        let Card { entry, path, .. } = &self.cards[place];
+        let BoardRow { entry, path, .. } = &self.cards[place];
         let is_alone = self.cards.iter().filter(|card| card.entry.name == entry.name).count() == 1;
         match is_alone && (verified::slug(&entry.name) == entry.name || entry.name == "PLAN") {
             true => entry.name.clone(),
@@ -100,8 +100,11 @@ impl Board {
 
     /// Open plans about the same subject, as card indexes, with the kind of similarity.
     pub fn alike(&self) -> Vec<(usize, usize, &'static str)> {
-        let is_open = |card: &Card| {
-            !matches!(card.entry.status, Status::Done | Status::Cancelled | Status::Unreadable(_))
+        let is_open = |card: &BoardRow| {
+            !matches!(
+                card.entry.status,
+                PlanProgress::Done | PlanProgress::Cancelled | PlanProgress::Unreadable(_)
+            )
         };
         let open: Vec<usize> = (0..self.cards.len()).filter(|&place| is_open(&self.cards[place])).collect();
         let open = &open[..open.len().min(ALIKE_MAX)];
@@ -122,7 +125,7 @@ impl Board {
         if trees.is_empty() {
             return;
         }
-        let Ok(Some(keep)) = Keep::find(&project.root) else { return };
+        let Ok(Some(keep)) = OwnedRefs::find(&project.root) else { return };
         for card in &mut self.cards {
             let Some(tree) = trees.iter().find(|tree| tree.plan.as_ref() == Some(&card.path)) else {
                 continue;
@@ -155,14 +158,14 @@ pub fn board(project: &Project) -> Result<Board, Error> {
 /// Why a plan should not start now, though nothing stops it: another one must be done first, or is changing
 /// the same files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hindrance {
+pub struct Blocker {
     pub plan: String,
     /// Continues a sentence that starts with the plan's name.
     pub why: String,
 }
 
 /// The first reason a plan should wait before it starts.
-pub fn hindrance(project: &Project, (plan, draft): (&Path, &Draft)) -> Result<Option<Hindrance>, Error> {
+pub fn hindrance(project: &Project, (plan, draft): (&Path, &Draft)) -> Result<Option<Blocker>, Error> {
     let Some(runs) = Runs::open_existing(project)? else { return Ok(None) };
     let mut at_work = Vec::new();
     for glance in runs.everywhere()?.into_iter().filter(|glance| glance.path != plan) {
@@ -178,30 +181,30 @@ pub fn hindrance(project: &Project, (plan, draft): (&Path, &Draft)) -> Result<Op
     let Some(own) = board.cards.iter().position(|card| card.path == plan) else { return Ok(None) };
     let entries = board.entries();
     for before in &entries[own].depends_on {
-        let is_it = |entry: &&Entry| entry.name == portfolio::key(before);
+        let is_it = |entry: &&PlanNode| entry.name == portfolio::key(before);
         // `queue` reports an unknown plan; waiting for it would never end.
-        if entries.iter().find(is_it).is_some_and(|entry| entry.status != Status::Done) {
+        if entries.iter().find(is_it).is_some_and(|entry| entry.status != PlanProgress::Done) {
             let plan = portfolio::key(before).to_owned();
-            return Ok(Some(Hindrance { plan, why: "must be done first".to_owned() }));
+            return Ok(Some(Blocker { plan, why: "must be done first".to_owned() }));
         }
         if !has_landed(project, portfolio::key(before)) {
             let plan = portfolio::key(before).to_owned();
             let why = "is done but must be merged first: planwright merge".to_owned();
-            return Ok(Some(Hindrance { plan, why }));
+            return Ok(Some(Blocker { plan, why }));
         }
     }
     for (other, card) in board.cards.iter().enumerate().filter(|(_, card)| at_work.contains(&card.path)) {
         let together = portfolio::safe_together(&entries, &[other, own]);
         if let Some(overlap) = together.overlaps.first() {
             let why = format!("is running and may change the same file: {}", overlap.path);
-            return Ok(Some(Hindrance { plan: card.entry.name.clone(), why }));
+            return Ok(Some(Blocker { plan: card.entry.name.clone(), why }));
         }
         if let Some(unbounded) = together.unbounded.first() {
             // A plan that does not declare its files never counts as safe.
             let own = &board.cards[own].entry.name;
             let who = if unbounded.entry == other { " and" } else { &format!(", and {own}") };
             let why = format!("is running{who} may change any file: {}", unbounded.why);
-            return Ok(Some(Hindrance { plan: card.entry.name.clone(), why }));
+            return Ok(Some(Blocker { plan: card.entry.name.clone(), why }));
         }
     }
     Ok(None)
@@ -210,8 +213,8 @@ pub fn hindrance(project: &Project, (plan, draft): (&Path, &Draft)) -> Result<Op
 /// The finished plans whose work is on a branch, neither merged nor evicted, and may overlap with what a plan
 /// touches: their names and branch commits, in merge order.
 pub fn unlanded(project: &Project, plan: &Path) -> Result<Vec<(String, String)>, Error> {
-    let branches = || -> Result<Option<(Keep, String)>, repository::Error> {
-        let Some(keep) = Keep::find(&project.root)? else { return Ok(None) };
+    let branches = || -> Result<Option<(OwnedRefs, String)>, repository::Error> {
+        let Some(keep) = OwnedRefs::find(&project.root)? else { return Ok(None) };
         // All plans are read only if one of them can matter.
         let is_any = !keep.list(&branch_of(""))?.is_empty();
         Ok(head_of(project, &keep)?.filter(|_| is_any).map(|head| (keep, head)))
@@ -222,14 +225,14 @@ pub fn unlanded(project: &Project, plan: &Path) -> Result<Vec<(String, String)>,
     let (entries, trees) = (board.entries(), trees_of(project));
     let Some(own) = board.cards.iter().position(|card| card.path == plan) else { return Ok(Vec::new()) };
     // Work based on an evicted plan could not be merged either.
-    let evicted = Decisions::open(project).ok().and_then(|decisions| merge_queue::evicted(&decisions).ok());
-    let is_evicted = |card: &Card| {
+    let evicted = Approvals::open(project).ok().and_then(|decisions| merge_queue::evicted(&decisions).ok());
+    let is_evicted = |card: &BoardRow| {
         evicted.iter().flatten().any(|outcast: &merge_queue::Outcast| outcast.path == card.path)
     };
     let order = portfolio::merge_order(&entries).unwrap_or_else(|_| (0..entries.len()).collect());
     let mut found = Vec::new();
     for place in order.into_iter().filter(|place| *place != own) {
-        let Some(card) = board.cards.get(place).filter(|card| card.entry.status == Status::Done) else {
+        let Some(card) = board.cards.get(place).filter(|card| card.entry.status == PlanProgress::Done) else {
             continue;
         };
         if is_evicted(card) || portfolio::safe_together(&entries, &[place, own]).overlaps.is_empty() {
@@ -249,7 +252,7 @@ pub fn unlanded(project: &Project, plan: &Path) -> Result<Vec<(String, String)>,
 /// be determined blocks nobody.
 fn has_landed(project: &Project, name: &str) -> bool {
     let landed = || -> Result<bool, repository::Error> {
-        let Some(keep) = Keep::find(&project.root)? else { return Ok(true) };
+        let Some(keep) = OwnedRefs::find(&project.root)? else { return Ok(true) };
         let (Some(tip), Some(head)) = (keep.get(&branch_of(name))?, head_of(project, &keep)?) else {
             return Ok(true);
         };
@@ -259,7 +262,7 @@ fn has_landed(project: &Project, name: &str) -> bool {
 }
 
 /// The commit that work is merged onto: HEAD of the user's working copy, which a git worktree has of its own.
-fn head_of(project: &Project, keep: &Keep) -> Result<Option<String>, repository::Error> {
+fn head_of(project: &Project, keep: &OwnedRefs) -> Result<Option<String>, repository::Error> {
     let copy = match tree_around(&project.root)? {
         Some(tree) => tree.origin,
         None => project.root.clone(),
@@ -287,12 +290,12 @@ fn gather(project: &Project, known: &Known<'_>) -> Result<Board, Error> {
     for path in staged {
         let sight = project.sight(&path);
         // Other files may be there, too.
-        if sight.read.as_ref().is_ok_and(|source| *source.told() == Told::Nothing) {
+        if sight.read.as_ref().is_ok_and(|source| *source.told() == Detection::Nothing) {
             continue;
         }
         let mut card = known.card(project, sight)?;
-        if card.entry.status != Status::Done {
-            (card.entry.status, card.state) = (Status::Staged, "staged".to_owned());
+        if card.entry.status != PlanProgress::Done {
+            (card.entry.status, card.state) = (PlanProgress::Staged, "staged".to_owned());
         }
         cards.push(card);
     }
@@ -301,9 +304,9 @@ fn gather(project: &Project, known: &Known<'_>) -> Result<Board, Error> {
 }
 
 /// The worktrees of the project's repository, without this one.
-pub(super) fn trees_of(project: &Project) -> Vec<Tree> {
+pub(super) fn trees_of(project: &Project) -> Vec<RegisteredWorktree> {
     let own = tree_around(&project.root).ok().flatten();
-    let is_ours = |tree: &Tree| match &own {
+    let is_ours = |tree: &RegisteredWorktree| match &own {
         // It belongs to a plan of another project.
         _ if tree.owner.is_some() => false,
         Some(own) => own.repository == tree.repository && own.path != tree.path,
@@ -325,7 +328,7 @@ pub fn name_of(plan: &Path) -> String {
     portfolio::key(&project::name(plan)).to_owned()
 }
 
-pub struct Sight {
+pub struct BoardInput {
     pub path: PathBuf,
     /// The source, or why it could not be read.
     pub read: Result<Source, String>,
@@ -333,24 +336,24 @@ pub struct Sight {
 
 impl Project {
     /// Reads every plan below the root, by path, and reports what should not be there.
-    pub fn read_all(&self) -> Result<(Vec<Sight>, Vec<String>), project::Error> {
+    pub fn read_all(&self) -> Result<(Vec<BoardInput>, Vec<String>), project::Error> {
         self.look_at_all(|path| self.sight(path))
     }
 
-    fn sight(&self, path: &Path) -> Sight {
+    fn sight(&self, path: &Path) -> BoardInput {
         let shown = path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy();
         let read = match plan_file::read(path, &shown, self.reading()) {
-            Ok(Text::Plan(source)) => Ok(source),
-            Ok(Text::Unreadable(unreadable)) => Err(unreadable.diagnostic.message.clone()),
+            Ok(FileText::Plan(source)) => Ok(source),
+            Ok(FileText::Unreadable(unreadable)) => Err(unreadable.diagnostic.message.clone()),
             Err(error) => Err(error.to_string()),
         };
-        Sight { path: path.to_owned(), read }
+        BoardInput { path: path.to_owned(), read }
     }
 }
 
 /// Adds plans of the `.harness` directory that were not found below the root: it may be ignored by git, or
 /// shared and elsewhere.
-fn add_harness(project: &Project, sights: &mut Vec<Sight>, faults: &mut Vec<String>) {
+fn add_harness(project: &Project, sights: &mut Vec<BoardInput>, faults: &mut Vec<String>) {
     // Without such a directory, or if it cannot be read, nothing is added: `list-plans` says why.
     let Ok(listing) = active_plan::list(project) else { return };
     for (_, plan, _) in listing.files() {
@@ -432,13 +435,13 @@ struct Known<'a> {
     /// The state of each plan by its ledger.
     ledgers: BTreeMap<PathBuf, String>,
     /// The newest run of each plan in this workspace.
-    here: BTreeMap<PathBuf, (RunId, String, Tally)>,
+    here: BTreeMap<PathBuf, (RunId, String, RunSummary)>,
 }
 
 struct Newest {
     id: RunId,
     digest: String,
-    tally: Tally,
+    tally: RunSummary,
 }
 
 impl<'a> Known<'a> {
@@ -463,38 +466,43 @@ impl<'a> Known<'a> {
             }
             (_, Some(id)) => {
                 let run = runs.run(id)?;
-                let tally = Tally::of(&run.plan, &run.state);
+                let tally = RunSummary::of(&run.plan, &run.state);
                 Ok(Some(Newest { id, digest: run.row.digest, tally }))
             }
             (_, None) => Ok(None),
         }
     }
 
-    fn card(&self, project: &Project, sight: Sight) -> Result<Card, Error> {
+    fn card(&self, project: &Project, sight: BoardInput) -> Result<BoardRow, Error> {
         let path = sight.path.strip_prefix(&project.root).unwrap_or(&sight.path).to_owned();
         let name = name_of(&sight.path);
         let source = match sight.read {
             Ok(source) => source,
             Err(why) => {
-                let status = Status::Unreadable(why);
-                let entry = Entry { name, status, depends_on: Vec::new(), touches: None, size: 0 };
-                let (title, state, gist) = (String::new(), "unreadable".to_owned(), Gist::default());
-                return Ok(Card { path, title, state, settled: 0, steps: 0, entry, run: None, gist });
+                let status = PlanProgress::Unreadable(why);
+                let entry = PlanNode { name, status, depends_on: Vec::new(), touches: None, size: 0 };
+                let (title, state, gist) = (String::new(), "unreadable".to_owned(), Fingerprint::default());
+                return Ok(BoardRow { path, title, state, settled: 0, steps: 0, entry, run: None, gist });
             }
         };
         let draft = source.draft();
         let newest = self.newest(&path)?;
         let (status, state) = self.stand(&path, (&source, &draft), newest.as_ref())?;
-        let entry =
-            Entry { name, status, depends_on: texts(&draft.depends_on), touches: touches(&draft), size: 0 };
-        Ok(Card {
+        let entry = PlanNode {
+            name,
+            status,
+            depends_on: texts(&draft.depends_on),
+            touches: touches(&draft),
+            size: 0,
+        };
+        Ok(BoardRow {
             path,
             title: text(draft.title.as_ref()),
             state,
             settled: newest.as_ref().map_or(0, |run| run.tally.settled()),
             steps: draft.steps.len(),
             entry,
-            gist: Gist::of(&draft),
+            gist: Fingerprint::of(&draft),
             run: newest.map(|run| run.id),
         })
     }
@@ -505,7 +513,7 @@ impl<'a> Known<'a> {
         plan: &Path,
         (source, draft): (&Source, &Draft),
         newest: Option<&Newest>,
-    ) -> Result<(Status, String), Error> {
+    ) -> Result<(PlanProgress, String), Error> {
         if let (Some(runs), Some(run)) = (self.runs, newest)
             && !matches!(run.tally.phase, Phase::Finished(_))
         {
@@ -516,34 +524,36 @@ impl<'a> Known<'a> {
             Phase::New | Phase::Running | Phase::Stopped => None,
         });
         let said = self.ledgers.get(plan).map_or("", String::as_str);
-        let word = |status: Status, word: &str| Ok((status, word.to_owned()));
+        let word = |status: PlanProgress, word: &str| Ok((status, word.to_owned()));
         match (said, ended) {
-            ("waiting (lapsed)", _) => word(Status::Waiting("its approval lapsed".to_owned()), said),
+            ("waiting (lapsed)", _) => word(PlanProgress::Waiting("its approval lapsed".to_owned()), said),
             ("waiting (revisions-spent)", _) => {
-                word(Status::Waiting("it was rejected too often".to_owned()), said)
+                word(PlanProgress::Waiting("it was rejected too often".to_owned()), said)
             }
-            ("rejected", _) => word(Status::Replanning("it was rejected".to_owned()), said),
-            ("cancelled", _) => word(Status::Cancelled, said),
-            ("done" | "running" | "", Some((run, Outcome::Done))) => match is_proven(source, &run.digest) {
-                true => word(Status::Done, "done"),
-                false => word(Status::Open, "changed since it was done"),
-            },
-            ("running" | "", Some((_, Outcome::Cancelled))) => word(Status::Cancelled, "cancelled"),
+            ("rejected", _) => word(PlanProgress::Replanning("it was rejected".to_owned()), said),
+            ("cancelled", _) => word(PlanProgress::Cancelled, said),
+            ("done" | "running" | "", Some((run, RunOutcome::Done))) => {
+                match is_proven(source, &run.digest) {
+                    true => word(PlanProgress::Done, "done"),
+                    false => word(PlanProgress::Open, "changed since it was done"),
+                }
+            }
+            ("running" | "", Some((_, RunOutcome::Cancelled))) => word(PlanProgress::Cancelled, "cancelled"),
             (_, ended) => match self.trip(plan)? {
-                Some(trip) => word(Status::Tripped(trip), "tripped"),
+                Some(trip) => word(PlanProgress::Tripped(trip), "tripped"),
                 None => match ended.map(|(_, outcome)| outcome) {
-                    Some(Outcome::Failed) if matches!(said, "failed" | "running" | "") => {
-                        word(Status::Failed, "failed")
+                    Some(RunOutcome::Failed) if matches!(said, "failed" | "running" | "") => {
+                        word(PlanProgress::Failed, "failed")
                     }
                     Some(_) | None if said.is_empty() => Ok(claimed(draft)),
-                    Some(_) | None => word(Status::Open, said),
+                    Some(_) | None => word(PlanProgress::Open, said),
                 },
             },
         }
     }
 
     /// What failed too often in a row across all runs of a plan.
-    fn trip(&self, plan: &Path) -> Result<Option<Trip>, Error> {
+    fn trip(&self, plan: &Path) -> Result<Option<CircuitBreaker>, Error> {
         match self.runs {
             Some(runs) if self.here.contains_key(plan) => trip(runs, plan),
             Some(_) | None => Ok(None),
@@ -555,20 +565,20 @@ impl<'a> Known<'a> {
         let plan = path.strip_prefix(&project.root).unwrap_or(path);
         let outcome = self.newest(plan)?.map(|run| run.tally.phase);
         let status = match outcome {
-            Some(Phase::Finished(Outcome::Done)) => Status::Done,
-            Some(Phase::Finished(Outcome::Failed)) => Status::Failed,
-            Some(Phase::Finished(Outcome::Cancelled)) => Status::Cancelled,
-            Some(Phase::New | Phase::Running | Phase::Stopped) | None => Status::Claimed,
+            Some(Phase::Finished(RunOutcome::Done)) => PlanProgress::Done,
+            Some(Phase::Finished(RunOutcome::Failed)) => PlanProgress::Failed,
+            Some(Phase::Finished(RunOutcome::Cancelled)) => PlanProgress::Cancelled,
+            Some(Phase::New | Phase::Running | Phase::Stopped) | None => PlanProgress::Claimed,
         };
         let name = archived_name(path);
-        let entry = Entry { name, status, depends_on: Vec::new(), touches: None, size: 0 };
+        let entry = PlanNode { name, status, depends_on: Vec::new(), touches: None, size: 0 };
         Ok(Archived { path: plan.to_owned(), entry })
     }
 }
 
 /// What failed too often in a row across all runs of a plan, given its path below the root; `None` once a
 /// person has acted.
-pub(crate) fn trip(runs: &Runs, plan: &Path) -> Result<Option<Trip>, Error> {
+pub(crate) fn trip(runs: &Runs, plan: &Path) -> Result<Option<CircuitBreaker>, Error> {
     let ledger = runs.store().ledger(plan)?;
     let mut events: Vec<(u64, Event)> = Vec::new();
     for id in runs.store().run_ids(Some(plan))? {
@@ -579,12 +589,12 @@ pub(crate) fn trip(runs: &Runs, plan: &Path) -> Result<Option<Trip>, Error> {
 }
 
 /// The state of an unfinished run.
-fn going(runs: &Runs, newest: &Newest) -> Result<(Status, String), Error> {
+fn going(runs: &Runs, newest: &Newest) -> Result<(PlanProgress, String), Error> {
     let (status, word) = match (&newest.tally.phase, newest.tally.asks.is_empty()) {
-        (Phase::Stopped, _) => (Status::Stopped, "stopped"),
-        (_, false) => (Status::Waiting(asked(&runs.run(newest.id)?)), "waiting"),
-        (_, true) if runs.holder_of(newest.id)?.is_some() => (Status::Running, "running"),
-        (_, true) => (Status::Open, "paused"),
+        (Phase::Stopped, _) => (PlanProgress::Stopped, "stopped"),
+        (_, false) => (PlanProgress::Waiting(asked(&runs.run(newest.id)?)), "waiting"),
+        (_, true) if runs.holder_of(newest.id)?.is_some() => (PlanProgress::Running, "running"),
+        (_, true) => (PlanProgress::Open, "paused"),
     };
     Ok((status, word.to_owned()))
 }
@@ -599,31 +609,31 @@ fn asked(run: &Run) -> String {
     asks.collect::<Vec<_>>().join("; ")
 }
 
-const fn reason(reason: planwright_core::run::event::Reason) -> &'static str {
-    use planwright_core::run::event::Reason;
+const fn reason(reason: planwright_core::run::event::AskReason) -> &'static str {
+    use planwright_core::run::event::AskReason;
     match reason {
-        Reason::AttemptsSpent => "all attempts failed",
-        Reason::Manual => "manual step",
-        Reason::Budget => "the budget is used up",
-        Reason::Lost => "attempts were interrupted",
-        Reason::Parked => "agent unavailable",
-        Reason::Stalled => "stalled: no process is running it",
-        Reason::Question => "the agent has a question",
-        Reason::Strayed => "an attempt changed files outside its scope",
+        AskReason::AttemptsSpent => "all attempts failed",
+        AskReason::Manual => "manual step",
+        AskReason::Budget => "the budget is used up",
+        AskReason::Lost => "attempts were interrupted",
+        AskReason::Parked => "agent unavailable",
+        AskReason::Stalled => "stalled: no process is running it",
+        AskReason::Question => "the agent has a question",
+        AskReason::Strayed => "an attempt changed files outside its scope",
     }
 }
 
 /// A plan without records: its file's state is a claim, and only a claim that gains nothing is believed.
-fn claimed(draft: &Draft) -> (Status, String) {
+fn claimed(draft: &Draft) -> (PlanProgress, String) {
     let are_all_marked =
         !draft.steps.is_empty() && draft.steps.iter().all(|step| step.mark() == Some(Mark::Done));
     let state = draft.state.as_ref().map(|state| state.value);
     let word = text(draft.status.0.as_ref());
     match state {
-        Some(State::Done) => (Status::Claimed, "says done".to_owned()),
-        Some(State::Cancelled) => (Status::Cancelled, word),
-        _ if are_all_marked => (Status::Claimed, "says done".to_owned()),
-        Some(_) | None => (Status::Open, if word.is_empty() { "draft".to_owned() } else { word }),
+        Some(PlanState::Done) => (PlanProgress::Claimed, "says done".to_owned()),
+        Some(PlanState::Cancelled) => (PlanProgress::Cancelled, word),
+        _ if are_all_marked => (PlanProgress::Claimed, "says done".to_owned()),
+        Some(_) | None => (PlanProgress::Open, if word.is_empty() { "draft".to_owned() } else { word }),
     }
 }
 

@@ -4,11 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use planwright_core::plan::draft::Draft;
-use planwright_core::workspace::portfolio::{Gist, Status};
+use planwright_core::workspace::portfolio::{Fingerprint, PlanProgress};
 
 use super::board::{board, name_of, trees_of};
 use crate::run::Error;
-use crate::store::worktree_registry::Tree;
+use crate::store::worktree_registry::RegisteredWorktree;
 use crate::workspace::project::Project;
 
 /// The most twins that are named.
@@ -26,13 +26,13 @@ pub struct Twin {
 
 /// Open plans about the same subject, and any plan with the same name.
 pub fn twins(project: &Project, plan: &Path, draft: &Draft) -> Result<Vec<Twin>, Error> {
-    let (name, gist) = (name_of(plan), Gist::of(draft));
+    let (name, gist) = (name_of(plan), Fingerprint::of(draft));
     let own = plan.canonicalize().unwrap_or_else(|_| plan.to_owned());
     let own = own.strip_prefix(&project.root).unwrap_or(&own);
     let board = board(project)?;
     let mut twins = Vec::new();
     for card in board.cards.iter().filter(|card| card.path != own) {
-        let is_over = matches!(card.entry.status, Status::Done | Status::Cancelled);
+        let is_over = matches!(card.entry.status, PlanProgress::Done | PlanProgress::Cancelled);
         let why = match gist.likeness(&card.gist).filter(|_| !is_over) {
             _ if card.entry.name == name => format!("it has the same name and is {}", card.state),
             Some(likeness) => likeness.words().to_owned(),
@@ -44,7 +44,9 @@ pub fn twins(project: &Project, plan: &Path, draft: &Draft) -> Result<Vec<Twin>,
         let why = "it has the same name and is archived".to_owned();
         twins.push(Twin { name: name.clone(), path: archived.path.clone(), why });
     }
-    let is_it = |tree: &Tree| tree.plan.as_deref().map_or(tree.name == name, |plan| name_of(plan) == name);
+    let is_it = |tree: &RegisteredWorktree| {
+        tree.plan.as_deref().map_or(tree.name == name, |plan| name_of(plan) == name)
+    };
     for tree in trees_of(project).into_iter().filter(is_it) {
         let why = "it has the same name and its own worktree".to_owned();
         twins.push(Twin { name: name.clone(), path: tree.path, why });

@@ -12,15 +12,17 @@ mod trial;
 
 use std::path::PathBuf;
 
-use planwright_core::approval::ledger::{Entry, Who};
-use planwright_core::plan::lifecycle::State;
-use planwright_core::workspace::merge_queue::{Evidence, Member, Next, Search, Settled, Why};
+use planwright_core::approval::ledger::{Identity, LedgerEntry};
+use planwright_core::plan::lifecycle::PlanState;
+use planwright_core::workspace::merge_queue::{
+    Bisection, EvictionReason, Evidence, MergeOutcome, NextTrial, QueuedPlan,
+};
 use planwright_core::workspace::portfolio::Cycle;
 
 pub use eviction::{Outcast, evicted};
 
 use crate::approval;
-use crate::approval::Decisions;
+use crate::approval::Approvals;
 use crate::audit::rerun;
 use crate::git::base;
 use crate::git::repository;
@@ -87,7 +89,7 @@ pub enum Error {
     #[error("another merge is running in this repository ({holder})")]
     Held { holder: String },
     #[error("{plan} is {state}; only finished plans can be merged")]
-    NotDone { plan: String, state: State },
+    NotDone { plan: String, state: PlanState },
     #[error("{plan} has no branch `{branch}`: it ran in the workspace, where its work already is")]
     NoWork {
         plan: String,
@@ -103,16 +105,16 @@ pub enum Error {
 }
 
 #[derive(Debug, Clone, Default)]
-pub struct Options {
+pub struct MergeOptions {
     /// Empty: every finished plan with a branch.
     pub plans: Vec<PathBuf>,
     /// `None`: the current branch.
     pub into: Option<String>,
-    pub act: Act,
+    pub act: MergeAction,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Act {
+pub enum MergeAction {
     #[default]
     Land,
     /// Branches are merged in memory, no contract runs, and nothing moves.
@@ -120,10 +122,10 @@ pub enum Act {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub enum Told<'a> {
+pub enum MergeNotice<'a> {
     /// An interrupted merge was finished.
     Finished(&'a [String]),
-    Order(&'a [Planned]),
+    Order(&'a [PlannedMerge]),
     /// These plans are tested in combination.
     Trying(&'a [&'a str]),
     /// A contract ran on the merged result.
@@ -140,7 +142,7 @@ pub enum Told<'a> {
 
 /// A plan in merge order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Planned {
+pub struct PlannedMerge {
     pub plan: String,
     /// Relative to the root of the project.
     pub path: PathBuf,
@@ -172,14 +174,14 @@ pub struct Evicted {
 
 /// A plan that must wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
+pub struct HeldPlan {
     pub plan: String,
     pub why: String,
 }
 
 /// A branch that moved, or would.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Moved {
+pub struct TargetMoved {
     /// `None`: the project's own.
     pub repository: Option<String>,
     pub branch: String,
@@ -190,21 +192,21 @@ pub struct Moved {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Report {
+pub struct MergeReport {
     /// The branch of the project's own repository.
     pub into: String,
-    pub order: Vec<Planned>,
+    pub order: Vec<PlannedMerge>,
     /// Those that were merged, or would be, in order.
     pub landed: Vec<String>,
     pub evicted: Vec<Evicted>,
     /// Those that must wait.
-    pub held: Vec<Held>,
+    pub held: Vec<HeldPlan>,
     /// Those whose work was already in the branch.
     pub already: Vec<String>,
     /// Those of an interrupted merge that was finished now.
     pub finished: Vec<String>,
     /// The branches that moved, or would.
-    pub moved: Vec<Moved>,
+    pub moved: Vec<TargetMoved>,
     /// How often contracts ran on a merged result.
     pub trials: usize,
 }
@@ -212,29 +214,29 @@ pub struct Report {
 /// Merges plans. `watch` receives progress.
 pub fn merge(
     project: &Project,
-    options: &Options,
-    by: &Who,
+    options: &MergeOptions,
+    by: &Identity,
     stop: &Stop,
-    watch: &mut dyn FnMut(Told<'_>),
-) -> Result<Report, Error> {
+    watch: &mut dyn FnMut(MergeNotice<'_>),
+) -> Result<MergeReport, Error> {
     if let Some(tree) = repository::tree_around(&project.root)? {
         return Err(Error::InTree { name: tree.name, origin: tree.origin });
     }
     if options.plans.is_empty() && options.into.is_none() && base::of(&project.root)?.is_none() {
         // Without any commit there is no branch, neither a plan's nor anyone's.
-        return Ok(Report { into: "HEAD".to_owned(), ..Report::default() });
+        return Ok(MergeReport { into: "HEAD".to_owned(), ..MergeReport::default() });
     }
-    let decisions = Decisions::open(project)?;
+    let decisions = Approvals::open(project)?;
     let store = decisions.runs().store().clone();
     let Some(_lock) = store.lock_named(LOCK)? else {
         let holder = store.holder_named(LOCK)?.map_or_else(String::new, |holder| holder.to_string());
         return Err(Error::Held { holder });
     };
     let mut finished = Vec::new();
-    if options.act == Act::Land {
+    if options.act == MergeAction::Land {
         finished = land::finish(&decisions)?;
         if !finished.is_empty() {
-            watch(Told::Finished(&finished));
+            watch(MergeNotice::Finished(&finished));
         }
     }
     let mut branch = String::new();
@@ -242,14 +244,15 @@ pub fn merge(
         let batch = candidate::batch(&decisions, options)?;
         branch.clone_from(&batch.repositories[0].branch);
         let order = batch.order();
-        watch(Told::Order(&order));
+        watch(MergeNotice::Order(&order));
         let mut bench = Bench::new(project, &batch, options.act)?;
-        let mut search =
-            Search::new(batch.members.iter().map(|member| Member { after: member.after.clone() }).collect());
+        let mut search = Bisection::new(
+            batch.members.iter().map(|member| QueuedPlan { after: member.after.clone() }).collect(),
+        );
         let settled = loop {
             match search.next() {
-                Next::Settled(settled) => break settled,
-                Next::Try(plans) => {
+                NextTrial::Settled(settled) => break settled,
+                NextTrial::Try(plans) => {
                     let trial = bench.try_out(&plans, stop, watch)?;
                     search.learn(plans, trial);
                 }
@@ -257,15 +260,15 @@ pub fn merge(
         };
         let mut report = told(&batch, &settled, order);
         report.finished.clone_from(&finished);
-        report.trials = if options.act == Act::Land { search.runs() } else { 0 };
+        report.trials = if options.act == MergeAction::Land { search.runs() } else { 0 };
         report.moved = bench.moved(&settled.landed)?;
-        if options.act == Act::Rehearse {
+        if options.act == MergeAction::Rehearse {
             return Ok(report);
         }
         match land::land(&decisions, &batch, (&report.moved, &settled.landed), by)? {
             Land::Done => {}
             Land::Moved => {
-                watch(Told::Again(&branch));
+                watch(MergeNotice::Again(&branch));
                 continue;
             }
             Land::Edited(paths) => return Err(Error::Edited { paths }),
@@ -284,7 +287,7 @@ pub fn unfinished(store: &Store) -> Result<Option<Vec<String>>, Error> {
     Ok(pending.filter(|_| !is_held))
 }
 
-fn told(batch: &Batch, settled: &Settled, order: Vec<Planned>) -> Report {
+fn told(batch: &Batch, settled: &MergeOutcome, order: Vec<PlannedMerge>) -> MergeReport {
     let name = |place: usize| batch.members[place].name.clone();
     let names = |places: &[usize]| places.iter().map(|&place| name(place)).collect::<Vec<String>>();
     let evicted: Vec<Evicted> = settled
@@ -293,37 +296,37 @@ fn told(batch: &Batch, settled: &Settled, order: Vec<Planned>) -> Report {
         .map(|(place, why)| {
             let member = &batch.members[*place];
             let (with, evidence, paths) = match why {
-                Why::Alone(evidence) => (Vec::new(), Some(evidence.clone()), Vec::new()),
-                Why::With(others, evidence) => (names(others), Some(evidence.clone()), Vec::new()),
-                Why::Conflict(conflict) => (names(&conflict.with), None, conflict.paths.clone()),
+                EvictionReason::Alone(evidence) => (Vec::new(), Some(evidence.clone()), Vec::new()),
+                EvictionReason::With(others, evidence) => (names(others), Some(evidence.clone()), Vec::new()),
+                EvictionReason::Conflict(conflict) => (names(&conflict.with), None, conflict.paths.clone()),
             };
             let (plan, path, branch) = (member.name.clone(), member.path.clone(), member.branch.clone());
             let repositories = order[*place].repositories.clone();
             Evicted { plan, path, branch, with, evidence, paths, repositories }
         })
         .collect();
-    let held = settled.held.iter().map(|&(place, other)| Held {
+    let held = settled.held.iter().map(|&(place, other)| HeldPlan {
         plan: name(place),
         why: format!("depends on {}, which was not merged", name(other)),
     });
-    Report {
+    MergeReport {
         into: batch.repositories[0].branch.clone(),
         order,
         landed: names(&settled.landed),
         evicted,
         held: batch.held.iter().cloned().chain(held).collect(),
         already: batch.already.clone(),
-        ..Report::default()
+        ..MergeReport::default()
     }
 }
 
 /// Records why plans were not merged.
-fn evict(decisions: &Decisions, batch: &Batch, report: &Report, by: &Who) -> Result<(), Error> {
+fn evict(decisions: &Approvals, batch: &Batch, report: &MergeReport, by: &Identity) -> Result<(), Error> {
     for evicted in &report.evicted {
         let tip = batch.members.iter().find(|member| member.name == evicted.plan);
         decisions.note(
             &evicted.path,
-            &Entry::Evicted {
+            &LedgerEntry::Evicted {
                 into: report.into.clone(),
                 onto: batch.repositories[0].head.clone(),
                 tip: tip.map(|member| member.tip().to_owned()).unwrap_or_default(),

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use planwright_core::dialect::named::{self, BadSlug};
-use planwright_core::workspace::portfolio::{Status, key};
+use planwright_core::workspace::portfolio::{PlanProgress, key};
 
 use super::board::{Archived, Board, aside, board, name_of};
 use crate::run;
@@ -18,14 +18,14 @@ use crate::workspace::project::Project;
 const STAGEABLE: &[&str] = &["", "draft", "rejected"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Moved {
+pub struct ShelveResult {
     pub name: String,
     pub from: PathBuf,
     pub to: PathBuf,
 }
 
 #[derive(Debug, thiserror::Error)]
-pub enum Refused {
+pub enum ShelveError {
     #[error("{0}")]
     Name(BadSlug),
     #[error("shelved plan `{name}` not found")]
@@ -51,16 +51,16 @@ pub enum Refused {
     Runs(#[from] run::Error),
 }
 
-impl From<project::Error> for Refused {
+impl From<project::Error> for ShelveError {
     fn from(error: project::Error) -> Self {
         Self::Runs(error.into())
     }
 }
 
 /// Shelves a plan: moves it into the directory `queued-plans/` next to it.
-pub fn stage(project: &Project, plan: &Path) -> Result<Moved, Refused> {
+pub fn stage(project: &Project, plan: &Path) -> Result<ShelveResult, ShelveError> {
     if is_staged(plan) {
-        return Err(Refused::Staged { path: plan.to_owned() });
+        return Err(ShelveError::Staged { path: plan.to_owned() });
     }
     let name = name_of(plan);
     if let Some(runs) = Runs::open_existing(project)? {
@@ -75,7 +75,7 @@ pub fn stage(project: &Project, plan: &Path) -> Result<Moved, Refused> {
             Some(Some(_)) | None => said,
         };
         if !STAGEABLE.contains(&state.as_str()) {
-            return Err(Refused::Busy { name, state });
+            return Err(ShelveError::Busy { name, state });
         }
     }
     let real = plan.canonicalize().map_err(|_| plan_file::Error::Missing { path: plan.to_owned() })?;
@@ -85,27 +85,27 @@ pub fn stage(project: &Project, plan: &Path) -> Result<Moved, Refused> {
 }
 
 /// Unshelves a plan: moves it one directory up. Accepts slug, stem or file name.
-pub fn activate(project: &Project, called: &str) -> Result<Moved, Refused> {
+pub fn activate(project: &Project, called: &str) -> Result<ShelveResult, ShelveError> {
     let name = match named::slug(called) {
         Ok(slug) => slug.as_str().to_owned(),
         Err(BadSlug::Unnamed) => key(called).to_owned(),
-        Err(bad) => return Err(Refused::Name(bad)),
+        Err(bad) => return Err(ShelveError::Name(bad)),
     };
     let (staged, _) = aside(project)?;
     let board = board(project)?;
     if let Some(how) = shipped(&board, &name) {
-        return Err(Refused::Shipped { name, how });
+        return Err(ShelveError::Shipped { name, how });
     }
     let mut paths: Vec<PathBuf> = staged.iter().filter(|path| name_of(path) == name).cloned().collect();
     let from = match (paths.pop(), paths.is_empty()) {
         (Some(only), true) => only,
         (Some(last), false) => {
             paths.push(last);
-            return Err(Refused::Ambiguous { name, paths });
+            return Err(ShelveError::Ambiguous { name, paths });
         }
         (None, _) => {
             let staged = staged.iter().map(|path| name_of(path)).collect();
-            return Err(Refused::Missing { name, staged });
+            return Err(ShelveError::Missing { name, staged });
         }
     };
     let home = from.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
@@ -116,20 +116,21 @@ pub fn activate(project: &Project, called: &str) -> Result<Moved, Refused> {
 /// The proof that a plan was already run, if it was.
 fn shipped(board: &Board, name: &str) -> Option<String> {
     let is_it = |own: &str| own == name;
-    let done = board.cards.iter().find(|card| is_it(&card.entry.name) && card.entry.status == Status::Done);
+    let done =
+        board.cards.iter().find(|card| is_it(&card.entry.name) && card.entry.status == PlanProgress::Done);
     let done = done.map(|card| format!("the journal proves that {} is done", card.path.display()));
     let archived = board.archived.iter().find(|archived| is_it(&archived.entry.name));
-    let archived = archived.map(|Archived { path, entry }| match entry.status == Status::Done {
+    let archived = archived.map(|Archived { path, entry }| match entry.status == PlanProgress::Done {
         true => format!("archived as {}; the journal proves that it is done", path.display()),
         false => format!("archived as {}", path.display()),
     });
     done.or(archived)
 }
 
-fn shift(name: String, (from, to): (&Path, &Path)) -> Result<Moved, Refused> {
+fn shift(name: String, (from, to): (&Path, &Path)) -> Result<ShelveResult, ShelveError> {
     match plan_file::shift(from, to) {
-        Ok(()) => Ok(Moved { name, from: from.to_owned(), to: to.to_owned() }),
-        Err(plan_file::Error::Exists { path }) => Err(Refused::Clobber { path }),
+        Ok(()) => Ok(ShelveResult { name, from: from.to_owned(), to: to.to_owned() }),
+        Err(plan_file::Error::Exists { path }) => Err(ShelveError::Clobber { path }),
         Err(error) => Err(error.into()),
     }
 }

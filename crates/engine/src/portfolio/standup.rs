@@ -3,26 +3,26 @@
 
 use std::collections::BTreeMap;
 
-use planwright_core::approval::ledger::Entry;
-use planwright_core::run::event::{Event, Outcome};
+use planwright_core::approval::ledger::LedgerEntry;
+use planwright_core::run::event::{Event, RunOutcome};
 use planwright_core::run::state::CLAIM;
-use planwright_core::workspace::portfolio::{HeldBack, Readiness};
+use planwright_core::workspace::portfolio::{Blocked, Readiness};
 
-use super::board::{Board, Card, board};
+use super::board::{Board, BoardRow, board};
 use crate::run::{Error, Run, Runs};
 use crate::workspace::project::Project;
 
 /// What happened since a given time.
-pub struct Report {
+pub struct StandupReport {
     pub board: Board,
     /// What may start and what may not.
     pub readiness: Readiness,
     /// By plan; without those to which nothing happened and that need nobody.
-    pub plans: Vec<Happened>,
+    pub plans: Vec<StandupLine>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Happened {
+pub struct StandupLine {
     /// The index of its card.
     pub card: usize,
     /// Steps whose contract passed or that a person confirmed, in that order.
@@ -44,19 +44,19 @@ pub struct StepDone {
 }
 
 /// Gathers what happened since a time in milliseconds since 1970.
-pub fn standup(project: &Project, since_ms: u64) -> Result<Report, Error> {
+pub fn standup(project: &Project, since_ms: u64) -> Result<StandupReport, Error> {
     let board = board(project)?;
     let readiness = board.readiness();
     let Some(runs) = Runs::open_existing(project)? else {
-        return Ok(Report { board, readiness, plans: Vec::new() });
+        return Ok(StandupReport { board, readiness, plans: Vec::new() });
     };
     let mut plans = Vec::new();
     for (place, card) in board.cards.iter().enumerate() {
-        let mut happened = Happened { card: place, ..Happened::default() };
+        let mut happened = StandupLine { card: place, ..StandupLine::default() };
         tell_runs(&runs, card, since_ms, &mut happened)?;
         tell_ledger(&runs, card, since_ms, &mut happened)?;
         happened.said.sort_by_key(|(at_ms, _)| *at_ms);
-        let is_held = |held: &HeldBack| held.entry == place;
+        let is_held = |held: &Blocked| held.entry == place;
         let waits = readiness.running.contains(&place)
             || readiness.held_back.iter().any(|held| is_held(held) && card.run.is_some());
         let is_silent = happened.done.is_empty() && happened.failed.is_empty() && happened.said.is_empty();
@@ -64,11 +64,11 @@ pub fn standup(project: &Project, since_ms: u64) -> Result<Report, Error> {
             plans.push(happened);
         }
     }
-    Ok(Report { board, readiness, plans })
+    Ok(StandupReport { board, readiness, plans })
 }
 
 /// What its runs did since then, oldest first.
-fn tell_runs(runs: &Runs, card: &Card, since_ms: u64, happened: &mut Happened) -> Result<(), Error> {
+fn tell_runs(runs: &Runs, card: &BoardRow, since_ms: u64, happened: &mut StandupLine) -> Result<(), Error> {
     let mut recent = Vec::new();
     for id in runs.store().run_ids(Some(&card.path))?.into_iter().rev() {
         let run = runs.run(id)?;
@@ -89,7 +89,12 @@ fn tell_runs(runs: &Runs, card: &Card, since_ms: u64, happened: &mut Happened) -
     Ok(())
 }
 
-fn tell_run(run: &Run, since_ms: u64, happened: &mut Happened, failed: &mut BTreeMap<String, (u32, String)>) {
+fn tell_run(
+    run: &Run,
+    since_ms: u64,
+    happened: &mut StandupLine,
+    failed: &mut BTreeMap<String, (u32, String)>,
+) {
     for recorded in run.events.iter().filter(|recorded| recorded.at_ms >= since_ms) {
         match &recorded.event {
             Event::ContractFinished { step, attempt, receipt } => match receipt.verdict.failure() {
@@ -101,16 +106,16 @@ fn tell_run(run: &Run, since_ms: u64, happened: &mut Happened, failed: &mut BTre
                 }
                 Some(_) => {}
             },
-            Event::AskAnswered { ask, answer: planwright_core::run::event::Answer::Confirm, .. } => {
+            Event::AskAnswered { ask, answer: planwright_core::run::event::AskAnswer::Confirm, .. } => {
                 if let Some((step, _)) = ask.rsplit_once('/') {
                     pass(run, (step, recorded.at_ms), happened, failed);
                 }
             }
             Event::RunFinished { outcome, why } => {
                 let word = match outcome {
-                    Outcome::Done => "the run is done".to_owned(),
-                    Outcome::Failed => format!("the run failed: {why}"),
-                    Outcome::Cancelled => format!("the run was cancelled: {why}"),
+                    RunOutcome::Done => "the run is done".to_owned(),
+                    RunOutcome::Failed => format!("the run failed: {why}"),
+                    RunOutcome::Cancelled => format!("the run was cancelled: {why}"),
                 };
                 happened.said.push((recorded.at_ms, word));
             }
@@ -137,7 +142,7 @@ fn tell_run(run: &Run, since_ms: u64, happened: &mut Happened, failed: &mut BTre
 fn pass(
     run: &Run,
     (step, at_ms): (&str, u64),
-    happened: &mut Happened,
+    happened: &mut StandupLine,
     failed: &mut BTreeMap<String, (u32, String)>,
 ) {
     let title = run.plan.steps.iter().find(|own| own.id == step).map(|own| own.title.clone());
@@ -155,27 +160,27 @@ fn next(run: &Run) -> Option<(String, String)> {
 }
 
 /// What its ledger says since then.
-fn tell_ledger(runs: &Runs, card: &Card, since_ms: u64, happened: &mut Happened) -> Result<(), Error> {
+fn tell_ledger(runs: &Runs, card: &BoardRow, since_ms: u64, happened: &mut StandupLine) -> Result<(), Error> {
     for said in runs.store().ledger(&card.path)?.into_iter().filter(|said| said.at_ms >= since_ms) {
         let words = match &said.entry {
-            Entry::Proposed { revision, by, .. } => format!("{by} proposed r{revision}"),
-            Entry::Approved { revision, by, .. } => format!("{by} approved r{revision}"),
-            Entry::Rejected { revision, by, .. } => format!("{by} rejected r{revision}"),
-            Entry::Reopened { by, .. } => format!("{by} reopened it"),
-            Entry::Cancelled { by, .. } => format!("{by} cancelled it"),
-            Entry::Lapsed { .. } => "its approval lapsed".to_owned(),
-            Entry::Merged { into, by, .. } => format!("{by} merged it into {into}"),
-            Entry::Evicted { into, .. } => format!("it was evicted from a merge into {into}"),
-            Entry::Commented { .. }
-            | Entry::Answered { .. }
-            | Entry::Drafted { .. }
-            | Entry::Discovered { .. }
-            | Entry::Added { .. }
-            | Entry::Started { .. }
-            | Entry::Ended { .. }
-            | Entry::Undone { .. }
-            | Entry::Archived { .. }
-            | Entry::Deleted { .. } => continue,
+            LedgerEntry::Proposed { revision, by, .. } => format!("{by} proposed r{revision}"),
+            LedgerEntry::Approved { revision, by, .. } => format!("{by} approved r{revision}"),
+            LedgerEntry::Rejected { revision, by, .. } => format!("{by} rejected r{revision}"),
+            LedgerEntry::Reopened { by, .. } => format!("{by} reopened it"),
+            LedgerEntry::Cancelled { by, .. } => format!("{by} cancelled it"),
+            LedgerEntry::Lapsed { .. } => "its approval lapsed".to_owned(),
+            LedgerEntry::Merged { into, by, .. } => format!("{by} merged it into {into}"),
+            LedgerEntry::Evicted { into, .. } => format!("it was evicted from a merge into {into}"),
+            LedgerEntry::Commented { .. }
+            | LedgerEntry::Answered { .. }
+            | LedgerEntry::Drafted { .. }
+            | LedgerEntry::Discovered { .. }
+            | LedgerEntry::Added { .. }
+            | LedgerEntry::Started { .. }
+            | LedgerEntry::Ended { .. }
+            | LedgerEntry::Undone { .. }
+            | LedgerEntry::Archived { .. }
+            | LedgerEntry::Deleted { .. } => continue,
         };
         happened.said.push((said.at_ms, words));
     }

@@ -7,11 +7,13 @@ use planwright_core::agent::profile::PROFILES;
 use planwright_core::plan::digest::Digest;
 use planwright_core::plan::verified::Plan;
 use planwright_core::run::arbiter;
-use planwright_core::run::arbiter::{Agents, Choice, Context, Records, Table, Tried};
+use planwright_core::run::arbiter::{
+    Agents, ArbiterChoice, ArbiterContext, ArbiterRecords, Candidates, PriorAttempt,
+};
 use planwright_core::run::state::RunState;
 
 use crate::config::schema;
-use crate::run::consult::{Adviser, Question};
+use crate::run::consult::{AgentQuery, AgentQuestion};
 use crate::run::{Error, Run, Runs, now};
 use crate::system::process::Stop;
 use crate::workspace::facts;
@@ -23,15 +25,15 @@ const RUNS_MAX: usize = 200;
 const ERROR_BYTES_MAX: usize = 2 << 10;
 
 /// Everything a choice is based on.
-pub struct Case {
+pub struct ArbiterCase {
     /// The approved plan, or the file's if that was not run.
     pub plan: Plan,
     /// The state of its run; `None` if it was not run yet.
     pub run: Option<Run>,
     pub agents: Agents,
     /// The choices.
-    pub table: Table,
-    history: Vec<Tried>,
+    pub table: Candidates,
+    history: Vec<PriorAttempt>,
     last_error: Option<String>,
 }
 
@@ -47,7 +49,7 @@ pub struct Vacancy {
 
 /// Gathers everything for the plan in a file. A run is described by its approved text, unless the file has
 /// changed since.
-pub fn gather(project: &Project, path: &Path, file: Option<&Plan>) -> Result<Option<Case>, Error> {
+pub fn gather(project: &Project, path: &Path, file: Option<&Plan>) -> Result<Option<ArbiterCase>, Error> {
     let runs = Runs::open_existing(project)?;
     let newest = runs.as_ref().map(|runs| runs.latest(path)).transpose()?.flatten();
     let is_same = |run: &Run| file.is_none_or(|plan| Digest::of(plan).to_string() == run.row.digest);
@@ -63,12 +65,12 @@ pub fn gather(project: &Project, path: &Path, file: Option<&Plan>) -> Result<Opt
     let events = || run.iter().flat_map(|run| run.events.iter().map(|recorded| &recorded.event));
     let history = arbiter::history(&plan, events());
     let last_error = last_error(runs.as_ref(), state);
-    Ok(Some(Case { plan, run, agents, table, history, last_error }))
+    Ok(Some(ArbiterCase { plan, run, agents, table, history, last_error }))
 }
 
-impl Case {
-    fn context(&self) -> Context<'_> {
-        Context {
+impl ArbiterCase {
+    fn context(&self) -> ArbiterContext<'_> {
+        ArbiterContext {
             plan: &self.plan,
             state: self.run.as_ref().map(|run| &run.state),
             current: self.table.step,
@@ -82,19 +84,20 @@ impl Case {
         arbiter::context(&self.context())
     }
 
-    pub fn choice(&self) -> Choice {
+    pub fn choice(&self) -> ArbiterChoice {
         let begun = arbiter::begun(&self.plan);
         let state = self.run.as_ref().map_or(&begun, |run| &run.state);
         arbiter::choose(&self.plan, state, &self.agents, &self.table)
     }
 
     /// The choice of an agent if it stays within the table; otherwise the built-in one, with the reason.
-    pub fn choice_of(&self, project: &Project, agent: &str, stop: &Stop) -> Choice {
+    pub fn choice_of(&self, project: &Project, agent: &str, stop: &Stop) -> ArbiterChoice {
         let prompt = arbiter::prompt(&self.context(), &self.table);
-        let said = Adviser::find(&project.config, agent).and_then(|adviser| {
+        let said = AgentQuery::find(&project.config, agent).and_then(|adviser| {
             // It needs only its briefing, so it gets a directory without the project in it.
             let (config, root) = (&project.config, project.root.as_path());
-            adviser.ask(Question { prompt: &prompt, config, root, is_inside: false, role: "arbiter" }, stop)
+            adviser
+                .ask(AgentQuestion { prompt: &prompt, config, root, is_inside: false, role: "arbiter" }, stop)
         });
         let said = said.as_ref().map(|said| said.text.as_str()).map_err(ToString::to_string);
         arbiter::bounded(self.choice(), &self.table, (agent, said))
@@ -127,7 +130,7 @@ fn agents(project: &Project, plan: &Plan, runs: Option<&Runs>) -> Result<Agents,
     let targets = plan.steps.iter().map(|step| &step.target);
     let named = config.roles.values().chain(targets).filter(|name| !config.command_of(name).is_empty());
     let built_in = schema::BUILT_IN.iter().map(|&name| name.to_owned());
-    let mut records = Records::default();
+    let mut records = ArbiterRecords::default();
     if let Some(runs) = runs {
         for id in runs.store().run_ids(None)?.into_iter().rev().take(RUNS_MAX) {
             // An unreadable run contributes nothing.

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use planwright_core::agent::assignment::Assignment;
-use planwright_core::agent::profile::{FOLDER, Heard, Make, Profile, Reset, Trouble};
+use planwright_core::agent::profile::{AgentFailure, AgentIdentity, FOLDER, Profile, Reset, Transcript};
 use planwright_core::agent::report;
 use planwright_core::plan::verified::Step;
 use planwright_core::run::event::{AttemptEnd, Usage};
@@ -22,11 +22,11 @@ const USAGE_BYTES_MAX: u64 = 4 << 10;
 /// How much of a report, or of another file that an agent leaves, is read.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-pub(crate) struct Folder {
+pub(crate) struct AttemptDir {
     path: PathBuf,
 }
 
-impl Folder {
+impl AttemptDir {
     /// Creates the directory of an attempt, or of an agent that is consulted about one.
     pub(crate) fn of(store: &Store, name: &str) -> Self {
         Self::at(&store.folder().join("attempts"), name)
@@ -82,19 +82,19 @@ impl Folder {
 
     /// The agent's own report: `{"tokens": 1200, "dollars": 0.03}`, or `{"retry_after": 60, "why": "out of
     /// quota"}`.
-    pub(crate) fn said(&self) -> Said {
+    pub(crate) fn said(&self) -> AgentSaid {
         let text = plan_file::read_text(&self.file("usage"), USAGE_BYTES_MAX).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
     }
 
-    pub(crate) fn report(&self) -> Vec<report::Line> {
+    pub(crate) fn report(&self) -> Vec<report::ReportLine> {
         let bytes = plan_file::read_bytes(&self.file("report"), FILE_BYTES_MAX).unwrap_or_default();
         // A broken line, or one cut at the limit, costs only itself.
         report::read(&String::from_utf8_lossy(&bytes))
     }
 
     /// Adds the contents of the file that an agent of this profile leaves.
-    pub(crate) fn hear_left(&self, profile: Option<&Profile>, heard: &mut Heard) {
+    pub(crate) fn hear_left(&self, profile: Option<&Profile>, heard: &mut Transcript) {
         if let Some((name, read)) = profile.and_then(|profile| profile.leaves)
             && let Ok(text) = plan_file::read_text(&self.file(name), FILE_BYTES_MAX)
         {
@@ -107,7 +107,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for AttemptDir {
     fn drop(&mut self) {
         // A directory that cannot be removed is outside the workspace, and nothing reads it.
         std::fs::remove_dir_all(&self.path).ok();
@@ -118,7 +118,7 @@ impl Drop for Folder {
 /// verdict.
 #[derive(Default, serde::Deserialize)]
 #[serde(default)]
-pub(crate) struct Said {
+pub(crate) struct AgentSaid {
     tokens: Option<u64>,
     dollars: Option<f64>,
     /// Seconds until it can be tried again.
@@ -126,9 +126,9 @@ pub(crate) struct Said {
     why: Option<String>,
 }
 
-impl Said {
+impl AgentSaid {
     /// The usage according to the agent's file and its output; what neither reports is unknown.
-    pub(crate) fn usage(&self, heard: &Heard, milliseconds: u64) -> Usage {
+    pub(crate) fn usage(&self, heard: &Transcript, milliseconds: u64) -> Usage {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -162,26 +162,26 @@ fn within_patience(now: u64, until: Option<u64>) -> Option<u64> {
 
 /// The end of an attempt whose agent reports that it could not work; `None` if it reports no such thing.
 pub(crate) fn parked(
-    trouble: &Trouble,
-    (agent, make): (&str, Make),
+    trouble: &AgentFailure,
+    (agent, make): (&str, AgentIdentity),
     (now, park_seconds): (u64, u64),
 ) -> Option<AttemptEnd> {
     let after = |seconds: u64| Some(now.saturating_add(seconds.saturating_mul(1000)));
     let (what, until) = match trouble {
-        Trouble::RateLimited { reset: Some(Reset::After(seconds)), .. } => {
+        AgentFailure::RateLimited { reset: Some(Reset::After(seconds)), .. } => {
             ("is out of quota", after(*seconds))
         }
-        Trouble::RateLimited { reset: Some(Reset::At(second)), .. } => {
+        AgentFailure::RateLimited { reset: Some(Reset::At(second)), .. } => {
             ("is out of quota", Some(second.saturating_mul(1000)))
         }
-        Trouble::RateLimited { reset: None, .. } => ("is out of quota", after(park_seconds)),
-        Trouble::Infrastructure { .. } => ("cannot reach its model", after(park_seconds)),
-        Trouble::SignedOut { .. } => ("is not signed in", None),
+        AgentFailure::RateLimited { reset: None, .. } => ("is out of quota", after(park_seconds)),
+        AgentFailure::Infrastructure { .. } => ("cannot reach its model", after(park_seconds)),
+        AgentFailure::SignedOut { .. } => ("is not signed in", None),
         // It worked without success, which the contract will show.
-        Trouble::Refused { .. } => return None,
+        AgentFailure::Refused { .. } => return None,
     };
     let sign_in = match (trouble, make.sign_in()) {
-        (Trouble::SignedOut { .. }, Some(sign_in)) => format!("; sign in: {sign_in}"),
+        (AgentFailure::SignedOut { .. }, Some(sign_in)) => format!("; sign in: {sign_in}"),
         _ => String::new(),
     };
     let why = format!("{agent} {what}: {}{sign_in}", trouble.why());
@@ -190,7 +190,7 @@ pub(crate) fn parked(
 
 /// Agents bring their own credentials and settings: they get planwright's environment, what their profile
 /// adds unless the user overrides it, and the variables set for this agent.
-pub(crate) fn environment(make: Make, said: &[String]) -> Vec<(String, String)> {
+pub(crate) fn environment(make: AgentIdentity, said: &[String]) -> Vec<(String, String)> {
     let mut all = process::environment();
     for (name, value) in make.own.map(|profile| profile.environment).unwrap_or_default() {
         if !all.iter().any(|(known, _)| known == name) {

@@ -13,16 +13,16 @@ use std::time::{Duration, Instant};
 use ignore::WalkBuilder;
 use planwright_core::approval::ledger::Base;
 use planwright_core::plan::verified::{Contract, Plan, Step};
-use planwright_core::run::baseline::{Before, Red};
+use planwright_core::run::baseline::{Baseline, BaselineResult};
 use planwright_core::run::judge::{Observation, judge};
 
 use crate::config::Config;
 use crate::git::base;
 use crate::git::base::Checkout;
 use crate::git::worktree;
-use crate::git::worktree::Lease;
+use crate::git::worktree::PortLease;
 use crate::run::contract;
-use crate::run::contract::Site;
+use crate::run::contract::ContractRunner;
 use crate::system::process;
 use crate::system::process::{Stop, Supervisors};
 use crate::workspace::project::Project;
@@ -34,7 +34,7 @@ const JOBS_MAX: usize = 16;
 const NO_TIME: &str = "no time left";
 
 #[derive(Debug, Clone)]
-pub struct Limits {
+pub struct BaselineLimits {
     /// Time limit of one contract; its own limit applies if it is shorter.
     pub seconds: u64,
     /// Time limit of all of them together.
@@ -42,7 +42,7 @@ pub struct Limits {
     pub stop: Stop,
 }
 
-impl Limits {
+impl BaselineLimits {
     pub fn of(config: &Config) -> Self {
         Self { seconds: config.red.seconds, total_seconds: config.red.total_seconds, stop: Stop::new() }
     }
@@ -57,13 +57,13 @@ pub fn check(
     project: &Project,
     plan: &Plan,
     base: Option<&Base>,
-    limits: &Limits,
-    progress: &(dyn Fn(&Red) + Sync),
-) -> Result<Vec<Red>, base::Error> {
+    limits: &BaselineLimits,
+    progress: &(dyn Fn(&Baseline) + Sync),
+) -> Result<Vec<Baseline>, base::Error> {
     let steps: Vec<&Step> = judged(plan).collect();
     let Some(base) = base else {
         let why = why_no_base(&project.root)?;
-        let all = steps.iter().map(|step| red(step, Before::CannotRun(why.to_owned()), 0));
+        let all = steps.iter().map(|step| red(step, BaselineResult::CannotRun(why.to_owned()), 0));
         return Ok(all.inspect(|red| progress(red)).collect());
     };
     if process::job_above().is_some() {
@@ -84,7 +84,7 @@ pub fn check(
         end: Instant::now() + Duration::from_secs(limits.total_seconds),
     };
     let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<(usize, Red)>> = Mutex::default();
+    let done: Mutex<Vec<(usize, Baseline)>> = Mutex::default();
     let failed: Mutex<Option<base::Error>> = Mutex::default();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
@@ -116,15 +116,16 @@ pub fn check(
 
 /// The known results of a plan's contracts on this base, without running anything. Steps with unknown results
 /// are missing.
-pub fn known(root: &Path, plan: &Plan, base: &Base) -> Result<Vec<Red>, base::Error> {
+pub fn known(root: &Path, plan: &Plan, base: &Base) -> Result<Vec<Baseline>, base::Error> {
     let memory = Memory::of(root, base)?;
     Ok(judged(plan).filter_map(|step| remembered(&memory, step)).collect())
 }
 
 /// The known results, and for all other contracts this reason why they cannot run; in step order.
-pub(crate) fn with_unrun(plan: &Plan, known: Vec<Red>, why: &str) -> Vec<Red> {
-    let mut known: BTreeMap<String, Red> = known.into_iter().map(|red| (red.step.clone(), red)).collect();
-    let unrun = |step: &Step| red(step, Before::CannotRun(why.to_owned()), 0);
+pub(crate) fn with_unrun(plan: &Plan, known: Vec<Baseline>, why: &str) -> Vec<Baseline> {
+    let mut known: BTreeMap<String, Baseline> =
+        known.into_iter().map(|red| (red.step.clone(), red)).collect();
+    let unrun = |step: &Step| red(step, BaselineResult::CannotRun(why.to_owned()), 0);
     judged(plan).map(|step| known.remove(&step.id).unwrap_or_else(|| unrun(step))).collect()
 }
 
@@ -134,8 +135,8 @@ pub(crate) fn is_known(root: &Path) -> bool {
 }
 
 /// Steps whose contracts passed, by id, and how that was determined: facts for the checker.
-pub fn passed(plan: &Plan, base: &Base, reds: &[Red]) -> BTreeMap<String, String> {
-    let passed = reds.iter().filter(|red| matches!(red.before, Before::Passes));
+pub fn passed(plan: &Plan, base: &Base, reds: &[Baseline]) -> BTreeMap<String, String> {
+    let passed = reds.iter().filter(|red| matches!(red.before, BaselineResult::Passes));
     let said = passed.filter_map(|red| {
         let step = plan.steps.iter().find(|step| step.id == red.step)?;
         let Contract::Shell { expect, .. } = step.contract else { return None };
@@ -151,24 +152,24 @@ fn judged(plan: &Plan) -> impl Iterator<Item = &Step> {
     plan.steps.iter().filter(|step| matches!(step.contract, Contract::Shell { .. }))
 }
 
-fn red(step: &Step, before: Before, milliseconds: u64) -> Red {
+fn red(step: &Step, before: BaselineResult, milliseconds: u64) -> Baseline {
     let contract = match &step.contract {
         Contract::Shell { command, .. } => contract::hash(command),
         Contract::Manual => String::new(),
     };
-    Red { step: step.id.clone(), contract, before, milliseconds }
+    Baseline { step: step.id.clone(), contract, before, milliseconds }
 }
 
 /// What an observation means for a step.
-fn before(step: &Step, observation: &Observation) -> Before {
+fn before(step: &Step, observation: &Observation) -> BaselineResult {
     let expect = match step.contract {
         Contract::Shell { expect, .. } => expect,
         Contract::Manual => 0,
     };
-    Before::of(&judge(expect, observation), step.green.as_deref())
+    BaselineResult::of(&judge(expect, observation), step.green.as_deref())
 }
 
-fn remembered(memory: &Memory, step: &Step) -> Option<Red> {
+fn remembered(memory: &Memory, step: &Step) -> Option<Baseline> {
     let seen = memory.get(step)?;
     Some(red(step, before(step, &seen.observation), seen.milliseconds))
 }
@@ -183,7 +184,7 @@ fn why_no_base(root: &Path) -> Result<&'static str, base::Error> {
 struct Check<'a> {
     project: &'a Project,
     base: &'a Base,
-    limits: &'a Limits,
+    limits: &'a BaselineLimits,
     memory: Memory,
     supervisors: Supervisors,
     end: Instant,
@@ -192,18 +193,18 @@ struct Check<'a> {
 /// A temporary checkout, and its metadata when it was new.
 struct Tree {
     /// The ports that contracts may use, until the checkout goes.
-    ports: Option<Lease>,
+    ports: Option<PortLease>,
     checkout: Checkout,
     look: blake3::Hash,
 }
 
 impl Check<'_> {
     /// The result of a step's contract. The checkout is recreated if the previous contract changed it.
-    fn step(&self, step: &Step, tree: &mut Option<Tree>) -> Result<Red, base::Error> {
+    fn step(&self, step: &Step, tree: &mut Option<Tree>) -> Result<Baseline, base::Error> {
         if let Some(red) = remembered(&self.memory, step) {
             return Ok(red);
         }
-        let cannot = |why: &str| Ok(red(step, Before::CannotRun(why.to_owned()), 0));
+        let cannot = |why: &str| Ok(red(step, BaselineResult::CannotRun(why.to_owned()), 0));
         let own = step.contract_timeout_seconds.unwrap_or(self.project.config.run.contract_seconds);
         let allowed = Duration::from_secs(own.min(self.limits.seconds));
         let left = self.end.saturating_duration_since(Instant::now());
@@ -216,7 +217,7 @@ impl Check<'_> {
         };
         let path = checkout.path();
         let closed = [self.project.root.clone()];
-        let site = Site { folder: &path, closed: &closed, limits: &self.project.config.run };
+        let site = ContractRunner { folder: &path, closed: &closed, limits: &self.project.config.run };
         let mut bounded = step.clone();
         bounded.contract_timeout_seconds = Some(allowed.min(left).as_secs().max(1));
         let tag = format!("red-{}/{}/contract", std::process::id(), step.id);

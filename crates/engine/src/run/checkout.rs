@@ -10,18 +10,18 @@ use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
 use planwright_core::plan::verified::Step;
-use planwright_core::run::state::{RunState, Status};
+use planwright_core::run::state::{RunState, RunStatus};
 
 use crate::git::base;
-use crate::git::base::Place;
+use crate::git::base::TempDir;
 use crate::git::repository;
-use crate::git::repository::{Brought, History, Keep, Merged};
+use crate::git::repository::{CloneHistory, MergeCommit, OwnedRefs, SyncResult};
 use crate::git::worktree;
-use crate::git::worktree::{Ran, Setup};
+use crate::git::worktree::{ScriptRun, Setup};
 use crate::run::now;
 use crate::store::state_dir;
 use crate::store::worktree_registry;
-use crate::store::worktree_registry::Tree;
+use crate::store::worktree_registry::RegisteredWorktree;
 use crate::workspace::project::Project;
 
 /// The trailer of a commit that names its attempt.
@@ -50,7 +50,7 @@ pub enum Error {
 
 /// The run that works here.
 #[derive(Debug, Clone)]
-pub struct Plot {
+pub struct RunContext {
     pub project: Project,
     /// Identifies the run within the repository.
     pub run: String,
@@ -60,15 +60,15 @@ pub struct Plot {
 
 /// Where a run works.
 #[derive(Debug)]
-pub struct Ground {
-    plot: Plot,
+pub struct RunCheckout {
+    plot: RunContext,
     /// `None` without a repository or a commit.
     kept: Option<Kept>,
 }
 
 #[derive(Debug)]
 struct Kept {
-    keep: Keep,
+    keep: OwnedRefs,
     /// What planwright itself writes, relative to the top of the working copy.
     own: Vec<PathBuf>,
     /// The branch that receives the work, if the workspace is a plan's worktree.
@@ -79,10 +79,10 @@ struct Kept {
 
 /// A place to work or to run a contract.
 #[derive(Debug)]
-pub struct Field {
+pub struct AttemptCheckout {
     pub root: PathBuf,
     /// A worktree created for this and removed with it.
-    tree: Option<(Place, Keep)>,
+    tree: Option<(TempDir, OwnedRefs)>,
     /// The commit it was created from.
     commit: String,
     /// Files copied into it, relative to its top: not part of the work.
@@ -91,13 +91,13 @@ pub struct Field {
 
 /// A place where a contract runs, and what is merged if it passes.
 #[derive(Debug)]
-pub struct Stand {
-    field: Field,
+pub struct JudgeCheckout {
+    field: AttemptCheckout,
     /// What was merged so far.
     head: Option<String>,
 }
 
-impl Stand {
+impl JudgeCheckout {
     pub fn root(&self) -> &Path {
         &self.field.root
     }
@@ -110,7 +110,7 @@ impl Stand {
 
 /// The merged work of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Landing {
+pub struct LandingPlan {
     pub step: String,
     /// The commit that contains it and everything before it.
     pub commit: String,
@@ -129,7 +129,7 @@ pub struct Restored {
 
 /// What became of the work of a step that passed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Landed {
+pub enum LandResult {
     Yes,
     /// Something else was merged meanwhile: it must be judged on top of that.
     Again,
@@ -137,7 +137,7 @@ pub enum Landed {
     No(String),
 }
 
-impl Drop for Field {
+impl Drop for AttemptCheckout {
     fn drop(&mut self) {
         let Some((place, keep)) = &self.tree else { return };
         let top = place.path.join("tree");
@@ -147,10 +147,10 @@ impl Drop for Field {
     }
 }
 
-impl Ground {
+impl RunCheckout {
     /// Writes nothing.
-    pub fn of(plot: Plot) -> Result<Self, Error> {
-        let kept = match Keep::find(&plot.project.root)? {
+    pub fn of(plot: RunContext) -> Result<Self, Error> {
+        let kept = match OwnedRefs::find(&plot.project.root)? {
             None => None,
             Some(keep) => {
                 let tree = repository::tree_around(&plot.project.root)?;
@@ -190,7 +190,7 @@ impl Ground {
     }
 
     fn reference(&self, name: &str) -> String {
-        format!("{}{}/{name}", repository::HIDDEN, self.plot.run)
+        format!("{}{}/{name}", repository::REF_NAMESPACE, self.plot.run)
     }
 
     /// The reference to the work of an attempt.
@@ -229,7 +229,7 @@ impl Ground {
         let found = head.clone();
         while let Some((step, attempt)) = landed_by(&kept.keep.message_of(&head)?) {
             let is_recorded = state.steps.iter().any(|now| {
-                now.id == step && matches!(&now.status, Status::Passed { attempt: passed, .. } if passed.to_string() == attempt)
+                now.id == step && matches!(&now.status, RunStatus::Passed { attempt: passed, .. } if passed.to_string() == attempt)
             });
             let parents = kept.keep.parents_of(&head)?;
             let (false, Some(parent)) = (is_recorded, parents.first()) else { break };
@@ -246,7 +246,7 @@ impl Ground {
     }
 
     /// A place for an attempt to work in. `None` means the workspace.
-    pub fn field(&self, name: &str) -> Result<Option<Field>, Error> {
+    pub fn field(&self, name: &str) -> Result<Option<AttemptCheckout>, Error> {
         if !self.is_apart()? {
             return Ok(None);
         }
@@ -275,11 +275,11 @@ impl Ground {
         Ok(commit)
     }
 
-    fn plant(&self, kept: &Kept, commit: &str, name: &str) -> Result<Field, Error> {
-        let place = Place::new(&self.plot.project.root)?;
+    fn plant(&self, kept: &Kept, commit: &str, name: &str) -> Result<AttemptCheckout, Error> {
+        let place = TempDir::new(&self.plot.project.root)?;
         let top = place.path.join("tree");
-        kept.keep.plant(commit, &top, BRANCH, History::None)?;
-        worktree_registry::register(&Tree {
+        kept.keep.plant(commit, &top, BRANCH, CloneHistory::None)?;
+        worktree_registry::register(&RegisteredWorktree {
             path: top.clone(),
             repository: kept.keep.common().to_owned(),
             origin: kept.keep.top().to_owned(),
@@ -293,14 +293,17 @@ impl Ground {
         })?;
         let root = worktree::within(&top, kept.keep.part());
         let tree = Some((place, kept.keep.clone()));
-        let mut field = Field { root: root.clone(), tree, commit: commit.to_owned(), given: Vec::new() };
+        let mut field =
+            AttemptCheckout { root: root.clone(), tree, commit: commit.to_owned(), given: Vec::new() };
         // The project may not be in the commit yet.
         std::fs::create_dir_all(&root).map_err(|source| repository::Error::File { path: root, source })?;
         let furnished = worktree::furnish(&self.plot.project, &top, Setup::Run)?;
         let how = match furnished.setup {
-            Ran::Nothing | Ran::Well => None,
-            Ran::Badly { how, .. } => Some(how),
-            Ran::Unallowed { .. } => Some("it is not allowed yet; run planwright worktree add".to_owned()),
+            ScriptRun::Nothing | ScriptRun::Well => None,
+            ScriptRun::Badly { how, .. } => Some(how),
+            ScriptRun::Unallowed { .. } => {
+                Some("it is not allowed yet; run planwright worktree add".to_owned())
+            }
         };
         if let Some(how) = how {
             return Err(Error::SetUp { how });
@@ -310,7 +313,7 @@ impl Ground {
     }
 
     /// Saves what an attempt left in its worktree, under this name.
-    pub fn keep_work(&self, field: &Field, step: &Step, attempt: &str) -> Result<(), Error> {
+    pub fn keep_work(&self, field: &AttemptCheckout, step: &Step, attempt: &str) -> Result<(), Error> {
         let (kept, Some((place, _))) = (self.kept()?, &field.tree) else { return Ok(()) };
         let message = said(step, attempt);
         let without: Vec<PathBuf> = kept.own.iter().chain(&field.given).cloned().collect();
@@ -333,15 +336,15 @@ impl Ground {
     }
 
     /// Where the contract of an attempt runs, or why it cannot run.
-    pub fn stand(&self, step: &Step, attempt: &str) -> Result<Result<Stand, String>, Error> {
+    pub fn stand(&self, step: &Step, attempt: &str) -> Result<Result<JudgeCheckout, String>, Error> {
         if !self.is_apart()? {
-            let field = Field {
+            let field = AttemptCheckout {
                 root: self.plot.project.root.clone(),
                 tree: None,
                 commit: String::new(),
                 given: Vec::new(),
             };
-            return Ok(Ok(Stand { field, head: None }));
+            return Ok(Ok(JudgeCheckout { field, head: None }));
         }
         let kept = self.kept()?;
         let head = self.take_up(kept)?;
@@ -349,8 +352,8 @@ impl Ground {
             // A person did it, in the workspace.
             None => kept.keep.tree_of(&head)?,
             Some(theirs) => match kept.keep.merge(&head, &theirs)? {
-                Merged::Clean { tree } => tree,
-                Merged::Conflict { paths, .. } => {
+                MergeCommit::Clean { tree } => tree,
+                MergeCommit::Conflict { paths, .. } => {
                     let paths = paths.join(", ");
                     return Ok(Err(format!("its changes conflict with changes made meanwhile: {paths}")));
                 }
@@ -358,12 +361,12 @@ impl Ground {
         };
         let commit = kept.keep.commit(&tree, &[&head], &said(step, attempt))?;
         let field = self.plant(kept, &commit, &format!("contract of {}", step.id))?;
-        Ok(Ok(Stand { field, head: Some(head) }))
+        Ok(Ok(JudgeCheckout { field, head: Some(head) }))
     }
 
     /// Merges what passed: the next attempts start with it, and the workspace gets it.
-    pub fn land(&self, stand: &Stand, step: &Step, attempt: &str) -> Result<Landed, Error> {
-        let Some(kept) = &self.kept else { return Ok(Landed::Yes) };
+    pub fn land(&self, stand: &JudgeCheckout, step: &Step, attempt: &str) -> Result<LandResult, Error> {
+        let Some(kept) = &self.kept else { return Ok(LandResult::Yes) };
         let _door = self.door(kept)?;
         let name = self.reference("head");
         let Some(head) = &stand.head else {
@@ -372,22 +375,22 @@ impl Ground {
             let commit = kept.keep.snapshot(kept.keep.top(), &after, &kept.own, &said(step, attempt))?;
             kept.keep.set(&name, &commit, old.as_deref())?;
             kept.follow(&after, &commit)?;
-            return Ok(Landed::Yes);
+            return Ok(LandResult::Yes);
         };
         let commit = &stand.field.commit;
         if kept.keep.get(&name)?.as_ref() != Some(head) {
-            return Ok(Landed::Again);
+            return Ok(LandResult::Again);
         }
         if let Some(paths) = self.bring(kept, commit)? {
             let paths = paths.join(", ");
-            return Ok(Landed::No(format!("the workspace has conflicting changes: {paths}")));
+            return Ok(LandResult::No(format!("the workspace has conflicting changes: {paths}")));
         }
         if !kept.keep.set(&name, commit, Some(head))? {
             self.settle(kept)?;
-            return Ok(Landed::Again);
+            return Ok(LandResult::Again);
         }
         kept.follow(head, commit)?;
-        Ok(Landed::Yes)
+        Ok(LandResult::Yes)
     }
 
     /// Updates the workspace to a commit; returns the files that conflict.
@@ -397,8 +400,8 @@ impl Ground {
         // Recorded first: after a crash, half of the update is recognized and not taken for anyone's work.
         kept.point(&name, to)?;
         match kept.keep.bring(kept.keep.top(), &from, to, &kept.own)? {
-            Brought::Done => Ok(None),
-            Brought::Conflict { paths } => {
+            SyncResult::Done => Ok(None),
+            SyncResult::Conflict { paths } => {
                 kept.point(&name, &from)?;
                 Ok(Some(paths))
             }
@@ -421,7 +424,7 @@ impl Ground {
     }
 
     /// What was merged, oldest first. `None` if nothing is saved.
-    pub fn history(&self) -> Result<Option<Vec<Landing>>, Error> {
+    pub fn history(&self) -> Result<Option<Vec<LandingPlan>>, Error> {
         let Some(kept) = &self.kept else { return Ok(None) };
         let Some(mut commit) = kept.keep.get(&self.reference("head"))? else { return Ok(None) };
         let first = kept.keep.get(&self.reference("first"))?;
@@ -429,7 +432,7 @@ impl Ground {
         while Some(&commit) != first.as_ref() {
             let Some(before) = kept.keep.parents_of(&commit)?.into_iter().next() else { break };
             if let Some((step, _)) = landed_by(&kept.keep.message_of(&commit)?) {
-                landings.push(Landing { step, commit, before: before.clone() });
+                landings.push(LandingPlan { step, commit, before: before.clone() });
             }
             commit = before;
         }
@@ -437,7 +440,7 @@ impl Ground {
         Ok(Some(landings))
     }
 
-    /// Whether [`Ground::roll_back`] could restore every file.
+    /// Whether [`RunCheckout::roll_back`] could restore every file.
     pub fn can_roll_back(&self, to: &str) -> Result<(), Error> {
         let kept = self.kept()?;
         let now = kept.keep.snapshot_tree(kept.keep.top(), to, &kept.own)?;
@@ -446,7 +449,7 @@ impl Ground {
         if paths.is_empty() { Ok(()) } else { Err(Error::InTheWay { paths: paths.join(", ") }) }
     }
 
-    /// Restores the workspace to a commit of [`Ground::history`]. Saves and returns what was there.
+    /// Restores the workspace to a commit of [`RunCheckout::history`]. Saves and returns what was there.
     pub fn roll_back(&self, to: &str) -> Result<Restored, Error> {
         let kept = self.kept()?;
         let _door = self.door(kept)?;
@@ -461,8 +464,8 @@ impl Ground {
         kept.point(&self.reference(&format!("before-rollback/{}", crate::run::now())), &now)?;
         let (files, removed) = (kept.keep.changed(&now, to)?, kept.keep.removed(&now, to)?);
         match kept.keep.bring(kept.keep.top(), &now, to, &kept.own)? {
-            Brought::Done => {}
-            Brought::Conflict { paths } => return Err(Error::InTheWay { paths: paths.join(", ") }),
+            SyncResult::Done => {}
+            SyncResult::Conflict { paths } => return Err(Error::InTheWay { paths: paths.join(", ") }),
         }
         kept.point(&self.reference("synced"), to)?;
         kept.keep.set(&name, to, old.as_deref())?;
@@ -505,7 +508,7 @@ impl Kept {
 
 /// What worktrees of the project at a root lack, for people.
 pub(crate) fn lacking(root: &Path) -> Result<Vec<String>, Error> {
-    let (Some(keep), Some(base)) = (Keep::find(root)?, base::of(root)?) else { return Ok(Vec::new()) };
+    let (Some(keep), Some(base)) = (OwnedRefs::find(root)?, base::of(root)?) else { return Ok(Vec::new()) };
     Ok(keep.others(&base.commit)?.iter().map(|path| repository::is_empty_there(path)).collect())
 }
 

@@ -6,17 +6,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use planwright_core::agent::profile;
-use planwright_core::agent::profile::{Listener, Make, Places};
+use planwright_core::agent::profile::{AgentIdentity, FieldPaths, TranscriptReader};
 use planwright_core::run::event::Usage;
 
 use crate::config::{Config, schema};
 use crate::run::attempt_dir;
-use crate::run::attempt_dir::Folder;
+use crate::run::attempt_dir::AttemptDir;
 use crate::run::contract::milliseconds;
 use crate::run::permission;
 use crate::store::state_dir;
 use crate::system::process;
-use crate::system::process::{Ended, How, Job, Stop};
+use crate::system::process::{How, ProcessEnd, ProcessJob, Stop};
 
 /// Bytes kept of an agent's output.
 const OUTPUT_BYTES_MAX: usize = 4 << 20;
@@ -25,7 +25,7 @@ const COMPLAINT_BYTES_MAX: usize = 300;
 
 /// An agent that is consulted.
 #[derive(Debug, Clone)]
-pub struct Adviser {
+pub struct AgentQuery {
     pub name: String,
     /// It reads the prompt from standard input.
     pub command: Vec<String>,
@@ -33,11 +33,11 @@ pub struct Adviser {
     pub like: Option<String>,
     pub environment: Vec<String>,
     /// Where its output reports usage and its answer, if set.
-    pub places: Places,
+    pub places: FieldPaths,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Question<'a> {
+pub struct AgentQuestion<'a> {
     pub prompt: &'a str,
     /// The settings: its time limit, and what counts as reading.
     pub config: &'a Config,
@@ -49,7 +49,7 @@ pub struct Question<'a> {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct AgentReply {
     pub text: String,
     /// The cost, as far as it reports it.
     pub usage: Usage,
@@ -85,7 +85,7 @@ pub enum Error {
     Stopped { name: String },
 }
 
-impl Adviser {
+impl AgentQuery {
     /// The agent with this role or name, if it may run without an approval: by its own profile, or by the
     /// user's settings.
     pub fn find(config: &Config, name: &str) -> Result<Self, Error> {
@@ -109,17 +109,17 @@ impl Adviser {
     }
 
     /// Asks once. When it returns, nothing that the agent started is alive.
-    pub fn ask(&self, question: Question<'_>, stop: &Stop) -> Result<Said, Error> {
-        let Question { config, root, role, .. } = question;
+    pub fn ask(&self, question: AgentQuestion<'_>, stop: &Stop) -> Result<AgentReply, Error> {
+        let AgentQuestion { config, root, role, .. } = question;
         let silent = |how: String| Error::Silent { name: self.name.clone(), how };
         let states =
             state_dir::folder_of(&state_dir::folder(), root).map_err(|error| silent(error.to_string()))?;
         let above = states.join("advisers");
         let role = role.replace('/', "-");
         // Its input and output are kept apart from its working directory, where nothing may influence it.
-        let folder = Folder::at(&above, &role);
-        let desk = (!question.is_inside).then(|| Folder::at(&above, &format!("{role}-desk")));
-        let place = desk.as_ref().map_or(root, Folder::path);
+        let folder = AttemptDir::at(&above, &role);
+        let desk = (!question.is_inside).then(|| AttemptDir::at(&above, &format!("{role}-desk")));
+        let place = desk.as_ref().map_or(root, AttemptDir::path);
         if !place.is_dir() {
             return Err(silent("it has no working directory".to_owned()));
         }
@@ -134,21 +134,21 @@ impl Adviser {
         self.answer((argv, env), (place, &folder), question, stop)
     }
 
-    fn make(&self) -> Make {
-        Make::of(&self.command, self.like.as_deref())
+    fn make(&self) -> AgentIdentity {
+        AgentIdentity::of(&self.command, self.like.as_deref())
     }
 
     fn answer(
         &self,
         (argv, env): (Vec<String>, Vec<(String, String)>),
-        (place, folder): (&Path, &Folder),
-        question: Question<'_>,
+        (place, folder): (&Path, &AttemptDir),
+        question: AgentQuestion<'_>,
         stop: &Stop,
-    ) -> Result<Said, Error> {
+    ) -> Result<AgentReply, Error> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let seconds = question.config.consult.seconds;
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let job = Job {
+        let job = ProcessJob {
             argv,
             folder: place.to_owned(),
             env,
@@ -161,7 +161,7 @@ impl Adviser {
         let name = || self.name.clone();
         let ended = process::run(&job, stop)
             .map_err(|error| Error::Silent { name: name(), how: error.to_string() })?;
-        let mut listener = Listener::of(profile, &self.places);
+        let mut listener = TranscriptReader::of(profile, &self.places);
         listener.hear(ended.stdout.text().as_bytes());
         let mut heard = listener.finish();
         folder.hear_left(profile, &mut heard);
@@ -186,12 +186,12 @@ impl Adviser {
             micro_dollars: heard.micro_dollars,
             milliseconds: milliseconds(ended.duration),
         };
-        Ok(Said { text: heard.said, usage })
+        Ok(AgentReply { text: heard.said, usage })
     }
 }
 
 /// The last line of an agent's error output.
-fn complaint(ended: &Ended) -> String {
+fn complaint(ended: &ProcessEnd) -> String {
     let said = ended.stderr.tail(COMPLAINT_BYTES_MAX);
     said.lines()
         .rfind(|line| !line.trim().is_empty())

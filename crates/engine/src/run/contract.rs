@@ -8,9 +8,9 @@ use std::time::Duration;
 use planwright_core::plan::verified::{Contract, Step};
 use planwright_core::run::judge::{Observation, Verdict, judge};
 
-use crate::config::Run;
+use crate::config::RunSettings;
 use crate::system::process;
-use crate::system::process::{Ended, How, Job, Stop, Supervisors};
+use crate::system::process::{How, ProcessEnd, ProcessJob, Stop, Supervisors};
 
 /// How often a contract is run whose supervisor is killed each time.
 const TRIES: usize = 3;
@@ -18,17 +18,17 @@ const TRIES: usize = 3;
 const KEPT: [&str; 4] = ["HOME", "LANG", "TMPDIR", "USER"];
 
 #[derive(Debug, Clone, Copy)]
-pub struct Site<'a> {
+pub struct ContractRunner<'a> {
     pub folder: &'a Path,
     /// Further directories from which no program is used: the workspace, if the directory is a checkout of
     /// it.
     pub closed: &'a [PathBuf],
-    pub limits: &'a Run,
+    pub limits: &'a RunSettings,
 }
 
 /// The observation of a contract, and its verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
+pub struct ContractRun {
     pub verdict: Verdict,
     pub observation: Observation,
     /// The hash of the command.
@@ -37,7 +37,7 @@ pub struct Seen {
     pub milliseconds: u64,
 }
 
-impl Seen {
+impl ContractRun {
     /// A contract that was not run, for this reason.
     pub fn unseen(step: &Step, why: String) -> Self {
         let (expect, contract) = match &step.contract {
@@ -49,16 +49,21 @@ impl Seen {
     }
 }
 
-impl Site<'_> {
+impl ContractRunner<'_> {
     /// Runs the contract of a step after its setup, and has it judged. `None` if it was interrupted before it
     /// could tell anything. A step without a contract is never judged by one.
-    pub fn look(&self, step: &Step, (supervisors, tag): (&Supervisors, &str), stop: &Stop) -> Option<Seen> {
+    pub fn look(
+        &self,
+        step: &Step,
+        (supervisors, tag): (&Supervisors, &str),
+        stop: &Stop,
+    ) -> Option<ContractRun> {
         let Contract::Shell { command, expect } = &step.contract else {
             panic!("a step without a contract is never judged by one")
         };
         let deadline = self.deadline(step);
         let observed = |command: &str| {
-            let job = Job {
+            let job = ProcessJob {
                 argv: bash(command),
                 folder: self.folder.to_owned(),
                 env: self.environment(step),
@@ -83,7 +88,7 @@ impl Site<'_> {
             }
         };
         let verdict = judge(*expect, &observation);
-        Some(Seen { verdict, observation, contract: hash(command), output, milliseconds })
+        Some(ContractRun { verdict, observation, contract: hash(command), output, milliseconds })
     }
 
     /// The time limit of a step's contract.
@@ -130,7 +135,7 @@ pub(crate) fn milliseconds(duration: Duration) -> u64 {
 }
 
 /// Runs a contract. If its supervisor was killed it has told nothing, so it runs again: it only looks.
-fn run(supervisors: &Supervisors, job: &Job, stop: &Stop) -> Result<Ended, process::Error> {
+fn run(supervisors: &Supervisors, job: &ProcessJob, stop: &Stop) -> Result<ProcessEnd, process::Error> {
     let mut ended = supervisors.run(job, stop);
     for _ in 1..TRIES {
         if !matches!(ended, Err(process::Error::Lost { .. })) {
@@ -142,7 +147,10 @@ fn run(supervisors: &Supervisors, job: &Job, stop: &Stop) -> Result<Ended, proce
 }
 
 /// The observation of a contract; `None` if it was interrupted.
-fn observe(ended: Result<Ended, process::Error>, deadline: Duration) -> Option<(Observation, String, u64)> {
+fn observe(
+    ended: Result<ProcessEnd, process::Error>,
+    deadline: Duration,
+) -> Option<(Observation, String, u64)> {
     let ended = match ended {
         Ok(ended) => ended,
         Err(error) => return Some((Observation::NotStarted(error.to_string()), String::new(), 0)),

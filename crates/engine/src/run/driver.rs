@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use planwright_core::agent::profile::Account;
 use planwright_core::plan::verified::Plan;
-use planwright_core::run::event::{AttemptEnd, Event, Outcome, StopWhen, Usage};
-use planwright_core::run::schedule::{Command, Limits, decide};
-use planwright_core::run::state::{Illegal, Phase, RunState, Status};
+use planwright_core::run::event::{AttemptEnd, Event, RunOutcome, StopMode, Usage};
+use planwright_core::run::schedule::{Action, ScheduleLimits, next_actions};
+use planwright_core::run::state::{Illegal, Phase, RunState, RunStatus};
 
 /// What the driver needs of the world. The embedded host keeps a journal in `SQLite` and runs agents as
 /// processes; another host must pass the same conformance suite.
@@ -26,10 +26,10 @@ pub trait Host {
     fn intend(&mut self, state: &RunState, step: usize, attempt: u32) -> Result<Event, Self::Error>;
 
     /// The text of a question to the user.
-    fn question(&mut self, state: &RunState, ask: &Command) -> Result<String, Self::Error>;
+    fn question(&mut self, state: &RunState, ask: &Action) -> Result<String, Self::Error>;
 
     /// Starts an attempt or a contract. Its result comes from [`Host::next`].
-    fn begin(&mut self, state: &RunState, command: &Command) -> Result<(), Self::Error>;
+    fn begin(&mut self, state: &RunState, command: &Action) -> Result<(), Self::Error>;
 
     /// What became of an attempt that an earlier process started: dead, which is then proven, or still
     /// running.
@@ -39,7 +39,7 @@ pub trait Host {
     fn interrupt(&mut self) -> Result<(), Self::Error>;
 
     /// Waits for what happens next, until `wake` at the latest.
-    fn next(&mut self, wake: Option<u64>) -> Result<Happening, Self::Error>;
+    fn next(&mut self, wake: Option<u64>) -> Result<HostEvent, Self::Error>;
 
     /// In milliseconds since 1970.
     fn now(&self) -> u64;
@@ -58,7 +58,7 @@ pub enum Recovered {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Happening {
+pub enum HostEvent {
     /// An attempt or a contract ended. Not recorded yet.
     Ended(Box<Event>),
     /// A contract was ended before it could tell anything.
@@ -79,7 +79,7 @@ pub enum Happening {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
-    Finished(Outcome),
+    Finished(RunOutcome),
     /// It needs the user.
     NeedsPerson,
     /// The requested steps are done; others are left.
@@ -100,7 +100,7 @@ pub enum Error<E: std::error::Error + 'static> {
 /// Runs a plan as far as it goes. `watch` sees every event once it is durable.
 pub fn drive<H: Host>(
     plan: &Plan,
-    limits: &Limits,
+    limits: &ScheduleLimits,
     host: &mut H,
     watch: &mut dyn FnMut(&RunState, &Event),
 ) -> Result<Progress, Error<H::Error>> {
@@ -122,7 +122,7 @@ pub fn drive<H: Host>(
 
 struct Driver<'a, H: Host> {
     plan: &'a Plan,
-    limits: &'a Limits,
+    limits: &'a ScheduleLimits,
     host: &'a mut H,
     watch: &'a mut dyn FnMut(&RunState, &Event),
     /// The fold of what is recorded and what is about to be.
@@ -153,14 +153,14 @@ impl<H: Host> Driver<'_, H> {
     /// them is alive, or continue if another process runs them. In a finished run they are only ended.
     fn recover(&mut self) -> Result<(), Error<H::Error>> {
         for step in 0..self.state.steps.len() {
-            let Status::Running { attempt } = self.state.steps[step].status else { continue };
+            let RunStatus::Running { attempt } = self.state.steps[step].status else { continue };
             let recovered = self.host.recover(&self.state, step, attempt).map_err(Error::Host)?;
             if self.state.outcome().is_some() {
                 continue;
             }
             match recovered {
                 Recovered::UnderWay => {
-                    self.under_way.insert(Command::Attempt { step, attempt }.key(self.plan));
+                    self.under_way.insert(Action::Attempt { step, attempt }.key(self.plan));
                 }
                 Recovered::Dead => self.happen(lost(&self.plan.steps[step].id, attempt))?,
             }
@@ -208,14 +208,14 @@ impl<H: Host> Driver<'_, H> {
     /// Waits for what happens next, and returns whether the user has left.
     fn wait(&mut self, wake: Option<u64>) -> Result<bool, Error<H::Error>> {
         match self.host.next(wake).map_err(Error::Host)? {
-            Happening::Ended(event) => self.end(*event)?,
-            Happening::Dropped { step, attempt } => {
-                self.under_way.remove(&Command::Contract { step, attempt }.key(self.plan));
+            HostEvent::Ended(event) => self.end(*event)?,
+            HostEvent::Dropped { step, attempt } => {
+                self.under_way.remove(&Action::Contract { step, attempt }.key(self.plan));
             }
-            Happening::Recorded(events) => self.take_all(&events)?,
-            Happening::Time => {}
-            Happening::Leave => self.is_leaving = true,
-            Happening::Left => return Ok(true),
+            HostEvent::Recorded(events) => self.take_all(&events)?,
+            HostEvent::Time => {}
+            HostEvent::Leave => self.is_leaving = true,
+            HostEvent::Left => return Ok(true),
         }
         Ok(false)
     }
@@ -223,13 +223,13 @@ impl<H: Host> Driver<'_, H> {
     /// Performs everything that is due now; what gets recorded may add more.
     fn perform_all(&mut self) -> Result<Option<u64>, Error<H::Error>> {
         loop {
-            let commands = decide(self.plan, &self.state, self.limits, self.host.now());
-            let is_new = |command: &&Command| {
-                !matches!(command, Command::Wake { .. }) && !self.under_way.contains(&command.key(self.plan))
+            let commands = next_actions(self.plan, &self.state, self.limits, self.host.now());
+            let is_new = |command: &&Action| {
+                !matches!(command, Action::Wake { .. }) && !self.under_way.contains(&command.key(self.plan))
             };
             match commands.iter().find(is_new).cloned() {
                 Some(command) => self.perform(&command)?,
-                None => return Ok(commands.iter().find_map(Command::wake)),
+                None => return Ok(commands.iter().find_map(Action::wake)),
             }
             if self.state.outcome().is_some() {
                 return Ok(None);
@@ -238,32 +238,32 @@ impl<H: Host> Driver<'_, H> {
     }
 
     /// The intent is durable before the act; acts that only look need none.
-    fn perform(&mut self, command: &Command) -> Result<(), Error<H::Error>> {
+    fn perform(&mut self, command: &Action) -> Result<(), Error<H::Error>> {
         match command {
-            Command::Attempt { step, attempt } => {
+            Action::Attempt { step, attempt } => {
                 let intent = self.host.intend(&self.state, *step, *attempt).map_err(Error::Host)?;
                 let key = Some(format!("{}/{attempt}/attempt.started", self.plan.steps[*step].id));
                 assert!(intent.key() == key, "the host recorded another intent: {intent:?} is not {key:?}");
                 self.happen(intent)?;
                 if self.flush()? { self.begin(command) } else { Ok(()) }
             }
-            Command::Contract { .. } => self.begin(command),
-            Command::Ask { ask, step, reason } => {
+            Action::Contract { .. } => self.begin(command),
+            Action::Ask { ask, step, reason } => {
                 let text = self.host.question(&self.state, command).map_err(Error::Host)?;
                 let step = step.map(|place| self.plan.steps[place].id.clone());
                 self.happen(Event::AskOpened { ask: ask.clone(), step, reason: *reason, text })
             }
-            Command::Warn { limit, percent } => {
+            Action::Warn { limit, percent } => {
                 self.happen(Event::BudgetWarned { limit: (*limit).to_owned(), percent: *percent })
             }
-            Command::Finish { outcome, why } => {
+            Action::Finish { outcome, why } => {
                 self.happen(Event::RunFinished { outcome: *outcome, why: why.clone() })
             }
-            Command::Wake { .. } => Ok(()),
+            Action::Wake { .. } => Ok(()),
         }
     }
 
-    fn begin(&mut self, command: &Command) -> Result<(), Error<H::Error>> {
+    fn begin(&mut self, command: &Action) -> Result<(), Error<H::Error>> {
         self.host.begin(&self.state, command).map_err(Error::Host)?;
         self.under_way.insert(command.key(self.plan));
         Ok(())
@@ -328,7 +328,7 @@ impl<H: Host> Driver<'_, H> {
     /// Shows what others recorded, and does immediately what they ask for.
     fn see_all(&mut self, events: &[Event]) -> Result<(), Error<H::Error>> {
         for event in events {
-            if matches!(event, Event::RunStopped { when: StopWhen::Now, .. }) {
+            if matches!(event, Event::RunStopped { when: StopMode::Now, .. }) {
                 self.host.interrupt().map_err(Error::Host)?;
             }
             (self.watch)(&self.state, event);

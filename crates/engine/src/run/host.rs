@@ -8,17 +8,18 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use planwright_core::agent::prompt;
 use planwright_core::plan::verified::{Contract, Plan};
-use planwright_core::run::event::{AttemptEnd, Event, Reason};
-use planwright_core::run::schedule::{Command, outlook};
+use planwright_core::run::event::{AskReason, AttemptEnd, Event};
+use planwright_core::run::schedule::{Action, outlook};
 use planwright_core::run::state::{FailedAttempt, RunState, StepState};
-use planwright_core::run::summary::Tally;
+use planwright_core::run::summary::RunSummary;
 use planwright_core::syntax::source::Source;
 
-use crate::run::driver::{Happening, Host, Recovered, lost};
+use crate::run::driver::{Host, HostEvent, Recovered, lost};
 use crate::run::mirror::Mirror;
-use crate::run::worker::{Done, Told, Worker};
+use crate::run::worker::{Done, Worker, WorkerInput};
+use crate::store::journal;
 use crate::store::journal::{
-    self, Addition, Appended, BEAT_MS, Health, Queued, RunId, RunLock, Store, driver_name,
+    Append, AppendResult, BEAT_MS, Health, Queued, RunId, RunLock, Store, driver_name,
 };
 use crate::store::plan_file;
 use crate::system::process;
@@ -47,7 +48,7 @@ pub enum Error {
 
 /// How a run is executed.
 #[derive(Debug, Clone)]
-pub struct Hands {
+pub struct DriveSetup {
     /// Parallel attempts in this process; workers of other processes make the rest.
     pub workers: usize,
     /// Requested when the user wants to leave.
@@ -60,9 +61,9 @@ pub struct Hands {
 type Attempt = (usize, u32);
 
 /// A run on this machine.
-pub struct Embedded {
+pub struct LocalHost {
     worker: Arc<Worker>,
-    hands: Hands,
+    hands: DriveSetup,
     run: RunId,
     /// The last event that this process has seen.
     seen: u64,
@@ -100,13 +101,13 @@ enum Report {
     Contract(Attempt, Option<Done>),
 }
 
-impl Embedded {
+impl LocalHost {
     /// A host for `run`, whose plan is at `path` and was approved as `source`, with the right to run it.
     pub(crate) fn new(
         (worker, rights): (Worker, [RunLock; 2]),
         run: RunId,
         (path, source): (&Path, Source),
-        hands: Hands,
+        hands: DriveSetup,
     ) -> Self {
         let (report, results) = mpsc::channel();
         let mirror = Mirror::new(path, source, &worker.store, worker.config.limits.plan_bytes);
@@ -162,7 +163,7 @@ impl Embedded {
         format!("{}/{}/{attempt}/", self.worker.tag, self.plan().steps[step].id)
     }
 
-    fn attempt(&mut self, (step, attempt): Attempt, told: Told) {
+    fn attempt(&mut self, (step, attempt): Attempt, told: WorkerInput) {
         let (worker, report, stop) = (Arc::clone(&self.worker), self.report.clone(), self.stop.clone());
         self.own.insert((step, attempt));
         std::thread::spawn(move || {
@@ -183,25 +184,25 @@ impl Embedded {
     }
 
     /// The next report of a thread of this process, if one comes in time.
-    fn report(&mut self, patience: Duration) -> Option<Happening> {
+    fn report(&mut self, patience: Duration) -> Option<HostEvent> {
         match self.results.recv_timeout(patience) {
             Ok(Report::Attempt(attempt, done)) => {
                 self.own.remove(&attempt);
                 self.blobs.extend(done.blobs);
-                Some(Happening::Ended(Box::new(done.event)))
+                Some(HostEvent::Ended(Box::new(done.event)))
             }
             Ok(Report::Contract((step, attempt), done)) => {
                 self.contracts -= 1;
-                let Some(done) = done else { return Some(Happening::Dropped { step, attempt }) };
+                let Some(done) = done else { return Some(HostEvent::Dropped { step, attempt }) };
                 self.blobs.extend(done.blobs);
-                Some(Happening::Ended(Box::new(done.event)))
+                Some(HostEvent::Ended(Box::new(done.event)))
             }
             Err(mpsc::RecvTimeoutError::Timeout | mpsc::RecvTimeoutError::Disconnected) => None,
         }
     }
 
     /// What other processes delivered, or that one of them died.
-    fn visit(&mut self) -> Result<Option<Happening>, Error> {
+    fn visit(&mut self) -> Result<Option<HostEvent>, Error> {
         if self.others.is_empty() {
             return Ok(None);
         }
@@ -209,7 +210,7 @@ impl Embedded {
         for event in self.store().delivered(self.run)? {
             let Some(key) = self.key_of(&event).filter(|key| self.others.remove(key)) else { continue };
             let event = if self.ended.remove(&key) { stopped(event) } else { event };
-            return Ok(Some(Happening::Ended(Box::new(event))));
+            return Ok(Some(HostEvent::Ended(Box::new(event))));
         }
         if self.visited.elapsed() < WORKERS {
             return Ok(None);
@@ -222,7 +223,7 @@ impl Embedded {
             if self.others.contains(&key) && self.store().health(&lease, self.now())? == Health::Dead {
                 process::reclaim(&self.tag(key))?;
                 self.others.remove(&key);
-                return Ok(Some(Happening::Ended(Box::new(lost(&queued.step, queued.attempt)))));
+                return Ok(Some(HostEvent::Ended(Box::new(lost(&queued.step, queued.attempt)))));
             }
         }
         Ok(None)
@@ -274,7 +275,7 @@ impl Embedded {
 
 /// What this process runs ends with its host. A thread may be about to start a process that is not visible
 /// yet, so looking for processes would not find it.
-impl Drop for Embedded {
+impl Drop for LocalHost {
     fn drop(&mut self) {
         self.stop.request();
         while !(self.own.is_empty() && self.contracts == 0) && self.report(ENDING_MAX).is_some() {}
@@ -289,7 +290,7 @@ fn stopped(mut event: Event) -> Event {
     event
 }
 
-impl Host for Embedded {
+impl Host for LocalHost {
     type Error = Error;
 
     fn history(&mut self) -> Result<Vec<Event>, Error> {
@@ -305,16 +306,16 @@ impl Host for Embedded {
                 return Ok(self.foreign.drain(..).collect());
             }
             let at_ms = self.now();
-            let addition = Addition {
+            let addition = Append {
                 after: self.seen,
                 events,
                 blobs: self.blobs.clone(),
                 claim_for: self.is_free().then(|| driver_name(self.run)),
-                tally: Some(Tally::of(self.plan(), state)),
+                tally: Some(RunSummary::of(self.plan(), state)),
                 at_ms,
             };
             match self.store().add(self.run, addition)? {
-                Appended::Written { seq } => {
+                AppendResult::Written { seq } => {
                     self.seen = seq;
                     self.blobs.clear();
                     for event in events {
@@ -322,8 +323,8 @@ impl Host for Embedded {
                     }
                     return Ok(Vec::new());
                 }
-                Appended::Moved => self.look()?,
-                Appended::Known => return Err(Error::Fenced { run: self.run }),
+                AppendResult::Moved => self.look()?,
+                AppendResult::Known => return Err(Error::Fenced { run: self.run }),
             }
         }
     }
@@ -343,11 +344,11 @@ impl Host for Embedded {
         Ok(intent)
     }
 
-    fn question(&mut self, state: &RunState, ask: &Command) -> Result<String, Error> {
-        let Command::Ask { step, reason, .. } = ask else { return Ok(String::new()) };
+    fn question(&mut self, state: &RunState, ask: &Action) -> Result<String, Error> {
+        let Action::Ask { step, reason, .. } = ask else { return Ok(String::new()) };
         Ok(match (step, reason) {
-            (Some(place), Reason::AttemptsSpent) => self.failure(&state.steps[*place]),
-            (Some(place), Reason::Manual) => {
+            (Some(place), AskReason::AttemptsSpent) => self.failure(&state.steps[*place]),
+            (Some(place), AskReason::Manual) => {
                 let step = &self.plan().steps[*place];
                 let by_whom = if step.contract == Contract::Manual {
                     "Confirm that this is done"
@@ -356,48 +357,52 @@ impl Host for Embedded {
                 };
                 format!("{by_whom}: {}", step.task)
             }
-            (_, Reason::Lost) => {
+            (_, AskReason::Lost) => {
                 "Attempts were interrupted too often: planwright died while the agent was working.".to_owned()
             }
-            (Some(place), Reason::Parked) => {
+            (Some(place), AskReason::Parked) => {
                 let why = self.worker.can_run(&self.plan().steps[*place]).err();
                 let said = Some(state.steps[*place].parked_why.clone()).filter(|why| !why.is_empty());
                 why.or(said).unwrap_or_else(|| "The agent is unavailable.".to_owned())
             }
-            (_, Reason::Budget) => format!("The budget is used up: {}.", outlook(self.plan(), state)),
-            (Some(place), Reason::Question) => state.steps[*place].question.clone().unwrap_or_default(),
-            (Some(place), Reason::Strayed) => {
+            (_, AskReason::Budget) => format!("The budget is used up: {}.", outlook(self.plan(), state)),
+            (Some(place), AskReason::Question) => state.steps[*place].question.clone().unwrap_or_default(),
+            (Some(place), AskReason::Strayed) => {
                 let paths: Vec<&str> = state.steps[*place].strayed.iter().map(String::as_str).collect();
                 format!(
                     "An attempt changed files outside its scope: {}. Undo what should not stay; no contract runs before you answer.",
                     paths.join(", ")
                 )
             }
-            (_, Reason::Stalled)
+            (_, AskReason::Stalled)
             | (
                 None,
-                Reason::AttemptsSpent | Reason::Manual | Reason::Parked | Reason::Question | Reason::Strayed,
+                AskReason::AttemptsSpent
+                | AskReason::Manual
+                | AskReason::Parked
+                | AskReason::Question
+                | AskReason::Strayed,
             ) => String::new(),
         })
     }
 
-    fn begin(&mut self, state: &RunState, command: &Command) -> Result<(), Error> {
+    fn begin(&mut self, state: &RunState, command: &Action) -> Result<(), Error> {
         match *command {
-            Command::Attempt { step, attempt } => {
+            Action::Attempt { step, attempt } => {
                 let prompt =
                     self.prompts.remove(&(step, attempt)).expect("an attempt is intended before it begins");
                 if self.is_free() {
                     let feedback =
                         self.worker.feedback(&state.steps[step], &self.blobs).text(&self.plan().steps[step]);
-                    self.attempt((step, attempt), Told { prompt, feedback });
+                    self.attempt((step, attempt), WorkerInput { prompt, feedback });
                 } else {
                     self.others.insert((step, attempt));
                 }
             }
-            Command::Contract { step, attempt } => {
+            Action::Contract { step, attempt } => {
                 self.contract((step, attempt), &state.steps[step]);
             }
-            Command::Ask { .. } | Command::Warn { .. } | Command::Wake { .. } | Command::Finish { .. } => {}
+            Action::Ask { .. } | Action::Warn { .. } | Action::Wake { .. } | Action::Finish { .. } => {}
         }
         Ok(())
     }
@@ -433,7 +438,7 @@ impl Host for Embedded {
                 let prompt = String::from_utf8_lossy(&self.store().get(&claim.prompt)?).into_owned();
                 let feedback =
                     self.worker.feedback(&state.steps[step], &self.blobs).text(&self.plan().steps[step]);
-                self.attempt(key, Told { prompt, feedback });
+                self.attempt(key, WorkerInput { prompt, feedback });
             }
             None => drop(self.others.insert(key)),
         }
@@ -452,18 +457,18 @@ impl Host for Embedded {
         self.end_others()
     }
 
-    fn next(&mut self, wake: Option<u64>) -> Result<Happening, Error> {
+    fn next(&mut self, wake: Option<u64>) -> Result<HostEvent, Error> {
         loop {
             if !self.foreign.is_empty() {
-                return Ok(Happening::Recorded(self.foreign.drain(..).collect()));
+                return Ok(HostEvent::Recorded(self.foreign.drain(..).collect()));
             }
             if self.hands.leave.is_requested() && !self.is_leaving {
                 self.is_leaving = true;
                 self.stop.request();
-                return Ok(Happening::Leave);
+                return Ok(HostEvent::Leave);
             }
             if self.is_leaving && self.own.is_empty() && self.contracts == 0 {
-                return Ok(Happening::Left);
+                return Ok(HostEvent::Left);
             }
             let patience = self.mirror.due().map_or(LOOK, |due| due.min(LOOK));
             if let Some(happening) = self.report(patience) {
@@ -474,7 +479,7 @@ impl Host for Embedded {
                 return Ok(happening);
             }
             if wake.is_some_and(|at| self.now() >= at) {
-                return Ok(Happening::Time);
+                return Ok(HostEvent::Time);
             }
         }
     }
@@ -489,7 +494,7 @@ impl Host for Embedded {
     }
 }
 
-impl Embedded {
+impl LocalHost {
     /// The question about a step whose attempts are spent: the verdict, what was tried, and whether the
     /// failure is always the same.
     fn failure(&self, step: &StepState) -> String {

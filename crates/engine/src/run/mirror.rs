@@ -7,20 +7,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use planwright_core::dialect::Beside;
+use planwright_core::dialect::SidecarEdit;
 use planwright_core::plan::draft::Draft;
-use planwright_core::plan::edit::Change;
-use planwright_core::plan::lifecycle::State;
+use planwright_core::plan::edit::PlanEdit;
+use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::plan::verified::Plan;
 use planwright_core::run::event::Event;
-use planwright_core::run::mirror::{Reflection, Seen};
+use planwright_core::run::mirror::{EventWithContext, MirrorState};
 use planwright_core::run::state::RunState;
 use planwright_core::syntax::source::Source;
 
 use crate::run::Run;
-use crate::store::journal::{Recorded, Store};
+use crate::store::journal::{RecordedEvent, Store};
 use crate::store::plan_file;
-use crate::store::plan_file::{Reading, Text};
+use crate::store::plan_file::{FileText, ReadOptions};
 use crate::system::clock;
 
 /// How often a mark is retried while somebody edits the plan.
@@ -47,9 +47,9 @@ pub(crate) struct Mirror {
     source: Source,
     /// The metadata of the file when it last matched the approval.
     look: Option<Look>,
-    news: Reflection,
+    news: MirrorState,
     /// What to write next to the plan.
-    beside: Vec<Beside>,
+    beside: Vec<SidecarEdit>,
     last: Option<(Instant, Duration)>,
     /// What went wrong; nothing is lost by it.
     pub(crate) complaints: Vec<String>,
@@ -57,7 +57,7 @@ pub(crate) struct Mirror {
 
 /// How far a plan file is behind the journal.
 pub(crate) struct Behind {
-    pub(crate) changes: Vec<Change>,
+    pub(crate) changes: Vec<PlanEdit>,
     pub(crate) draft: Draft,
 }
 
@@ -80,7 +80,7 @@ impl Mirror {
             approved: (source.clone(), source.draft()),
             source,
             look: None,
-            news: Reflection::default(),
+            news: MirrorState::default(),
             beside: Vec::new(),
             last: None,
             complaints: Vec::new(),
@@ -102,14 +102,14 @@ impl Mirror {
         let at = clock::utc(at_ms);
         let (source, draft) = &self.approved;
         let beside = &mut self.beside;
-        self.news.see(plan, Seen { event, at: &at, output: said.as_deref() }, &mut |happening| {
+        self.news.see(plan, EventWithContext { event, at: &at, output: said.as_deref() }, &mut |happening| {
             beside.extend(source.dialect().beside(source, draft, happening));
         });
     }
 
     /// Mirrors the state of the run: what a person settled while it was not running, and what a dead process
     /// did not get to.
-    pub(crate) fn show(&mut self, plan: &Plan, state: &RunState, events: &[Recorded]) {
+    pub(crate) fn show(&mut self, plan: &Plan, state: &RunState, events: &[RecordedEvent]) {
         // Pending changes must be written first, or they would be reported twice.
         self.settle();
         for recorded in events {
@@ -133,7 +133,7 @@ impl Mirror {
     fn stand_beside_marks(&mut self, state: &RunState) {
         self.news.stand(state);
         // A file that cannot be read is not written either, and that is reported.
-        if let Ok(Text::Plan(now)) = self.read()
+        if let Ok(FileText::Plan(now)) = self.read()
             && self.means_the_same(&now)
         {
             self.news.spare(&now.draft(), state);
@@ -141,7 +141,7 @@ impl Mirror {
     }
 
     /// Mirrors the state of a plan that is not running.
-    pub(crate) fn rest(&mut self, state: State, at_ms: u64) {
+    pub(crate) fn rest(&mut self, state: PlanState, at_ms: u64) {
         let (source, draft) = &self.approved;
         let beside = &mut self.beside;
         self.news.rest(state, &clock::utc(at_ms), &mut |happening| {
@@ -161,7 +161,7 @@ impl Mirror {
     }
 
     /// What [`Mirror::rest`] would change in the file. Writes nothing.
-    pub(crate) fn behind_rest(&mut self, state: State) -> Result<Option<Behind>, plan_file::Error> {
+    pub(crate) fn behind_rest(&mut self, state: PlanState) -> Result<Option<Behind>, plan_file::Error> {
         self.news.rest(state, "", &mut |_| {});
         self.behind()
     }
@@ -169,13 +169,13 @@ impl Mirror {
     /// The marks and the state that are missing. `None` if the file is not a plan or its meaning changed.
     fn behind(&mut self) -> Result<Option<Behind>, plan_file::Error> {
         let mut changes = self.news.take(self.source.dialect());
-        let Text::Plan(now) = self.read()? else { return Ok(None) };
+        let FileText::Plan(now) = self.read()? else { return Ok(None) };
         if !self.means_the_same(&now) {
             return Ok(None);
         }
         let draft = now.draft();
         // A trace only shows how it came about.
-        changes.retain(|change| !matches!(change, Change::Trace { .. }) && !is_made(&now, &draft, change));
+        changes.retain(|change| !matches!(change, PlanEdit::Trace { .. }) && !is_made(&now, &draft, change));
         Ok(Some(Behind { changes, draft }))
     }
 
@@ -184,7 +184,7 @@ impl Mirror {
         let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
         let folder = self.path.parent().unwrap_or(Path::new("")).to_owned();
         self.beside.retain(|beside| {
-            let Beside::Append { path, line } = beside else { return true };
+            let SidecarEdit::Append { path, line } = beside else { return true };
             let known = texts.entry(path.clone()).or_insert_with(|| {
                 let text = plan_file::read_text(&folder.join(path), BESIDE_BYTES_MAX).unwrap_or_default();
                 text.lines().map(str::to_owned).collect()
@@ -228,22 +228,22 @@ impl Mirror {
     }
 
     /// The plan is read in the dialect it was approved in, whatever it looks like now.
-    fn read(&self) -> Result<Text, plan_file::Error> {
-        let reading = Reading { bytes_max: self.bytes_max, dialect: Some(self.source.dialect()) };
+    fn read(&self) -> Result<FileText, plan_file::Error> {
+        let reading = ReadOptions { bytes_max: self.bytes_max, dialect: Some(self.source.dialect()) };
         plan_file::read(&self.path, "plan", reading)
     }
 
-    fn change(&mut self, changes: &[Change]) -> Result<(), String> {
+    fn change(&mut self, changes: &[PlanEdit]) -> Result<(), String> {
         for _ in 0..TRIES {
             let now = match self.read().map_err(|error| error.to_string())? {
-                Text::Plan(source) => source,
-                Text::Unreadable(unreadable) => return Err(unreadable.diagnostic.message),
+                FileText::Plan(source) => source,
+                FileText::Unreadable(unreadable) => return Err(unreadable.diagnostic.message),
             };
             // If the plan's meaning changed, the same index may be another step.
             if !self.means_the_same(&now) {
                 return Err("it was edited meanwhile".to_owned());
             }
-            let news: Vec<Change> = {
+            let news: Vec<PlanEdit> = {
                 let draft = now.draft();
                 changes.iter().filter(|change| !is_made(&now, &draft, change)).cloned().collect()
             };
@@ -278,8 +278,8 @@ impl Mirror {
             return Ok(true);
         }
         let now = match self.read() {
-            Ok(Text::Plan(source)) => source,
-            Ok(Text::Unreadable(_))
+            Ok(FileText::Plan(source)) => source,
+            Ok(FileText::Unreadable(_))
             | Err(plan_file::Error::Missing { .. } | plan_file::Error::NotAFile { .. }) => {
                 return Ok(false);
             }
@@ -315,23 +315,23 @@ fn tail(text: &str) -> &str {
 }
 
 /// Whether a plan already contains a change. Cheap: a plan may have thousands of marks.
-fn is_made(source: &Source, draft: &Draft, change: &Change) -> bool {
+fn is_made(source: &Source, draft: &Draft, change: &PlanEdit) -> bool {
     match change {
-        Change::Mark { step, mark } => draft.steps.get(*step).is_some_and(|step| step.mark() == *mark),
-        Change::Become { state } => match source.dialect().read_back(*state) {
+        PlanEdit::Mark { step, mark } => draft.steps.get(*step).is_some_and(|step| step.mark() == *mark),
+        PlanEdit::Become { state } => match source.dialect().read_back(*state) {
             Some(state) => draft.state.is_some_and(|said| said.value == state),
             None => true,
         },
-        Change::Trace { step, trace } => {
+        PlanEdit::Trace { step, trace } => {
             draft.steps.get(*step).is_some_and(|step| trace.is_said_by(&step.trace.0))
         }
-        Change::Set { .. }
-        | Change::Note { .. }
-        | Change::Rename { .. }
-        | Change::Need { .. }
-        | Change::Move { .. }
-        | Change::Renumber
-        | Change::Append { .. }
-        | Change::Expand { .. } => false,
+        PlanEdit::Set { .. }
+        | PlanEdit::Note { .. }
+        | PlanEdit::Rename { .. }
+        | PlanEdit::Need { .. }
+        | PlanEdit::Move { .. }
+        | PlanEdit::Renumber
+        | PlanEdit::Append { .. }
+        | PlanEdit::Expand { .. } => false,
     }
 }

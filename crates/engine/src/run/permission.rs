@@ -6,13 +6,13 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use planwright_core::agent::permission::{Mode, Refused, Scope};
+use planwright_core::agent::permission::{PermissionMode, Permissions, RefusedCall};
 use planwright_core::agent::profile;
-use planwright_core::agent::profile::{Additions, Make, Rig};
+use planwright_core::agent::profile::{AgentIdentity, ExtraArgs, PermissionRules};
 use planwright_core::plan::verified::Step;
 use planwright_core::run::event::Event;
 
-use crate::config::{Config, Guard};
+use crate::config::{Config, GuardSettings};
 use crate::run;
 use crate::run::Runs;
 use crate::store::{plan_file, state_dir};
@@ -34,35 +34,35 @@ const NOTES_MAX: usize = 100;
 /// The log of guarded tool calls, in the state directory of a project.
 const GUARD_NOTES: &str = "guard.log";
 
-pub fn of_step(config: &Config, root: &Path, step: &Step, closed: &[PathBuf]) -> Scope {
+pub fn of_step(config: &Config, root: &Path, step: &Step, closed: &[PathBuf]) -> Permissions {
     let tools = (!step.tools.is_empty()).then(|| step.tools.clone());
-    Scope {
+    Permissions {
         tools,
         touches: step.touches.clone(),
         sealed: step.sealed.clone(),
         closed: closed.iter().map(|path| real(path).to_string_lossy().into_owned()).collect(),
         registry: config.scope.registry.clone(),
-        ..Scope::open(config.scope.mode, &real(root).to_string_lossy())
+        ..Permissions::open(config.scope.mode, &real(root).to_string_lossy())
     }
 }
 
 /// The scope of a planner in this project: it only reads.
-pub fn of_planner(config: &Config, root: &Path) -> Scope {
-    Scope {
+pub fn of_planner(config: &Config, root: &Path) -> Permissions {
+    Permissions {
         registry: config.scope.registry.clone(),
-        ..Scope::open(Mode::Plan, &real(root).to_string_lossy())
+        ..Permissions::open(PermissionMode::Plan, &real(root).to_string_lossy())
     }
 }
 
 /// Writes a scope into `folder`, which is outside the workspace and private to the agent, and returns what
 /// makes an agent of this make comply; its files are written already. If the scope cannot be written, the
 /// agent must not start.
-pub fn hold(scope: &Scope, make: Make, folder: &Path) -> Result<Additions, state_dir::Error> {
+pub fn hold(scope: &Permissions, make: AgentIdentity, folder: &Path) -> Result<ExtraArgs, state_dir::Error> {
     let text = serde_json::to_string(scope).expect("a scope has string keys only");
     state_dir::keep(folder, FILE, text.as_bytes())?;
     // An unknown agent is checked afterwards, not beforehand.
-    let held =
-        own_program().map(|hook| make.hold(scope, &Rig { hook: &hook, folder: &folder.to_string_lossy() }));
+    let held = own_program()
+        .map(|hook| make.hold(scope, &PermissionRules { hook: &hook, folder: &folder.to_string_lossy() }));
     let mut additions = held.unwrap_or_default();
     for (name, text) in std::mem::take(&mut additions.files) {
         state_dir::keep(folder, &name, text.as_bytes())?;
@@ -76,9 +76,9 @@ pub fn hold(scope: &Scope, make: Make, folder: &Path) -> Result<Additions, state
 /// What makes a planner of this make only read.
 pub fn planning(
     (config, root): (&Config, &Path),
-    make: Make,
+    make: AgentIdentity,
     folder: &Path,
-) -> Result<Additions, state_dir::Error> {
+) -> Result<ExtraArgs, state_dir::Error> {
     hold(&of_planner(config, root), make, folder)
 }
 
@@ -124,7 +124,7 @@ pub(crate) fn own_bridge(mut argv: Vec<String>) -> Result<Vec<String>, String> {
 }
 
 /// The scope that this process was started with; `None` if it has none.
-pub(crate) fn of_process() -> Option<io::Result<(Scope, PathBuf)>> {
+pub(crate) fn of_process() -> Option<io::Result<(Permissions, PathBuf)>> {
     let file = PathBuf::from(std::env::var_os(VARIABLE).filter(|file| !file.is_empty())?);
     let read = || {
         let text = plan_file::read_text(&file, SCOPE_BYTES_MAX)?;
@@ -141,7 +141,7 @@ fn digest(text: &str) -> String {
 }
 
 /// Logs that a call was refused, or would have been.
-pub(crate) fn note(file: &Path, refused: &Refused) -> io::Result<()> {
+pub(crate) fn note(file: &Path, refused: &RefusedCall) -> io::Result<()> {
     let mut line = serde_json::to_vec(refused).map_err(io::Error::other)?;
     line.push(b'\n');
     // The file may be an agent's: opening a pipe would block, and the answer would never come.
@@ -155,12 +155,12 @@ pub(crate) fn note(file: &Path, refused: &Refused) -> io::Result<()> {
 }
 
 /// The log of an attempt. Invalid entries are skipped: an agent can write there, and proves nothing by it.
-pub fn notes(folder: &Path) -> Vec<Refused> {
+pub fn notes(folder: &Path) -> Vec<RefusedCall> {
     read_notes(&folder.join(FILE).with_extension("log"))
 }
 
 /// Guarded tool calls in people's sessions.
-pub fn guard_notes(states: &Path) -> Vec<Refused> {
+pub fn guard_notes(states: &Path) -> Vec<RefusedCall> {
     read_notes(&states.join(GUARD_NOTES))
 }
 
@@ -168,17 +168,18 @@ pub(crate) fn guard_file(states: &Path) -> PathBuf {
     states.join(GUARD_NOTES)
 }
 
-fn read_notes(file: &Path) -> Vec<Refused> {
+fn read_notes(file: &Path) -> Vec<RefusedCall> {
     // The end, so that later entries cannot be hidden behind a heap of others.
     let text = plan_file::read_end(file, NOTES_BYTES_MAX).unwrap_or_default();
-    let mut notes: Vec<Refused> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let mut notes: Vec<RefusedCall> =
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let excess = notes.len().saturating_sub(NOTES_MAX);
     notes.drain(..excess);
-    notes.into_iter().map(Refused::within_bounds).collect()
+    notes.into_iter().map(RefusedCall::within_bounds).collect()
 }
 
 /// The guarded tools by the settings and those of proposals, and what is wrong with the latter.
-pub fn guard_of(project: &Project) -> (Guard, Option<io::Error>) {
+pub fn guard_of(project: &Project) -> (GuardSettings, Option<io::Error>) {
     let mut guard = project.config.guard.clone();
     match project.proposal_settings() {
         Ok(Some((settings, _))) => guard.tools.extend(settings.guarded_tools),
@@ -203,18 +204,18 @@ pub fn inventory(config: &Config) -> String {
 
 /// A call out of scope, and where it happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct PermissionNotice {
     /// `plan/step@attempt`; empty for a person's session.
     pub place: String,
-    pub refused: Refused,
+    pub refused: RefusedCall,
 }
 
 /// Every call out of scope in this project, oldest first.
-pub fn refused(project: &Project) -> Result<Vec<Told>, run::Error> {
+pub fn refused(project: &Project) -> Result<Vec<PermissionNotice>, run::Error> {
     let mut all = Vec::new();
     if let Ok(states) = state_dir::folder_of(&state_dir::folder(), &project.root) {
         let notes = guard_notes(&states).into_iter();
-        all.extend(notes.map(|refused| Told { place: String::new(), refused }));
+        all.extend(notes.map(|refused| PermissionNotice { place: String::new(), refused }));
     }
     if let Some(runs) = Runs::open_existing(project)? {
         for run in runs.all()? {
@@ -222,7 +223,7 @@ pub fn refused(project: &Project) -> Result<Vec<Told>, run::Error> {
                 if let Event::AttemptFinished { step, attempt, account, .. } = &recorded.event {
                     let place = format!("{}/{step}@{attempt}", run.row.name);
                     let told = account.refused.iter().cloned();
-                    all.extend(told.map(|refused| Told { place: place.clone(), refused }));
+                    all.extend(told.map(|refused| PermissionNotice { place: place.clone(), refused }));
                 }
             }
         }

@@ -6,25 +6,25 @@ use std::time::{Duration, Instant};
 
 use planwright_core::run::event::Event;
 
-use crate::run::worker::{Done, Told};
+use crate::run::worker::{Done, WorkerInput};
 use crate::run::{Error, Runs, now};
-use crate::store::journal::{BEAT_MS, Claim, RunLock};
+use crate::store::journal::{BEAT_MS, RunLock, WorkClaim};
 use crate::system::process::Stop;
 
 /// How often the queue is polled.
 const LOOK: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Clone)]
-pub struct Shift {
+pub struct WorkerOptions {
     /// Parallel attempts.
     pub jobs: usize,
-    pub until: Until,
+    pub until: WorkUntil,
     /// Tells the worker to leave: running attempts are ended and delivered as stopped.
     pub leave: Stop,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Until {
+pub enum WorkUntil {
     /// Never: it waits for more.
     Told,
     /// When nothing is left to do.
@@ -33,13 +33,13 @@ pub enum Until {
 
 /// What a worker reports.
 #[derive(Debug)]
-pub enum News<'a> {
+pub enum WorkerEvent<'a> {
     /// It claimed an attempt.
-    Took(&'a Claim),
+    Took(&'a WorkClaim),
     /// It delivered the outcome.
-    Delivered(&'a Claim, &'a Event),
+    Delivered(&'a WorkClaim, &'a Event),
     /// The outcome is no longer wanted: the claim was given up, or the run has finished.
-    Fenced(&'a Claim),
+    Fenced(&'a WorkClaim),
 }
 
 /// A worker: alive while its lock is held.
@@ -47,16 +47,20 @@ struct Crew<'a> {
     runs: &'a Runs,
     name: String,
     _lock: RunLock,
-    results: mpsc::Receiver<(Claim, Done)>,
-    report: mpsc::Sender<(Claim, Done)>,
+    results: mpsc::Receiver<(WorkClaim, Done)>,
+    report: mpsc::Sender<(WorkClaim, Done)>,
     /// Its running attempts, each with its stop handle.
-    under_way: Vec<(Claim, Stop)>,
+    under_way: Vec<(WorkClaim, Stop)>,
     beaten: Instant,
 }
 
 /// Takes attempts of this workspace from the queue and makes them until the shift ends. Returns how many were
 /// delivered.
-pub fn work(runs: &Runs, shift: &Shift, tell: &mut dyn FnMut(&News<'_>)) -> Result<usize, Error> {
+pub fn work(
+    runs: &Runs,
+    shift: &WorkerOptions,
+    tell: &mut dyn FnMut(&WorkerEvent<'_>),
+) -> Result<usize, Error> {
     // The time makes the name unique across reused process ids.
     let name = format!("worker-{}-{}", std::process::id(), now());
     let lock = runs.store().lock_named(&name)?;
@@ -70,7 +74,11 @@ pub fn work(runs: &Runs, shift: &Shift, tell: &mut dyn FnMut(&News<'_>)) -> Resu
 }
 
 impl Crew<'_> {
-    fn work(&mut self, shift: &Shift, tell: &mut dyn FnMut(&News<'_>)) -> Result<usize, Error> {
+    fn work(
+        &mut self,
+        shift: &WorkerOptions,
+        tell: &mut dyn FnMut(&WorkerEvent<'_>),
+    ) -> Result<usize, Error> {
         let mut delivered = 0;
         loop {
             let is_leaving = shift.leave.is_requested();
@@ -80,17 +88,21 @@ impl Crew<'_> {
             while !is_leaving && self.under_way.len() < shift.jobs {
                 let root = &self.runs.project().root;
                 let Some(claim) = self.runs.store().claim(&self.name, root, now())? else { break };
-                tell(&News::Took(&claim));
+                tell(&WorkerEvent::Took(&claim));
                 self.begin(claim)?;
             }
-            if self.under_way.is_empty() && (is_leaving || shift.until == Until::Idle) {
+            if self.under_way.is_empty() && (is_leaving || shift.until == WorkUntil::Idle) {
                 return Ok(delivered);
             }
             if let Ok((claim, done)) = self.results.recv_timeout(LOOK) {
                 self.under_way.retain(|(other, _)| other.fence != claim.fence);
                 let is_wanted = self.runs.store().deliver(&claim, &done.event, done.blobs)?;
                 delivered += usize::from(is_wanted);
-                tell(&if is_wanted { News::Delivered(&claim, &done.event) } else { News::Fenced(&claim) });
+                tell(&if is_wanted {
+                    WorkerEvent::Delivered(&claim, &done.event)
+                } else {
+                    WorkerEvent::Fenced(&claim)
+                });
             }
             if !self.under_way.is_empty() && self.beaten.elapsed() >= Duration::from_millis(BEAT_MS) {
                 self.beaten = Instant::now();
@@ -110,7 +122,7 @@ impl Crew<'_> {
     }
 
     /// Starts an attempt in its own thread.
-    fn begin(&mut self, claim: Claim) -> Result<(), Error> {
+    fn begin(&mut self, claim: WorkClaim) -> Result<(), Error> {
         let run = self.runs.run(claim.run)?;
         let place = run.state.place(&claim.step).ok_or(Error::Plan { run: claim.run })?;
         let worker = Arc::new(self.runs.worker(&run)?);
@@ -119,7 +131,7 @@ impl Crew<'_> {
         let (report, stop) = (self.report.clone(), Stop::new());
         self.under_way.push((claim.clone(), stop.clone()));
         std::thread::spawn(move || {
-            let told = Told { prompt, feedback };
+            let told = WorkerInput { prompt, feedback };
             let done = worker.attempt(&worker.plan.steps[place], claim.attempt, &told, &stop);
             // The worker waits for every report before it ends.
             report.send((claim, done)).ok();

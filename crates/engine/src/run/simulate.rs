@@ -34,7 +34,7 @@ pub enum Error {
 pub struct Simulation {
     pub digest: String,
     /// The steps that could run in parallel, wave by wave.
-    pub waves: Vec<Vec<Ahead>>,
+    pub waves: Vec<Vec<SimulatedStep>>,
     pub contracts: usize,
     /// The most attempts that agents would make, if nobody grants more.
     pub attempts_max: u32,
@@ -43,14 +43,14 @@ pub struct Simulation {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ahead {
+pub struct SimulatedStep {
     pub number: u32,
     pub id: String,
     pub agent: String,
     /// The command that would start; empty if none is known.
     pub command: Vec<String>,
     /// What it would be given to read.
-    pub reads: Vec<Given>,
+    pub reads: Vec<SimulationInput>,
     /// The tools it may use, and whether they are available.
     pub tools: Vec<(String, bool)>,
     /// `None`: anything, so it runs alone.
@@ -61,7 +61,7 @@ pub struct Ahead {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Given {
+pub struct SimulationInput {
     /// `file:PATH` or `topic:NAME`.
     pub reference: String,
     /// The approximate token count; `None` if it does not exist now.
@@ -83,7 +83,7 @@ pub fn simulate(project: &Project, plan: &Plan) -> Result<Simulation, Error> {
     let ahead = |place: usize| {
         let step = &plan.steps[place];
         let agent = project.config.agent_of(&step.target).to_owned();
-        Ahead {
+        SimulatedStep {
             number: step.number,
             id: step.id.clone(),
             command: commands.get(&step.target).cloned().unwrap_or_default(),
@@ -98,7 +98,7 @@ pub fn simulate(project: &Project, plan: &Plan) -> Result<Simulation, Error> {
             },
         }
     };
-    let waves: Vec<Vec<Ahead>> =
+    let waves: Vec<Vec<SimulatedStep>> =
         plan.graph().waves().into_iter().map(|wave| wave.into_iter().map(ahead).collect()).collect();
     let all = || waves.iter().flatten();
     Ok(Simulation {
@@ -119,15 +119,17 @@ fn attempts_max(step: &Step, agent: &str) -> u32 {
     }
 }
 
-fn given(project: &Project, reference: &Reference) -> Given {
+fn given(project: &Project, reference: &Reference) -> SimulationInput {
     let tokens = |path: &Path| {
         let bytes = project.root.join(path).metadata().ok().filter(std::fs::Metadata::is_file)?.len();
         Some(bytes.min(project.config.run.context_bytes).div_ceil(TOKEN_BYTES))
     };
     match reference {
-        Reference::File(path) => Given { reference: format!("file:{path}"), tokens: tokens(Path::new(path)) },
+        Reference::File(path) => {
+            SimulationInput { reference: format!("file:{path}"), tokens: tokens(Path::new(path)) }
+        }
         // A command may know the topic; it is not run.
-        Reference::Topic(name) => Given {
+        Reference::Topic(name) => SimulationInput {
             reference: format!("topic:{name}"),
             tokens: tokens(&Path::new(facts::TOPICS).join(format!("{name}.md"))),
         },

@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use planwright_core::approval::ledger::Entry;
+use planwright_core::approval::ledger::LedgerEntry;
 use planwright_core::plan::verified::Plan;
 use planwright_core::run::event::{Blob, Event};
 use planwright_core::run::forecast;
-use planwright_core::run::forecast::{Forecast, Sample};
-use planwright_core::run::judge::Failure;
-use planwright_core::run::stats::{Counter, Record, Stats};
+use planwright_core::run::forecast::{Forecast, ForecastSample};
+use planwright_core::run::judge::JudgeFailure;
+use planwright_core::run::stats::{Counter, Stats, StepRecord};
 
 use crate::run::{Error, Run, Runs, now};
 use crate::workspace::facts;
@@ -37,20 +37,20 @@ const AGENT_TOOLS: &[&str] = &[
 const RUNS_MAX: usize = 200;
 
 #[derive(Debug, Clone, Default)]
-pub struct Scope {
+pub struct StatsScope {
     /// Only from this time on, in milliseconds since 1970.
     pub since_ms: u64,
     /// Only this plan file.
     pub plan: Option<PathBuf>,
 }
 
-pub struct Counted {
+pub struct StatsCount {
     pub stats: Stats,
     /// How many unreadable runs are missing from the figures.
     pub unread: usize,
 }
 
-pub fn count(runs: &Runs, scope: &Scope) -> Result<Counted, Error> {
+pub fn count(runs: &Runs, scope: &StatsScope) -> Result<StatsCount, Error> {
     let plan = scope.plan.as_deref().map(|path| runs.relative(path));
     let mut counter = Counter::since(scope.since_ms);
     let mut unread = 0;
@@ -63,19 +63,19 @@ pub fn count(runs: &Runs, scope: &Scope) -> Result<Counted, Error> {
     for row in runs.store().ledgers()? {
         // A broken ledger contributes nothing; `audit` says why.
         for said in runs.store().ledger(&row.plan).unwrap_or_default() {
-            if let Entry::Proposed { red, .. } = &said.entry {
+            if let LedgerEntry::Proposed { red, .. } = &said.entry {
                 counter.count_red(red);
             }
         }
     }
-    Ok(Counted { stats: counter.stats(has_tool), unread })
+    Ok(StatsCount { stats: counter.stats(has_tool), unread })
 }
 
 fn add(counter: &mut Counter, runs: &Runs, run: Run) {
     let events: Vec<(u64, Event)> =
         run.events.into_iter().map(|recorded| (recorded.at_ms, recorded.event)).collect();
     let outputs = outputs(runs, &events);
-    let record = Record { name: &run.row.name, plan: &run.plan, events: &events, outputs: &outputs };
+    let record = StepRecord { name: &run.row.name, plan: &run.plan, events: &events, outputs: &outputs };
     counter.count(&record, now());
 }
 
@@ -83,13 +83,13 @@ fn add(counter: &mut Counter, runs: &Runs, run: Run) {
 fn outputs(runs: &Runs, events: &[(u64, Event)]) -> BTreeMap<Blob, String> {
     let named = events.iter().filter_map(|(_, event)| match event {
         Event::ContractFinished { receipt, .. } => match receipt.verdict.failure() {
-            Some(Failure::CannotRun(_)) => Some(&receipt.output),
+            Some(JudgeFailure::CannotRun(_)) => Some(&receipt.output),
             Some(
-                Failure::Code(_)
-                | Failure::Signal(_)
-                | Failure::Timeout(_)
-                | Failure::NotStarted(_)
-                | Failure::Opinion { .. },
+                JudgeFailure::Code(_)
+                | JudgeFailure::Signal(_)
+                | JudgeFailure::Timeout(_)
+                | JudgeFailure::NotStarted(_)
+                | JudgeFailure::Opinion { .. },
             )
             | None => None,
         },
@@ -118,7 +118,7 @@ pub fn has_tool(name: &str) -> bool {
 }
 
 /// What steps took in the newest runs, for forecasts.
-pub fn past(runs: &Runs) -> Result<Vec<Sample>, Error> {
+pub fn past(runs: &Runs) -> Result<Vec<ForecastSample>, Error> {
     let mut counter = Counter::since(0);
     for id in runs.store().run_ids(None)?.into_iter().rev().take(RUNS_MAX) {
         // An unreadable run contributes nothing.

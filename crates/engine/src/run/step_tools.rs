@@ -7,9 +7,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use planwright_core::agent::assignment::Assignment;
-use planwright_core::agent::report::Line;
+use planwright_core::agent::report::ReportLine;
 
-use crate::run::contract::{Seen, Site};
+use crate::run::contract::{ContractRun, ContractRunner};
 use crate::store::plan_file;
 use crate::system::process;
 use crate::system::process::{JobSign, Stop, Supervisors};
@@ -50,13 +50,13 @@ pub enum Error {
 }
 
 /// An attempt as seen from inside.
-pub struct Attempt {
+pub struct StepToolsAttempt {
     /// What the agent may know about the step.
     pub assignment: Assignment,
     report: Option<PathBuf>,
 }
 
-impl Attempt {
+impl StepToolsAttempt {
     /// The attempt that this process is part of.
     pub fn here() -> Result<Self, Error> {
         let path = PathBuf::from(process::variable_above(STEP).ok_or(Error::Idle)?);
@@ -67,18 +67,18 @@ impl Attempt {
     }
 
     /// Appends a line to the report of the attempt.
-    pub fn report(&self, line: &Line) -> Result<(), Error> {
+    pub fn report(&self, line: &ReportLine) -> Result<(), Error> {
         add(self.report.as_ref().ok_or(Error::Unheard)?, &line.spelled())
     }
 
     /// The contract's current result in this process's workspace. `None` if it was interrupted.
-    pub fn look(&self, stop: &Stop) -> Result<Option<Seen>, Error> {
+    pub fn look(&self, stop: &Stop) -> Result<Option<ContractRun>, Error> {
         let step = self.assignment.known_step();
         if self.assignment.contract.is_none() {
             return Err(Error::Unjudged);
         }
         let project = Project::find(Path::new("."))?;
-        let site = Site { folder: &project.root, closed: &[], limits: &project.config.run };
+        let site = ContractRunner { folder: &project.root, closed: &[], limits: &project.config.run };
         // Below the tag of the attempt, so that it ends with it.
         let sign = process::job_above();
         let above = sign.as_ref().and_then(JobSign::tag).unwrap_or("executor");

@@ -10,13 +10,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use planwright_core::agent::finding;
-use planwright_core::agent::permission::Scope;
+use planwright_core::agent::permission::Permissions;
 use planwright_core::agent::profile;
-use planwright_core::agent::profile::{Account, Heard, Listener, Make};
-use planwright_core::agent::prompt::{Context, Feedback};
+use planwright_core::agent::profile::{Account, AgentIdentity, Transcript, TranscriptReader};
+use planwright_core::agent::prompt::{Feedback, PromptContext};
 use planwright_core::agent::work_item::WorkKind;
 use planwright_core::plan::verified::{Contract, Plan, Reference, Step};
-use planwright_core::run::event::{Agents, ApprovedBy, AttemptEnd, Blob, Event, Receipt, Usage};
+use planwright_core::run::event::{AgentCommands, ApprovedBy, AttemptEnd, Blob, Event, Receipt, Usage};
 use planwright_core::run::judge::judge_with;
 use planwright_core::run::opinion::Opinion;
 use planwright_core::run::schedule::SHELL;
@@ -24,22 +24,22 @@ use planwright_core::run::schedule::SHELL;
 use crate::config::{Config, ENVIRONMENT_KEY, LIKE_KEY, TOPICS_KEY, Violation};
 use crate::git::base;
 use crate::git::changes;
-use crate::git::changes::Snapshot;
+use crate::git::changes::FileSnapshot;
 use crate::git::sealed;
 use crate::run;
 use crate::run::attempt_dir;
-use crate::run::attempt_dir::Folder;
+use crate::run::attempt_dir::AttemptDir;
 use crate::run::checkout;
-use crate::run::checkout::{Ground, Landed, Stand};
-use crate::run::contract::{Seen, Site, bash, milliseconds};
+use crate::run::checkout::{JudgeCheckout, LandResult, RunCheckout};
+use crate::run::contract::{ContractRun, ContractRunner, bash, milliseconds};
 use crate::run::permission;
 use crate::store::journal::{Store, blob_of};
 use crate::store::state_dir;
 use crate::system::process;
-use crate::system::process::{Ended, How, Job, Stop, Supervisors};
+use crate::system::process::{How, ProcessEnd, ProcessJob, Stop, Supervisors};
 use crate::workspace::facts;
 use crate::workspace::topic;
-use review::Asked;
+use review::ReviewRequest;
 
 /// How often a contract is rerun because other steps were merged meanwhile.
 const LANDINGS_MAX: usize = 100;
@@ -50,12 +50,12 @@ const FEEDBACK_BYTES_MAX: usize = 4 << 10;
 pub struct Worker {
     pub root: PathBuf,
     /// Where agents work and contracts run.
-    pub ground: Ground,
+    pub ground: RunCheckout,
     /// A step on which several agents compete, by id, and how many.
     pub tournament: Option<(String, u32)>,
     pub config: Config,
     /// The approved commands of the agents.
-    pub agents: Agents,
+    pub agents: AgentCommands,
     /// The approved plan.
     pub plan: Arc<Plan>,
     /// Relative to the root. Planwright writes marks into it at any time, so that is not an agent's change;
@@ -83,7 +83,7 @@ pub struct Done {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Told {
+pub struct WorkerInput {
     pub prompt: String,
     /// The output of the last contract, for a script that reads no prompt; empty at the first attempt.
     pub feedback: String,
@@ -124,10 +124,10 @@ impl Worker {
     }
 
     /// What the agent is given to read. What cannot be read is reported, and nothing else is lost.
-    pub fn context(&self, step: &Step) -> Vec<Context> {
+    pub fn context(&self, step: &Step) -> Vec<PromptContext> {
         let bytes_max = self.config.run.context_bytes;
         let given = step.reads.iter().map(|reference| match reference {
-            Reference::File(path) => Context {
+            Reference::File(path) => PromptContext {
                 reference: format!("file:{path}"),
                 text: topic::excerpt(&self.root.join(path), bytes_max),
             },
@@ -135,7 +135,7 @@ impl Worker {
                 let tag = format!("{}/{}/topic/{name}", self.tag, step.id);
                 let text =
                     topic::text((&self.root, self.config.run.context_bytes), self.topics(), name, &tag);
-                Context { reference: format!("topic:{name}"), text }
+                PromptContext { reference: format!("topic:{name}"), text }
             }
         });
         given.collect()
@@ -168,7 +168,7 @@ impl Worker {
     }
 
     /// Makes an attempt with a fresh agent, which has ended with everything it started when this returns.
-    pub fn attempt(&self, step: &Step, attempt: u32, told: &Told, stop: &Stop) -> Done {
+    pub fn attempt(&self, step: &Step, attempt: u32, told: &WorkerInput, stop: &Stop) -> Done {
         if let Some((_, entrants)) = self.tournament.as_ref().filter(|(id, _)| *id == step.id) {
             return self.compete((step, attempt), *entrants, told, stop);
         }
@@ -176,7 +176,7 @@ impl Worker {
     }
 
     /// Has an agent work on a step, in the workspace or isolated, and saves what it left under this name.
-    fn enter(&self, (step, attempt): (&Step, u32), name: &str, told: &Told, stop: &Stop) -> Done {
+    fn enter(&self, (step, attempt): (&Step, u32), name: &str, told: &WorkerInput, stop: &Stop) -> Done {
         let worked = self.ground.field(&format!("{} {name}", step.id)).and_then(|field| {
             let root = field.as_ref().map_or(&self.root, |field| &field.root);
             let done = self.work((step, attempt, name), root, told, stop);
@@ -189,9 +189,16 @@ impl Worker {
     }
 
     /// Has an agent work in a directory. `name` distinguishes it from others at the same step.
-    fn work(&self, (step, attempt, name): (&Step, u32, &str), root: &Path, told: &Told, stop: &Stop) -> Done {
-        let before = Snapshot::of(root);
-        let folder = Folder::of(&self.store, &format!("{}-{}-{name}", self.tag.replace('/', "-"), step.id));
+    fn work(
+        &self,
+        (step, attempt, name): (&Step, u32, &str),
+        root: &Path,
+        told: &WorkerInput,
+        stop: &Stop,
+    ) -> Done {
+        let before = FileSnapshot::of(root);
+        let folder =
+            AttemptDir::of(&self.store, &format!("{}-{}-{name}", self.tag.replace('/', "-"), step.id));
         let scope = self.scope(step, root);
         let prepared = self.agent(step).and_then(|agent| {
             let job = self.attempt_job(&agent, (step, attempt, root), told, &folder);
@@ -200,7 +207,7 @@ impl Worker {
         let (mut heard, (end, output, milliseconds)) = match prepared {
             Err(why) => {
                 let end = AttemptEnd::Parked { why: why.clone(), until: None };
-                (Heard::default(), (end, why.into_bytes(), 0))
+                (Transcript::default(), (end, why.into_bytes(), 0))
             }
             Ok((job, agent)) => {
                 let mut listener = self.listener(&agent, step);
@@ -232,23 +239,29 @@ impl Worker {
     }
 
     /// The make of the step's agent, by the approval or the program of its command.
-    fn make(&self, step: &Step) -> Make {
+    fn make(&self, step: &Step) -> AgentIdentity {
         let command = self.agents.get(&step.target).map(Vec::as_slice).unwrap_or_default();
         let like = self.agents.get(&format!("{LIKE_KEY}{}", step.target)).and_then(|words| words.first());
-        Make::of(command, like.map(String::as_str))
+        AgentIdentity::of(command, like.map(String::as_str))
     }
 
-    fn listener(&self, agent: &Agent, step: &Step) -> Listener {
+    fn listener(&self, agent: &Agent, step: &Step) -> TranscriptReader {
         let places = self.config.agents.get(&self.agent_name(step)).map(|agent| agent.places.clone());
         match agent {
-            Agent::Command(_) => Listener::of(self.make(step).reader, &places.unwrap_or_default()),
-            Agent::Shell => Listener::of_unknown(),
+            Agent::Command(_) => TranscriptReader::of(self.make(step).reader, &places.unwrap_or_default()),
+            Agent::Shell => TranscriptReader::of_unknown(),
         }
     }
 
     /// The end of an attempt that the agent could not make now, for example out of quota. Only if it exited
     /// by itself.
-    fn parked(&self, step: &Step, end: AttemptEnd, said: &attempt_dir::Said, heard: &Heard) -> AttemptEnd {
+    fn parked(
+        &self,
+        step: &Step,
+        end: AttemptEnd,
+        said: &attempt_dir::AgentSaid,
+        heard: &Transcript,
+    ) -> AttemptEnd {
         let AttemptEnd::Exited(_) = end else { return end };
         let (now, name) = (run::now(), self.agent_name(step));
         let by_itself = || {
@@ -262,9 +275,9 @@ impl Worker {
         &self,
         agent: &Agent,
         (step, attempt, root): (&Step, u32, &Path),
-        told: &Told,
-        folder: &Folder,
-    ) -> Job {
+        told: &WorkerInput,
+        folder: &AttemptDir,
+    ) -> ProcessJob {
         let deadline = Duration::from_secs(step.timeout_seconds.unwrap_or(self.config.run.step_seconds));
         let closed = [self.root.clone()];
         let mut env = self.site(root, &closed).environment(step);
@@ -283,7 +296,7 @@ impl Worker {
             }
         };
         let tag = format!("{}/{}/{attempt}/agent", self.tag, step.id);
-        Job {
+        ProcessJob {
             argv,
             folder: root.to_owned(),
             env,
@@ -295,7 +308,7 @@ impl Worker {
     }
 
     /// What the attempts of a step may do. The plan and its records belong to planwright alone.
-    fn scope(&self, step: &Step, root: &Path) -> Scope {
+    fn scope(&self, step: &Step, root: &Path) -> Permissions {
         let plans = [root.join(&self.plan_file), self.root.join(&self.plan_file), state_dir::folder()];
         permission::of_step(&self.config, root, step, &plans)
     }
@@ -303,11 +316,11 @@ impl Worker {
     /// A job whose agent is held to its scope. A script is the plan's own text, which a person has read.
     fn held(
         &self,
-        job: Job,
+        job: ProcessJob,
         (agent, step): (&Agent, &Step),
-        scope: &Scope,
-        folder: &Folder,
-    ) -> Result<Job, String> {
+        scope: &Permissions,
+        folder: &AttemptDir,
+    ) -> Result<ProcessJob, String> {
         let Agent::Command(_) = agent else { return Ok(job) };
         let additions = permission::hold(scope, self.make(step), folder.path());
         let additions =
@@ -315,7 +328,7 @@ impl Worker {
         let argv = permission::own_bridge(additions.applied_to(&job.argv))?;
         let mut env = job.env;
         permission::lay_over(&mut env, additions.environment);
-        Ok(Job { argv, env, ..job })
+        Ok(ProcessJob { argv, env, ..job })
     }
 
     /// Why the contract does not run on what the attempts left: they changed files outside their scope, and
@@ -358,9 +371,9 @@ impl Worker {
                 return Some(done);
             }
             match self.ground.land(&stand, step, &name) {
-                Ok(Landed::Yes) => return Some(done),
-                Ok(Landed::Again) => {}
-                Ok(Landed::No(why)) => return Some(self.unseen((step, attempt), why)),
+                Ok(LandResult::Yes) => return Some(done),
+                Ok(LandResult::Again) => {}
+                Ok(LandResult::No(why)) => return Some(self.unseen((step, attempt), why)),
                 // In the shared workspace the work is already in place, and what is saved only serves a
                 // rollback.
                 Err(_) if !stand.is_apart() => return Some(done),
@@ -373,14 +386,14 @@ impl Worker {
 
     /// A contract that could not run, for this reason.
     fn unseen(&self, (step, attempt): (&Step, u32), why: String) -> Done {
-        self.recorded((step, attempt), Seen::unseen(step, why), (String::new(), None))
+        self.recorded((step, attempt), ContractRun::unseen(step, why), (String::new(), None))
     }
 
     /// Runs the contract of a step in its place, and has it judged.
     fn look(
         &self,
         (step, attempt): (&Step, u32),
-        stand: &Stand,
+        stand: &JudgeCheckout,
         (changed, strayed): (&[String], &BTreeSet<String>),
         stop: &Stop,
     ) -> Option<Done> {
@@ -391,7 +404,7 @@ impl Worker {
         let tree = base::tree_of_workspace(root, &self.own_files());
         let closed = [self.root.clone()];
         let seen = match self.broken_seal(root).or_else(|| self.strayed(strayed)) {
-            Some(why) => Seen::unseen(step, why),
+            Some(why) => ContractRun::unseen(step, why),
             None => self.site(root, &closed).look(step, (&self.for_contracts, &tag), stop)?,
         };
         let asked = match seen.verdict.is_passed() {
@@ -399,9 +412,9 @@ impl Worker {
             false => None,
         };
         let opinion = match asked {
-            Some(Asked::Said(opinion)) => Some(opinion),
+            Some(ReviewRequest::Said(opinion)) => Some(opinion),
             // Without the opinion nothing is known yet: contracts only look, so all of it is repeated.
-            Some(Asked::Stopped) => return None,
+            Some(ReviewRequest::Stopped) => return None,
             None => None,
         };
         Some(self.recorded((step, attempt), seen, (tree.unwrap_or_default(), opinion)))
@@ -411,7 +424,7 @@ impl Worker {
     fn recorded(
         &self,
         (step, attempt): (&Step, u32),
-        seen: Seen,
+        seen: ContractRun,
         (tree, opinion): (String, Option<Opinion>),
     ) -> Done {
         let expect = match step.contract {
@@ -460,8 +473,8 @@ impl Worker {
         [self.plan_file.clone(), self.plan_file.with_file_name(format!(".{name}.planwright"))]
     }
 
-    fn site<'a>(&'a self, folder: &'a Path, closed: &'a [PathBuf]) -> Site<'a> {
-        Site { folder, closed, limits: &self.config.run }
+    fn site<'a>(&'a self, folder: &'a Path, closed: &'a [PathBuf]) -> ContractRunner<'a> {
+        ContractRunner { folder, closed, limits: &self.config.run }
     }
 }
 
@@ -518,7 +531,7 @@ fn is_passed(event: &Event) -> bool {
 }
 
 /// How an attempt ended. One that a person stopped is neither failed nor interrupted.
-fn attempt_end(ended: Result<Ended, process::Error>, deadline: Duration) -> (AttemptEnd, Vec<u8>, u64) {
+fn attempt_end(ended: Result<ProcessEnd, process::Error>, deadline: Duration) -> (AttemptEnd, Vec<u8>, u64) {
     let ended = match ended {
         Ok(ended) => ended,
         // How it ended is unknown, and nothing of it is alive: as if planwright itself had died.

@@ -18,15 +18,15 @@ mod run_summary;
 mod writer;
 
 pub use anchor::Anchored;
-pub use chain::{Book, Break, ChainReport, Fault, Head};
-pub use change_feed::{Delivery, Line as NewsLine, Wanted};
+pub use chain::{Break, ChainFault, ChainReport, JournalChain, JournalHead};
+pub use change_feed::{Delivery, FeedFilter, FeedLine as NewsLine};
 pub use error::Error;
-pub use ledger::{Beginning, LedgerRow, PlanId, Statement, Summary};
-pub use lock::{Holder, RunLock};
-pub use queue::{BEAT_MS, Claim, Health, LEASE_MS, Lease, Queued};
-pub use record::{Outputs, Recording};
+pub use ledger::{LedgerRow, LedgerStart, LedgerSummary, PlanId, Statement};
+pub use lock::{LockHolder, RunLock};
+pub use queue::{BEAT_MS, Health, LEASE_MS, Queued, WorkClaim, WorkLease};
+pub use record::{Recording, RunOutputs};
 pub use retention::OldOutputs;
-pub use run_summary::{Asked, Listed};
+pub use run_summary::{AskRow, ListedRun};
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -41,7 +41,7 @@ use planwright_core::audit::hash_chain::{link, run_genesis};
 use planwright_core::plan::digest::Digest;
 use planwright_core::plan::verified::Plan;
 use planwright_core::run::event::{Blob, Event};
-use planwright_core::run::summary::Tally;
+use planwright_core::run::summary::RunSummary;
 use planwright_core::syntax::source::Source;
 use planwright_core::{dialect, verify};
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -108,9 +108,9 @@ pub struct RunRow {
     pub dialect: String,
     /// In milliseconds since 1970.
     pub created_at_ms: u64,
-    pub head: Head,
+    pub head: JournalHead,
     /// The last event; nothing follows `run.finished`.
-    pub last: Option<Recorded>,
+    pub last: Option<RecordedEvent>,
 }
 
 impl RunRow {
@@ -136,7 +136,7 @@ fn approved(source: &Source, digest: &str) -> Option<Plan> {
 
 /// A recorded event, or an entry of a ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recorded<T = Event> {
+pub struct RecordedEvent<T = Event> {
     /// Its position in the book, from 1.
     pub seq: u64,
     /// In milliseconds since 1970.
@@ -148,7 +148,7 @@ pub struct Recorded<T = Event> {
 
 /// Additions to a journal, all or nothing.
 #[derive(Debug, Clone)]
-pub struct Addition<'a> {
+pub struct Append<'a> {
     /// The last event that the caller knows; 0 if none.
     pub after: u64,
     pub events: &'a [Event],
@@ -157,13 +157,13 @@ pub struct Addition<'a> {
     /// The worker that claims the intended attempts; `None` leaves them to others.
     pub claim_for: Option<String>,
     /// The resulting state of the run, for long lists; `None` if the caller has not folded the journal.
-    pub tally: Option<Tally>,
+    pub tally: Option<RunSummary>,
     /// In milliseconds since 1970.
     pub at_ms: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Appended {
+pub enum AppendResult {
     Written {
         seq: u64,
     },
@@ -244,7 +244,7 @@ impl Store {
 
     /// Records a new run together with its first event: without one it could not continue, and nobody could
     /// tell why.
-    pub fn begin_run(&self, new: &NewRun, first: &Event, tally: &Tally) -> Result<RunId, Error> {
+    pub fn begin_run(&self, new: &NewRun, first: &Event, tally: &RunSummary) -> Result<RunId, Error> {
         // The number of a run that does not exist yet is unknown.
         let news = vec![Happened::of(RunId(0), first)?];
         self.record_run(new, (news, Some(run_summary::text_of(tally))))
@@ -305,16 +305,22 @@ impl Store {
     }
 
     /// Appends events to a journal if `after` is its last event. They are durable when this returns.
-    pub fn append(&self, run: RunId, after: u64, events: &[Event], now_ms: u64) -> Result<Appended, Error> {
+    pub fn append(
+        &self,
+        run: RunId,
+        after: u64,
+        events: &[Event],
+        now_ms: u64,
+    ) -> Result<AppendResult, Error> {
         self.add(
             run,
-            Addition { after, events, blobs: Vec::new(), claim_for: None, tally: None, at_ms: now_ms },
+            Append { after, events, blobs: Vec::new(), claim_for: None, tally: None, at_ms: now_ms },
         )
     }
 
     /// Appends events together with the bytes they name, if nothing was added meanwhile.
-    pub fn add(&self, run: RunId, addition: Addition<'_>) -> Result<Appended, Error> {
-        let Addition { after, events, blobs, claim_for, tally, at_ms } = addition;
+    pub fn add(&self, run: RunId, addition: Append<'_>) -> Result<AppendResult, Error> {
+        let Append { after, events, blobs, claim_for, tally, at_ms } = addition;
         let events =
             events.iter().map(|event| Happened::of(run, event)).collect::<Result<Vec<_>, Error>>()?;
         within_limit("what happened", events.iter().map(|new| new.line.text.len()).sum())?;
@@ -337,22 +343,22 @@ impl Store {
         });
         let append = |path, source| Error::Append { run, path, source };
         match written.map_err(|source| failed(&self.database, source, append))? {
-            Found::Written(head) => Ok(Appended::Written { seq: head.seq }),
-            Found::Known => Ok(Appended::Known),
-            Found::Moved => Ok(Appended::Moved),
+            Found::Written(head) => Ok(AppendResult::Written { seq: head.seq }),
+            Found::Known => Ok(AppendResult::Known),
+            Found::Moved => Ok(AppendResult::Moved),
             Found::Nothing => Err(self.no_run(run)),
-            Found::Broken(at) => Err(self.broken(Book::Run(run), at)),
+            Found::Broken(at) => Err(self.broken(JournalChain::Run(run), at)),
         }
     }
 
     /// The events of a run after number `after`, each verified against its hash.
-    pub fn events(&self, run: RunId, after: u64) -> Result<Vec<Recorded>, Error> {
+    pub fn events(&self, run: RunId, after: u64) -> Result<Vec<RecordedEvent>, Error> {
         let found = self.read(&format!("the journal of {run}"), |connection| {
-            chain::read(connection, Book::Run(run), after)
+            chain::read(connection, JournalChain::Run(run), after)
         })?;
         let (events, breaks) = found.ok_or_else(|| self.no_run(run))?;
         match breaks.first() {
-            Some(at) => Err(self.broken(Book::Run(run), *at)),
+            Some(at) => Err(self.broken(JournalChain::Run(run), *at)),
             None => Ok(events),
         }
     }
@@ -426,7 +432,7 @@ impl Store {
         lock::acquire(&path).map_err(|source| Error::Lock { path, source })
     }
 
-    pub fn holder_named(&self, name: &str) -> Result<Option<Holder>, Error> {
+    pub fn holder_named(&self, name: &str) -> Result<Option<LockHolder>, Error> {
         let path = self.worker_lock_path(name);
         lock::holder(&path).map_err(|source| Error::Lock { path, source })
     }
@@ -450,7 +456,7 @@ impl Store {
     }
 
     /// The process that runs a run now.
-    pub fn holder(&self, run: RunId) -> Result<Option<Holder>, Error> {
+    pub fn holder(&self, run: RunId) -> Result<Option<LockHolder>, Error> {
         let path = self.lock_path(run);
         lock::holder(&path).map_err(|source| Error::Lock { path, source })
     }
@@ -464,13 +470,13 @@ impl Store {
     }
 
     /// Verifies every event of a run, and that a head kept elsewhere is still among them.
-    pub fn verify_chain_with(&self, run: RunId, kept: Head) -> Result<ChainReport, Error> {
+    pub fn verify_chain_with(&self, run: RunId, kept: JournalHead) -> Result<ChainReport, Error> {
         self.check_chain(run, &[kept])
     }
 
-    fn check_chain(&self, run: RunId, kept: &[Head]) -> Result<ChainReport, Error> {
+    fn check_chain(&self, run: RunId, kept: &[JournalHead]) -> Result<ChainReport, Error> {
         let report = self.read(&format!("the journal of {run}"), |connection| {
-            chain::check::<Event>(connection, Book::Run(run), kept)
+            chain::check::<Event>(connection, JournalChain::Run(run), kept)
         })?;
         report.ok_or_else(|| self.no_run(run))
     }
@@ -490,7 +496,7 @@ impl Store {
         })?;
         found
             .into_iter()
-            .map(|stored| stored.check().map_err(|(run, at)| self.broken(Book::Run(run), at)))
+            .map(|stored| stored.check().map_err(|(run, at)| self.broken(JournalChain::Run(run), at)))
             .collect()
     }
 
@@ -527,7 +533,7 @@ impl Store {
         Error::NoRun { run, path: self.database.clone() }
     }
 
-    fn broken(&self, book: Book, at: Break) -> Error {
+    fn broken(&self, book: JournalChain, at: Break) -> Error {
         Error::Broken { book, path: self.database.clone(), at }
     }
 }
@@ -540,7 +546,7 @@ enum Found {
     /// There are records that the caller does not know.
     Moved,
     /// They were added, and this is the new head.
-    Written(Head),
+    Written(JournalHead),
 }
 
 struct Line {
@@ -555,7 +561,7 @@ struct Happened {
 
 impl Happened {
     fn of(run: RunId, event: &Event) -> Result<Self, Error> {
-        let encode = |source| Error::Encode { book: Book::Run(run), event: event.name(), source };
+        let encode = |source| Error::Encode { book: JournalChain::Run(run), event: event.name(), source };
         let text = serde_json::to_vec(event).map_err(encode)?;
         Ok(Self { line: Line { key: event.key(), text }, event: event.clone() })
     }
@@ -616,7 +622,7 @@ struct News<'a> {
 fn extend_run(connection: &Connection, run: RunId, news: &News<'_>) -> rusqlite::Result<Found> {
     let News { after, at_ms, events, tally } = *news;
     let lines: Vec<&Line> = events.iter().map(|new| &new.line).collect();
-    let found = extend(connection, Book::Run(run), (after, at_ms), &lines)?;
+    let found = extend(connection, JournalChain::Run(run), (after, at_ms), &lines)?;
     if let Found::Written(head) = &found {
         for new in events {
             projection::project(connection, run.0, at_ms.cast_signed(), &new.event)?;
@@ -630,7 +636,7 @@ fn extend_run(connection: &Connection, run: RunId, news: &News<'_>) -> rusqlite:
 
 fn extend(
     connection: &Connection,
-    book: Book,
+    book: JournalChain,
     (after, at_ms): (u64, u64),
     lines: &[&Line],
 ) -> rusqlite::Result<Found> {
@@ -643,12 +649,12 @@ fn extend(
     let number = book.number();
     let found = query.query_row([number], |row| {
         let seq = row.get::<_, i64>(0)?.cast_unsigned();
-        Ok((Head { seq, hash: chain::hash_at(row, 1)? }, row.get::<_, bool>(2)?))
+        Ok((JournalHead { seq, hash: chain::hash_at(row, 1)? }, row.get::<_, bool>(2)?))
     });
     let Some((mut head, is_last)) = found.optional()? else { return Ok(Found::Nothing) };
     if head.seq > 0 && !is_last {
         // Appending after a lost record would hide the loss.
-        return Ok(Found::Broken(Break { seq: head.seq, fault: Fault::OtherHead }));
+        return Ok(Found::Broken(Break { seq: head.seq, fault: ChainFault::OtherHead }));
     }
     let query = format!("SELECT 1 FROM {records} WHERE {owner} = ?1 AND key = ?2");
     let mut query = connection.prepare_cached(&query)?;
@@ -669,7 +675,7 @@ fn extend(
         let hash = link(&head.hash, number, (seq, at_ms), text);
         let (place, at) = (seq.cast_signed(), at_ms.cast_signed());
         insert.execute(params![number, place, key, at, text, head.hash.as_bytes(), hash.as_bytes()])?;
-        head = Head { seq, hash };
+        head = JournalHead { seq, hash };
     }
     let update = format!("UPDATE {heads} SET seq = ?2, hash = ?3 WHERE {owner} = ?1");
     connection.prepare_cached(&update)?.execute(params![
@@ -702,17 +708,17 @@ struct StoredRun {
 
 impl StoredRun {
     fn check(mut self) -> Result<RunRow, (RunId, Break)> {
-        let Head { seq, hash } = self.row.head;
+        let JournalHead { seq, hash } = self.row.head;
         let broken = |seq, fault| (self.row.id, Break { seq, fault });
         if run_genesis(&self.row.digest, self.row.text.as_bytes()) != self.first {
-            return Err(broken(1, Fault::Unlinked));
+            return Err(broken(1, ChainFault::Unlinked));
         }
         self.row.last = match self.last {
             None if seq == 0 => None,
-            None => return Err(broken(seq, Fault::Missing)),
+            None => return Err(broken(seq, ChainFault::Missing)),
             Some((at_ms, text)) => {
-                let event = serde_json::from_slice(&text).map_err(|_| broken(seq, Fault::Unreadable))?;
-                Some(Recorded { seq, at_ms, event, hash })
+                let event = serde_json::from_slice(&text).map_err(|_| broken(seq, ChainFault::Unreadable))?;
+                Some(RecordedEvent { seq, at_ms, event, hash })
             }
         };
         Ok(self.row)
@@ -728,7 +734,7 @@ fn stored_run(row: &Row<'_>) -> rusqlite::Result<StoredRun> {
         text: row.get(4)?,
         dialect: row.get(11)?,
         created_at_ms: row.get::<_, i64>(5)?.cast_unsigned(),
-        head: Head { seq: row.get::<_, i64>(6)?.cast_unsigned(), hash: chain::hash_at(row, 7)? },
+        head: JournalHead { seq: row.get::<_, i64>(6)?.cast_unsigned(), hash: chain::hash_at(row, 7)? },
         last: None,
     };
     let at_ms = row.get::<_, Option<i64>>(9)?.map(i64::cast_unsigned);

@@ -7,7 +7,7 @@ use planwright_core::dialect::{self, Dialect, HEAD_BYTES};
 use planwright_core::syntax::source::Source;
 use planwright_core::verify;
 
-use super::plan_file::{Error, Reading, Text, read_error, read_file, read_text};
+use super::plan_file::{Error, FileText, ReadOptions, read_error, read_file, read_text};
 use super::plan_write;
 
 const TASKS: &str = "tasks";
@@ -17,7 +17,7 @@ pub(super) const DIALECT: &str = "directory";
 const ENDINGS: &[&str] = &["md", "json", "jsonl"];
 const FILES_MAX: usize = 10_000;
 
-pub(super) fn read(folder: &Path, name: &str, bytes_max: usize) -> Result<Text, Error> {
+pub(super) fn read(folder: &Path, name: &str, bytes_max: usize) -> Result<FileText, Error> {
     // The files of a plan are replaced one by one: an interrupted write is finished first.
     plan_write::recover(folder).map_err(|source| read_error(folder, source))?;
     let mut paths = Vec::new();
@@ -37,14 +37,14 @@ pub(super) fn read(folder: &Path, name: &str, bytes_max: usize) -> Result<Text, 
 
 /// Reads what another tool wrote: a file, or all files of a directory as one text, for tools that keep one
 /// file per task.
-pub fn read_foreign(path: &Path, name: &str, reading: Reading) -> Result<Text, Error> {
+pub fn read_foreign(path: &Path, name: &str, reading: ReadOptions) -> Result<FileText, Error> {
     match path.is_dir() && !path.join(PLAN).exists() {
         true => read_bundle(path, name, reading.bytes_max),
         false => super::plan_file::read(&plan_at(path, reading.dialect), name, reading),
     }
 }
 
-fn read_bundle(folder: &Path, name: &str, bytes_max: usize) -> Result<Text, Error> {
+fn read_bundle(folder: &Path, name: &str, bytes_max: usize) -> Result<FileText, Error> {
     let has_ending =
         |path: &PathBuf| path.extension().is_some_and(|ending| ENDINGS.iter().any(|known| ending == *known));
     let paths: Vec<PathBuf> = names(folder, Only::Files)?.into_iter().filter(has_ending).collect();
@@ -52,12 +52,12 @@ fn read_bundle(folder: &Path, name: &str, bytes_max: usize) -> Result<Text, Erro
         return Err(Error::NotAFile { path: folder.to_owned() });
     }
     match bundle(folder, name, paths, bytes_max)? {
-        Text::Plan(source) => Ok(Text::Plan(source.at(folder.to_string_lossy()))),
-        unreadable @ Text::Unreadable(_) => Ok(unreadable),
+        FileText::Plan(source) => Ok(FileText::Plan(source.at(folder.to_string_lossy()))),
+        unreadable @ FileText::Unreadable(_) => Ok(unreadable),
     }
 }
 
-fn bundle(folder: &Path, name: &str, paths: Vec<PathBuf>, bytes_max: usize) -> Result<Text, Error> {
+fn bundle(folder: &Path, name: &str, paths: Vec<PathBuf>, bytes_max: usize) -> Result<FileText, Error> {
     let mut left = bytes_max;
     let mut files = Vec::new();
     for path in paths {
@@ -68,18 +68,18 @@ fn bundle(folder: &Path, name: &str, paths: Vec<PathBuf>, bytes_max: usize) -> R
         }
         let called = format!("{}/{}", name.trim_end_matches('/'), path.display());
         match read_file(&folder.join(&path), &called, left)? {
-            Text::Plan(source) => {
+            FileText::Plan(source) => {
                 left -= source.text().len();
                 files.push((path.to_string_lossy().into_owned(), source.text().to_owned()));
             }
-            Text::Unreadable(_) if left < bytes_max && is_larger(&folder.join(&path), left) => {
-                return Ok(Text::Unreadable(verify::too_large(name, bytes_max)));
+            FileText::Unreadable(_) if left < bytes_max && is_larger(&folder.join(&path), left) => {
+                return Ok(FileText::Unreadable(verify::too_large(name, bytes_max)));
             }
-            unreadable @ Text::Unreadable(_) => return Ok(unreadable),
+            unreadable @ FileText::Unreadable(_) => return Ok(unreadable),
         }
     }
     let texts = files.iter().map(|(path, text)| (path.as_str(), text.as_str()));
-    Ok(Text::Plan(Source::new(name, Source::bundle(texts))))
+    Ok(FileText::Plan(Source::new(name, Source::bundle(texts))))
 }
 
 fn is_larger(path: &Path, bytes: usize) -> bool {

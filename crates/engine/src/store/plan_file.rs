@@ -7,7 +7,7 @@ pub use crate::store::file::{
 pub use crate::store::journal::Store;
 pub use crate::store::plan_dir::{plan_at, read_foreign};
 pub use crate::store::plan_write::{
-    create_plan, delete_plan, lay_plan, remove_folder, remove_laid, replace, save, shift, unload,
+    create_plan, delete_plan, move_overflow, remove_folder, remove_laid, replace, replace_copy, save, shift,
 };
 pub use crate::store::random_id::chance;
 pub use crate::store::sidecar::{append, keep};
@@ -83,7 +83,7 @@ impl Error {
     }
 }
 
-pub enum Text {
+pub enum FileText {
     /// Text that can be parsed.
     Plan(Source),
     /// Bytes that cannot, and why.
@@ -91,7 +91,7 @@ pub enum Text {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Reading {
+pub struct ReadOptions {
     /// The maximum size of a plan.
     pub bytes_max: usize,
     /// The forced dialect; otherwise it is detected by content and place.
@@ -104,7 +104,7 @@ pub fn is_there(path: &Path) -> bool {
 }
 
 /// Reads a plan, a file or a directory; `name` is the user's name for it.
-pub fn read(path: &Path, name: &str, reading: Reading) -> Result<Text, Error> {
+pub fn read(path: &Path, name: &str, reading: ReadOptions) -> Result<FileText, Error> {
     let is_folder = path.is_dir();
     if let Some(dialect) =
         reading.dialect.filter(|dialect| is_folder && dialect.name != crate::store::plan_dir::DIALECT)
@@ -118,12 +118,14 @@ pub fn read(path: &Path, name: &str, reading: Reading) -> Result<Text, Error> {
     // A plan's real path tells more than the path it was given by.
     let place = path.canonicalize().map_err(|source| read_error(path, source))?;
     Ok(match text {
-        Text::Plan(source) => Text::Plan(source.at(place.to_string_lossy()).recognised(reading.dialect)),
-        unreadable @ Text::Unreadable(_) => unreadable,
+        FileText::Plan(source) => {
+            FileText::Plan(source.at(place.to_string_lossy()).recognised(reading.dialect))
+        }
+        unreadable @ FileText::Unreadable(_) => unreadable,
     })
 }
 
-pub(super) fn read_file(path: &Path, name: &str, bytes_max: usize) -> Result<Text, Error> {
+pub(super) fn read_file(path: &Path, name: &str, bytes_max: usize) -> Result<FileText, Error> {
     for _ in 0..READ_TRIES {
         let before = stamp(path)?;
         let bytes = bytes(path, bytes_max)?;
@@ -133,7 +135,7 @@ pub(super) fn read_file(path: &Path, name: &str, bytes_max: usize) -> Result<Tex
             continue;
         }
         return Ok(match before.length {
-            length if length > bytes_max as u64 => Text::Unreadable(verify::too_large(name, bytes_max)),
+            length if length > bytes_max as u64 => FileText::Unreadable(verify::too_large(name, bytes_max)),
             _ => text(name, bytes),
         });
     }
@@ -141,15 +143,15 @@ pub(super) fn read_file(path: &Path, name: &str, bytes_max: usize) -> Result<Tex
 }
 
 /// Reads a plan from a stream that cannot be read twice, such as stdin.
-pub fn read_stream(stream: &mut dyn Read, name: &str, reading: Reading) -> io::Result<Text> {
+pub fn read_stream(stream: &mut dyn Read, name: &str, reading: ReadOptions) -> io::Result<FileText> {
     let bytes_max = reading.bytes_max;
     let mut bytes = Vec::new();
     let length = stream.take((bytes_max as u64).saturating_add(1)).read_to_end(&mut bytes)?;
     Ok(match length {
-        length if length > bytes_max => Text::Unreadable(verify::too_large(name, bytes_max)),
+        length if length > bytes_max => FileText::Unreadable(verify::too_large(name, bytes_max)),
         _ => match text(name, bytes) {
-            Text::Plan(source) => Text::Plan(source.recognised(reading.dialect)),
-            unreadable @ Text::Unreadable(_) => unreadable,
+            FileText::Plan(source) => FileText::Plan(source.recognised(reading.dialect)),
+            unreadable @ FileText::Unreadable(_) => unreadable,
         },
     })
 }
@@ -192,10 +194,10 @@ pub fn read_stream_at(path: &Path, bytes_max: u64) -> io::Result<String> {
     Ok(text)
 }
 
-fn text(name: &str, bytes: Vec<u8>) -> Text {
+fn text(name: &str, bytes: Vec<u8>) -> FileText {
     match verify::read(name, bytes) {
-        Ok(source) => Text::Plan(source),
-        Err(unreadable) => Text::Unreadable(unreadable),
+        Ok(source) => FileText::Plan(source),
+        Err(unreadable) => FileText::Unreadable(unreadable),
     }
 }
 

@@ -31,7 +31,7 @@ pub fn save(path: &Path, old: &Source, new: &Source) -> Result<Source, Error> {
 
 /// Moves what a plan may not contain into files next to it, and returns the rest: the context of a proposal
 /// has a limit. An existing file of that name has the same contents, since the name contains its digest.
-pub fn unload(path: &Path, source: &Source) -> Result<Source, Error> {
+pub fn move_overflow(path: &Path, source: &Source) -> Result<Source, Error> {
     let overflow = match source.dialect().name {
         "proposal" => proposal::overflow(source),
         _ => None,
@@ -58,7 +58,7 @@ pub fn create_plan(path: &Path, text: &str, dialect: &'static Dialect) -> Result
         let folder = path.parent().unwrap_or(Path::new("."));
         let write_error = |source| Error::Write { path: path.to_owned(), source };
         std::fs::create_dir_all(folder).map_err(write_error)?;
-        return file::create(path, unload(path, &source)?.text());
+        return file::create(path, move_overflow(path, &source)?.text());
     }
     if path.exists() {
         return Err(Error::Exists { path: path.to_owned() });
@@ -68,7 +68,7 @@ pub fn create_plan(path: &Path, text: &str, dialect: &'static Dialect) -> Result
 
 /// Puts a plan directory in place of whatever is there, for copies that planwright keeps. Whole or not at
 /// all, except for a moment in which nothing is there; the caller records its intent first.
-pub fn lay_plan(path: &Path, text: &str, dialect: &'static Dialect) -> Result<(), Error> {
+pub fn replace_copy(path: &Path, text: &str, dialect: &'static Dialect) -> Result<(), Error> {
     let write_error = |source| Error::Write { path: path.to_owned(), source };
     let new = hidden(path, "new");
     remove_folder(&new).map_err(write_error)?;
@@ -258,7 +258,7 @@ fn finish(turn: &Turn) -> io::Result<()> {
 mod tests {
     use planwright_core::syntax::source::Edit;
 
-    use super::super::plan_file::{Reading, Text, read};
+    use super::super::plan_file::{FileText, ReadOptions, read};
     use super::*;
     use crate::scratch::Scratch;
 
@@ -273,9 +273,9 @@ mod tests {
     }
 
     fn source(path: &Path) -> Source {
-        match read(path, "plan", Reading { bytes_max: 1 << 20, dialect: None }).expect("read") {
-            Text::Plan(source) => source,
-            Text::Unreadable(unreadable) => panic!("{}", unreadable.diagnostic.message),
+        match read(path, "plan", ReadOptions { bytes_max: 1 << 20, dialect: None }).expect("read") {
+            FileText::Plan(source) => source,
+            FileText::Unreadable(unreadable) => panic!("{}", unreadable.diagnostic.message),
         }
     }
 

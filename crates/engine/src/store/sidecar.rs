@@ -6,7 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
-use planwright_core::dialect::Beside;
+use planwright_core::dialect::SidecarEdit;
 use planwright_core::dialect::frontmatter;
 
 use super::plan_file::{Error, read_text};
@@ -16,10 +16,10 @@ use super::{file, plan_write};
 const KEYS_BYTES_MAX: u64 = 1 << 20;
 
 /// Writes what belongs next to the plan at `plan`.
-pub fn keep(plan: &Path, beside: &Beside) -> Result<(), Error> {
+pub fn keep(plan: &Path, beside: &SidecarEdit) -> Result<(), Error> {
     match beside {
-        Beside::Append { path, line } => append(&place(plan, path)?, line),
-        Beside::Set { path, values } => set(&place(plan, path)?, values),
+        SidecarEdit::Append { path, line } => append(&place(plan, path)?, line),
+        SidecarEdit::Set { path, values } => set(&place(plan, path)?, values),
     }
 }
 
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn keys_are_set_in_a_file_that_may_not_be_there() {
         let (_scratch, plan) = plan("beside-keys");
-        let set = |value: &str| Beside::Set {
+        let set = |value: &str| SidecarEdit::Set {
             path: "../current-task.yaml".to_owned(),
             values: vec![("planId".to_owned(), value.to_owned())],
         };
@@ -162,7 +162,7 @@ mod tests {
         std::fs::create_dir(&prey).expect("a folder");
         std::fs::write(prey.join("file"), "mine\n").expect("written");
         let append =
-            |path: &str| keep(&plan, &Beside::Append { path: path.to_owned(), line: "x".to_owned() });
+            |path: &str| keep(&plan, &SidecarEdit::Append { path: path.to_owned(), line: "x".to_owned() });
         std::os::unix::fs::symlink(prey.join("file"), plan.with_file_name("progress.md")).expect("a link");
         std::os::unix::fs::symlink(&prey, plan.with_file_name("sessions")).expect("a link");
         for path in [

@@ -17,12 +17,12 @@ const LOCK: &str = "lock";
 
 /// A temporary directory.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct TempDir {
     pub(crate) path: PathBuf,
     _lock: File,
 }
 
-impl Place {
+impl TempDir {
     /// Creates a directory, and removes those no longer in use.
     pub(crate) fn new(root: &Path) -> Result<Self, Error> {
         let folder = state_dir::folder_of(&state_dir::cache().join(FOLDER), root)?;
@@ -56,7 +56,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TempDir {
     fn drop(&mut self) {
         // The next sweep removes what cannot be removed now.
         remove(&self.path).ok();

@@ -14,7 +14,7 @@ const ENTRY_BYTES_MAX: u64 = 1 << 16;
 
 /// A working copy of a repository, with its own git directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tree {
+pub struct RegisteredWorktree {
     /// The top of the working copy, with links resolved.
     pub path: PathBuf,
     /// The git directory that all worktrees of the user's repository share.
@@ -39,15 +39,16 @@ pub struct Tree {
 }
 
 /// All registered worktrees, by path. Unreadable entries are skipped.
-pub fn trees() -> Vec<Tree> {
+pub fn trees() -> Vec<RegisteredWorktree> {
     let entries = folder().read_dir().into_iter().flatten().flatten();
-    let mut trees: Vec<Tree> = entries.filter_map(|entry| read(&entry.path()).ok().flatten()).collect();
+    let mut trees: Vec<RegisteredWorktree> =
+        entries.filter_map(|entry| read(&entry.path()).ok().flatten()).collect();
     trees.sort_by(|one, other| one.path.cmp(&other.path));
     trees
 }
 
 /// The worktree whose top is exactly this directory.
-pub fn tree_at(top: &Path) -> Result<Option<Tree>, Error> {
+pub fn tree_at(top: &Path) -> Result<Option<RegisteredWorktree>, Error> {
     let entry = entry_of(top);
     let tree = read(&entry).map_err(|source| Error::Repository { path: entry, source })?;
     // A hash collision is not expected, but the path is authoritative.
@@ -55,7 +56,7 @@ pub fn tree_at(top: &Path) -> Result<Option<Tree>, Error> {
 }
 
 /// Registers a worktree, or updates its entry.
-pub fn register(tree: &Tree) -> Result<(), Error> {
+pub fn register(tree: &RegisteredWorktree) -> Result<(), Error> {
     let text = serde_json::to_vec_pretty(tree).map_err(|source| Error::Folder {
         path: tree.path.clone(),
         source: io::Error::new(io::ErrorKind::InvalidData, source),
@@ -84,7 +85,7 @@ fn entry_of(top: &Path) -> PathBuf {
     folder().join(name_of(top))
 }
 
-fn read(entry: &Path) -> io::Result<Option<Tree>> {
+fn read(entry: &Path) -> io::Result<Option<RegisteredWorktree>> {
     if entry.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".")) {
         return Ok(None);
     }

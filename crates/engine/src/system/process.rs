@@ -28,10 +28,10 @@ use std::time::Duration;
 
 pub use bash_check::check_bash;
 pub use capture::Capture;
-pub use git::{Answer, Repository};
+pub use git::{GitOutput, Repository};
 pub(crate) use git::{filters, identity, path_outside};
-pub use line_protocol::{Dialogue, Said};
-pub use output_reader::Listener;
+pub use line_protocol::{LineProtocol, ProtocolLine};
+pub use output_reader::OutputListener;
 pub use shim::{SHIM, shim_main, shim_main_without_sweep};
 pub use ssh_keygen::sign_with_ssh;
 pub use supervise::{Supervisors, run};
@@ -48,7 +48,7 @@ const ROUND: Duration = Duration::from_millis(2);
 
 /// One supervised process: an agent, a contract, a setup.
 #[derive(Debug, Clone)]
-pub struct Job {
+pub struct ProcessJob {
     /// The program and its arguments. The program is searched in the PATH of `env`.
     pub argv: Vec<String>,
     pub folder: PathBuf,
@@ -64,7 +64,7 @@ pub struct Job {
 
 /// How a job ended. Nothing that it started is alive.
 #[derive(Debug, Clone)]
-pub struct Ended {
+pub struct ProcessEnd {
     pub how: How,
     /// Standard output and standard error, in the order of arrival.
     pub output: Capture,

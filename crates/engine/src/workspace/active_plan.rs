@@ -7,14 +7,14 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use planwright_core::dialect::named::{
-    ARCHIVED, Name, Slug, conflict_copy, plan_file, plan_of, progress_file,
+    ARCHIVED, PlanSlug, Slug, conflict_copy, plan_file, plan_of, progress_file,
 };
 use planwright_core::workspace::active_plan::lint;
-use planwright_core::workspace::active_plan::lint::{Breach, Evidence, Script};
-use planwright_core::workspace::active_plan::session_text::{Plans, Shell, block};
+use planwright_core::workspace::active_plan::lint::{Breach, LintEvidence, LintScript};
+use planwright_core::workspace::active_plan::session_text::{PlanNames, ShellKind, block};
 use planwright_core::workspace::active_plan::{
-    By, Choice, Entry, FOLDER, Fault, Kind, MARKER, MARKER_BYTES_MAX, Marker, Thing, Want, check, choose,
-    is_like_plan, marked, plans,
+    ActivePlanChoice, ActivePlanMarker, Audience, FOLDER, FileKind, MARKER, MARKER_BYTES_MAX, MarkerFault,
+    MarkerKind, PlanCandidate, ResolvedBy, check, choose, is_like_plan, marked, plans,
 };
 
 use crate::config;
@@ -35,7 +35,7 @@ pub enum Error {
     #[error("plan directory {} not found", path.display())]
     NoFolder { path: PathBuf },
     #[error(transparent)]
-    Loud(#[from] Fault),
+    Loud(#[from] MarkerFault),
     #[error("cannot read {}", path.display())]
     Read {
         path: PathBuf,
@@ -54,33 +54,33 @@ pub enum Error {
 pub struct Binding {
     pub plan: PathBuf,
     pub progress: PathBuf,
-    pub name: Name,
+    pub name: PlanSlug,
     /// How it was chosen.
-    pub by: By,
+    pub by: ResolvedBy,
 }
 
 /// The plans of the `.harness` directory, and what the marker says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listing {
+pub struct PlanNamesListing {
     pub folder: PathBuf,
     /// The unnamed plan first, then by name.
-    pub plans: Vec<Name>,
+    pub plans: Vec<PlanSlug>,
     /// Conflict copies by sync services, which are not plans.
     pub copies: Vec<String>,
     /// The plan that this worktree is bound to, or why its marker is dangling; `None` without a marker.
-    pub bound: Option<Result<Slug, Fault>>,
+    pub bound: Option<Result<Slug, MarkerFault>>,
 }
 
-impl Listing {
+impl PlanNamesListing {
     /// What a session learns at its start; `None` without a plan.
     pub fn told(&self) -> Option<String> {
         let folder = self.folder.to_string_lossy();
         let bound = self.bound.as_ref().map(Result::as_ref);
-        block(&Plans { folder: &folder, plans: &self.plans, bound })
+        block(&PlanNames { folder: &folder, plans: &self.plans, bound })
     }
 
     /// The plan files and their progress files.
-    pub fn files(&self) -> impl Iterator<Item = (&Name, PathBuf, PathBuf)> {
+    pub fn files(&self) -> impl Iterator<Item = (&PlanSlug, PathBuf, PathBuf)> {
         self.plans.iter().map(|plan| {
             let slug = plan.slug();
             (plan, self.folder.join(plan_file(slug)), self.folder.join(progress_file(slug)))
@@ -116,7 +116,7 @@ pub fn real(plan: &Path) -> PathBuf {
 }
 
 /// The plan that a session works on. Writes nothing.
-pub fn resolve(project: &Project, want: Want<'_>) -> Result<Binding, Error> {
+pub fn resolve(project: &Project, want: Audience<'_>) -> Result<Binding, Error> {
     let choice = choose(want, &marker(&project.root))?;
     let (folder, entries) = look(project)?;
     check_in(&folder, &choice, want, &entries)?;
@@ -126,29 +126,36 @@ pub fn resolve(project: &Project, want: Want<'_>) -> Result<Binding, Error> {
 /// The plan that the marker binds this worktree to; `None` without a marker.
 pub fn of_marker(project: &Project) -> Result<Option<Binding>, Error> {
     match marker(&project.root) {
-        Marker::Unset => Ok(None),
-        Marker::Bytes(_) | Marker::TooLong | Marker::Link | Marker::NotAFile(_) | Marker::Unreadable(_) => {
-            resolve(project, Want::Any).map(Some)
-        }
+        ActivePlanMarker::Unset => Ok(None),
+        ActivePlanMarker::Bytes(_)
+        | ActivePlanMarker::TooLong
+        | ActivePlanMarker::Link
+        | ActivePlanMarker::NotAFile(_)
+        | ActivePlanMarker::Unreadable(_) => resolve(project, Audience::Any).map(Some),
     }
 }
 
 /// Checks a choice against the `.harness` directory and its shelved plans.
-fn check_in(folder: &Path, choice: &Choice, want: Want<'_>, entries: &[Entry]) -> Result<(), Fault> {
+fn check_in(
+    folder: &Path,
+    choice: &ActivePlanChoice,
+    want: Audience<'_>,
+    entries: &[PlanCandidate],
+) -> Result<(), MarkerFault> {
     let fault = match check(choice, want, entries) {
         Ok(()) => return Ok(()),
         Err(fault) => fault,
     };
     let is_staged = || store::is_there(&folder.join(STAGED).join(choice.plan_file()));
-    if let Fault::Absent(by, slug, _) = &fault
+    if let MarkerFault::Absent(by, slug, _) = &fault
         && is_staged()
     {
-        return Err(Fault::Staged(*by, slug.clone()));
+        return Err(MarkerFault::Staged(*by, slug.clone()));
     }
     Err(fault)
 }
 
-fn bound(folder: &Path, choice: &Choice) -> Binding {
+fn bound(folder: &Path, choice: &ActivePlanChoice) -> Binding {
     Binding {
         plan: folder.join(choice.plan_file()),
         progress: folder.join(choice.progress_file()),
@@ -158,21 +165,21 @@ fn bound(folder: &Path, choice: &Choice) -> Binding {
 }
 
 /// Every plan of the `.harness` directory, and what the marker says. A dangling marker is not an error here.
-pub fn list(project: &Project) -> Result<Listing, Error> {
+pub fn list(project: &Project) -> Result<PlanNamesListing, Error> {
     let (folder, entries) = look(project)?;
     let marker = marker(&project.root);
     let bound = match marked(&marker) {
         Ok(None) => None,
         Err(fault) => Some(Err(fault)),
         Ok(Some(slug)) => {
-            let choice = Choice { by: By::Marker, plan: Name::Named(slug.clone()) };
-            Some(check_in(&folder, &choice, Want::Any, &entries).map(|()| slug))
+            let choice = ActivePlanChoice { by: ResolvedBy::Marker, plan: PlanSlug::Named(slug.clone()) };
+            Some(check_in(&folder, &choice, Audience::Any, &entries).map(|()| slug))
         }
     };
-    let is_copy = |entry: &&Entry| conflict_copy(&entry.name).is_some();
+    let is_copy = |entry: &&PlanCandidate| conflict_copy(&entry.name).is_some();
     let mut copies: Vec<String> = entries.iter().filter(is_copy).map(|entry| entry.name.clone()).collect();
     copies.sort();
-    Ok(Listing { folder, plans: plans(&entries), copies, bound })
+    Ok(PlanNamesListing { folder, plans: plans(&entries), copies, bound })
 }
 
 /// Binds the worktree at `root` to a plan. Whether the plan exists is not checked here: see [`resolve`].
@@ -189,10 +196,14 @@ pub fn write_marker(root: &Path, slug: &Slug) -> Result<PathBuf, Error> {
 pub fn clear_marker(root: &Path) -> Result<bool, Error> {
     let path = root.join(MARKER);
     match marker(root) {
-        Marker::Unset => return Ok(false),
+        ActivePlanMarker::Unset => return Ok(false),
         // A link is removed by its own name, unless the directory itself is one.
-        Marker::Link if !root.join(FOLDER).is_symlink() => {}
-        Marker::Link | Marker::NotAFile(_) | Marker::Bytes(_) | Marker::TooLong | Marker::Unreadable(_) => {
+        ActivePlanMarker::Link if !root.join(FOLDER).is_symlink() => {}
+        ActivePlanMarker::Link
+        | ActivePlanMarker::NotAFile(_)
+        | ActivePlanMarker::Bytes(_)
+        | ActivePlanMarker::TooLong
+        | ActivePlanMarker::Unreadable(_) => {
             refuse_other(root)?;
         }
     }
@@ -205,28 +216,31 @@ pub fn clear_marker(root: &Path) -> Result<bool, Error> {
 }
 
 /// Refuses to write over anything other than a marker.
-fn refuse_other(root: &Path) -> Result<(), Fault> {
+fn refuse_other(root: &Path) -> Result<(), MarkerFault> {
     match marker(root) {
-        _ if root.join(FOLDER).is_symlink() => Err(Fault::Link),
-        Marker::Link => Err(Fault::Link),
-        Marker::NotAFile(thing) => Err(Fault::NotAFile(thing)),
-        Marker::Unset | Marker::Bytes(_) | Marker::TooLong | Marker::Unreadable(_) => Ok(()),
+        _ if root.join(FOLDER).is_symlink() => Err(MarkerFault::Link),
+        ActivePlanMarker::Link => Err(MarkerFault::Link),
+        ActivePlanMarker::NotAFile(thing) => Err(MarkerFault::NotAFile(thing)),
+        ActivePlanMarker::Unset
+        | ActivePlanMarker::Bytes(_)
+        | ActivePlanMarker::TooLong
+        | ActivePlanMarker::Unreadable(_) => Ok(()),
     }
 }
 
 /// What is at the place of a worktree's marker.
-pub fn marker(root: &Path) -> Marker {
+pub fn marker(root: &Path) -> ActivePlanMarker {
     let path = root.join(MARKER);
     let data = match path.symlink_metadata() {
         Ok(data) => data,
-        Err(error) if is_missing(&error) => return Marker::Unset,
-        Err(error) => return Marker::Unreadable(error.to_string()),
+        Err(error) if is_missing(&error) => return ActivePlanMarker::Unset,
+        Err(error) => return ActivePlanMarker::Unreadable(error.to_string()),
     };
     if data.is_symlink() || root.join(FOLDER).is_symlink() {
-        return Marker::Link;
+        return ActivePlanMarker::Link;
     }
     if !data.is_file() {
-        return Marker::NotAFile(if data.is_dir() { Thing::Folder } else { Thing::Device });
+        return ActivePlanMarker::NotAFile(if data.is_dir() { FileKind::Folder } else { FileKind::Device });
     }
     let read = || -> io::Result<Vec<u8>> {
         // A link or a pipe may have replaced it meanwhile.
@@ -237,10 +251,10 @@ pub fn marker(root: &Path) -> Marker {
         Ok(bytes)
     };
     match read() {
-        Ok(bytes) if bytes.len() > MARKER_BYTES_MAX => Marker::TooLong,
-        Ok(bytes) => Marker::Bytes(bytes),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Marker::Unset,
-        Err(error) => Marker::Unreadable(error.to_string()),
+        Ok(bytes) if bytes.len() > MARKER_BYTES_MAX => ActivePlanMarker::TooLong,
+        Ok(bytes) => ActivePlanMarker::Bytes(bytes),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => ActivePlanMarker::Unset,
+        Err(error) => ActivePlanMarker::Unreadable(error.to_string()),
     }
 }
 
@@ -250,7 +264,7 @@ fn is_missing(error: &io::Error) -> bool {
 }
 
 /// The `.harness` directory and its plan-related entries.
-fn look(project: &Project) -> Result<(PathBuf, Vec<Entry>), Error> {
+fn look(project: &Project) -> Result<(PathBuf, Vec<PlanCandidate>), Error> {
     let path = folder(project);
     let folder = match path.canonicalize() {
         Ok(real) if real.is_dir() => real,
@@ -270,22 +284,22 @@ fn look(project: &Project) -> Result<(PathBuf, Vec<Entry>), Error> {
         let Ok(name) = entry.file_name().into_string() else { continue };
         if is_like_plan(&name) || conflict_copy(&name).is_some() {
             let kind = kind(&entry.path());
-            entries.push(Entry { name, kind });
+            entries.push(PlanCandidate { name, kind });
         }
     }
     Ok((folder, entries))
 }
 
-fn kind(path: &Path) -> Kind {
+fn kind(path: &Path) -> MarkerKind {
     match path.symlink_metadata() {
         Ok(data) if data.is_file() => {
             // A file that cannot be read is not known to be empty; whoever works on the plan is told.
             let is_blank = store::read_bytes(path, PLAN_BYTES_MAX).is_ok_and(|bytes| {
                 bytes.iter().all(u8::is_ascii_whitespace) && (bytes.len() as u64) < PLAN_BYTES_MAX
             });
-            if is_blank { Kind::Blank } else { Kind::File }
+            if is_blank { MarkerKind::Blank } else { MarkerKind::File }
         }
-        Ok(_) | Err(_) => Kind::Other,
+        Ok(_) | Err(_) => MarkerKind::Other,
     }
 }
 
@@ -295,7 +309,7 @@ pub fn breaches(
     project: &Project,
     words: &[String],
 ) -> Result<Vec<Breach>, crate::workspace::project::Error> {
-    let scripts = Shell::ALL.map(|shell| (shell, script(&project.root.join(shell.file()))));
+    let scripts = ShellKind::ALL.map(|shell| (shell, script(&project.root.join(shell.file()))));
     let files = project.files()?;
     let mut documents = Vec::new();
     for name in files.iter().filter(|name| is_document(name, &files)) {
@@ -304,14 +318,14 @@ pub fn breaches(
             documents.push((name.clone(), text));
         }
     }
-    Ok(lint::breaches(&Evidence { words, scripts: &scripts, documents: &documents }))
+    Ok(lint::breaches(&LintEvidence { words, scripts: &scripts, documents: &documents }))
 }
 
-fn script(path: &Path) -> Script {
+fn script(path: &Path) -> LintScript {
     match store::read_text(path, DOCUMENT_BYTES_MAX) {
-        Ok(text) => Script::Text(text),
-        Err(error) if is_missing(&error) => Script::Missing,
-        Err(_) => Script::Unreadable,
+        Ok(text) => LintScript::Text(text),
+        Err(error) if is_missing(&error) => LintScript::Missing,
+        Err(_) => LintScript::Unreadable,
     }
 }
 

@@ -6,19 +6,19 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use planwright_core::approval::ledger::Entry;
-use planwright_core::approval::status::Said;
+use planwright_core::approval::ledger::LedgerEntry;
+use planwright_core::approval::status::RecordedEntry;
 use planwright_core::run::event::Event;
-use planwright_core::workspace::notification::{About, Notice};
+use planwright_core::workspace::notification::{Notification, NotificationSubject};
 
-use crate::store::journal::{Book, Error, NewsLine, Recorded, RunId, Store, Wanted};
+use crate::store::journal::{Error, FeedFilter, JournalChain, NewsLine, RecordedEvent, RunId, Store};
 use crate::workspace::project;
 
 const BATCH: usize = 4096;
 
 /// A stream of notices that continues where it was last read.
 #[derive(Debug)]
-pub struct Feed {
+pub struct EventFeed {
     store: Arc<Store>,
     root: PathBuf,
     filter: Filter,
@@ -37,23 +37,23 @@ pub struct Filter {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fact {
+pub struct FeedItem {
     /// Its position in the overall order.
     pub place: u64,
     /// What listeners get to know.
-    pub notice: Notice,
-    pub what: What,
+    pub notice: Notification,
+    pub what: FeedSubject,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
+pub enum FeedSubject {
     /// An event of a run.
     Event(RunId, Event),
     /// A ledger entry of the plan at this path, relative to the root of the project.
-    Entry(PathBuf, Entry),
+    Entry(PathBuf, LedgerEntry),
 }
 
-impl Feed {
+impl EventFeed {
     /// A stream of what was recorded after a position; 0 is the beginning.
     pub fn after(store: &Arc<Store>, root: &Path, filter: Filter, place: u64) -> Self {
         Self { store: Arc::clone(store), root: root.to_owned(), filter, place }
@@ -65,14 +65,14 @@ impl Feed {
     }
 
     /// The next batch; `None` if there is nothing new.
-    pub fn next_batch(&mut self) -> Result<Option<Vec<Fact>>, Error> {
+    pub fn next_batch(&mut self) -> Result<Option<Vec<FeedItem>>, Error> {
         // Queried first: what is written meanwhile is left for the next time, and nothing is missed.
         let newest = self.store.newest()?;
         if newest <= self.place {
             return Ok(None);
         }
         let Filter { plan, after_seq, since_ms } = &self.filter;
-        let lines = self.store.news(Wanted {
+        let lines = self.store.news(FeedFilter {
             after: self.place,
             after_seq: *after_seq,
             since_ms: *since_ms,
@@ -91,8 +91,8 @@ impl Feed {
 
 /// The contents of the journals and ledgers of a batch.
 struct Books {
-    runs: BTreeMap<RunId, BTreeMap<u64, Recorded>>,
-    plans: BTreeMap<PathBuf, Vec<Said>>,
+    runs: BTreeMap<RunId, BTreeMap<u64, RecordedEvent>>,
+    plans: BTreeMap<PathBuf, Vec<RecordedEntry>>,
 }
 
 impl Books {
@@ -101,40 +101,40 @@ impl Books {
         let mut books = Self { runs: BTreeMap::new(), plans: BTreeMap::new() };
         for line in lines {
             match line.book {
-                Book::Run(run) if !books.runs.contains_key(&run) => {
+                JournalChain::Run(run) if !books.runs.contains_key(&run) => {
                     let events = store.events(run, line.seq - 1)?;
                     books.runs.insert(run, events.into_iter().map(|event| (event.seq, event)).collect());
                 }
-                Book::Plan(_) if !books.plans.contains_key(&line.plan) => {
+                JournalChain::Plan(_) if !books.plans.contains_key(&line.plan) => {
                     books.plans.insert(line.plan.clone(), store.ledger(&line.plan)?);
                 }
-                Book::Run(_) | Book::Plan(_) => {}
+                JournalChain::Run(_) | JournalChain::Plan(_) => {}
             }
         }
         Ok(books)
     }
 
-    fn facts(&self, store: &Store, root: &Path, lines: &[NewsLine]) -> Vec<Fact> {
+    fn facts(&self, store: &Store, root: &Path, lines: &[NewsLine]) -> Vec<FeedItem> {
         let project = store.key();
         let fact = |line: &NewsLine| {
             let name = line.name.clone().unwrap_or_else(|| project::name(&root.join(&line.plan)));
             let path = line.plan.to_string_lossy();
-            let about = About { project: &project, plan: &name, path: &path };
+            let about = NotificationSubject { project: &project, plan: &name, path: &path };
             let (notice, what) = match line.book {
-                Book::Run(run) => {
+                JournalChain::Run(run) => {
                     let recorded = self.runs.get(&run)?.get(&line.seq)?;
                     let at = (recorded.seq, recorded.at_ms);
-                    let notice = Notice::of_event(about, run.number(), at, &recorded.event);
-                    (notice, What::Event(run, recorded.event.clone()))
+                    let notice = Notification::of_event(about, run.number(), at, &recorded.event);
+                    (notice, FeedSubject::Event(run, recorded.event.clone()))
                 }
-                Book::Plan(plan) => {
+                JournalChain::Plan(plan) => {
                     let ledger = self.plans.get(&line.plan)?;
                     let until = ledger.iter().position(|said| said.seq == line.seq)?;
-                    let notice = Notice::of_last(about, plan.number(), &ledger[..=until])?;
-                    (notice, What::Entry(line.plan.clone(), ledger[until].entry.clone()))
+                    let notice = Notification::of_last(about, plan.number(), &ledger[..=until])?;
+                    (notice, FeedSubject::Entry(line.plan.clone(), ledger[until].entry.clone()))
                 }
             };
-            Some(Fact { place: line.place, notice, what })
+            Some(FeedItem { place: line.place, notice, what })
         };
         lines.iter().filter_map(fact).collect()
     }

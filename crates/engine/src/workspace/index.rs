@@ -27,14 +27,14 @@ const BYTES_MAX: u64 = 64 << 20;
 
 /// Shows whether a file was touched: device, inode, size, modification and change times. The change time
 /// cannot be set by anyone.
-pub(crate) type Stamp = [i64; 7];
+pub(crate) type FileStamp = [i64; 7];
 
-pub(crate) struct Seen {
+pub(crate) struct PlanIndex {
     /// `None` if nothing is to be kept.
     record: Option<PathBuf>,
     head: Head,
-    known: HashMap<String, Sight>,
-    new: Mutex<Vec<Sight>>,
+    known: HashMap<String, PlanRead>,
+    new: Mutex<Vec<PlanRead>>,
     used: AtomicUsize,
     now: SystemTime,
 }
@@ -43,26 +43,26 @@ pub(crate) struct Seen {
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Head {
     root: String,
-    program: Stamp,
+    program: FileStamp,
     bytes_max: usize,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Sight {
+struct PlanRead {
     path: String,
-    stamp: Stamp,
+    stamp: FileStamp,
     /// `None` if it is not a plan.
     plan: Option<Summary>,
 }
 
-pub(crate) enum Known<'a> {
+pub(crate) enum IndexEntry<'a> {
     /// It must be read.
     Nothing,
     NoPlan,
     Plan(&'a Summary),
 }
 
-impl Seen {
+impl PlanIndex {
     /// The record of the last listing below the root of a project.
     pub(crate) fn of(project: &Project) -> Self {
         let head = Head {
@@ -80,21 +80,21 @@ impl Seen {
     }
 
     /// What is known about the file shown as `path`.
-    pub(crate) fn known(&self, path: &str, stamp: &Stamp) -> Known<'_> {
+    pub(crate) fn known(&self, path: &str, stamp: &FileStamp) -> IndexEntry<'_> {
         let Some(sight) = self.known.get(path).filter(|sight| sight.stamp == *stamp) else {
-            return Known::Nothing;
+            return IndexEntry::Nothing;
         };
         self.used.fetch_add(1, Ordering::Relaxed);
-        sight.plan.as_ref().map_or(Known::NoPlan, Known::Plan)
+        sight.plan.as_ref().map_or(IndexEntry::NoPlan, IndexEntry::Plan)
     }
 
     /// Notes what a file is that had this stamp before it was read.
-    pub(crate) fn note(&self, path: String, stamp: Stamp, plan: Option<Summary>) {
+    pub(crate) fn note(&self, path: String, stamp: FileStamp, plan: Option<Summary>) {
         let changed = UNIX_EPOCH + Duration::from_secs(stamp[5].max(stamp[3]).max(0).cast_unsigned());
         let is_settled = self.now.duration_since(changed).is_ok_and(|age| age > RACE);
         // A file that is unreadable now may be readable next time.
         if self.record.is_some() && is_settled && plan.as_ref().is_none_or(|plan| plan.fault.is_none()) {
-            self.new.lock().unwrap_or_else(PoisonError::into_inner).push(Sight { path, stamp, plan });
+            self.new.lock().unwrap_or_else(PoisonError::into_inner).push(PlanRead { path, stamp, plan });
         }
     }
 
@@ -111,7 +111,7 @@ impl Seen {
     }
 }
 
-pub(crate) fn stamp(data: &Metadata) -> Stamp {
+pub(crate) fn stamp(data: &Metadata) -> FileStamp {
     [
         data.dev().cast_signed(),
         data.ino().cast_signed(),
@@ -130,19 +130,19 @@ fn record_of(root: &Path) -> Option<PathBuf> {
     Some(folder.join(format!("seen-{}", &name[..16])))
 }
 
-fn read(record: &Path, head: &Head) -> HashMap<String, Sight> {
+fn read(record: &Path, head: &Head) -> HashMap<String, PlanRead> {
     let is_ours = record.symlink_metadata().is_ok_and(|data| data.is_file() && data.len() <= BYTES_MAX);
     let text = is_ours.then(|| std::fs::read_to_string(record).ok()).flatten().unwrap_or_default();
     let mut lines = text.lines();
     if lines.next().and_then(|line| serde_json::from_str::<Head>(line).ok()).as_ref() != Some(head) {
         return HashMap::new();
     }
-    let sights = lines.filter_map(|line| serde_json::from_str::<Sight>(line).ok());
+    let sights = lines.filter_map(|line| serde_json::from_str::<PlanRead>(line).ok());
     sights.map(|sight| (sight.path.clone(), sight)).collect()
 }
 
 #[expect(clippy::disallowed_methods, reason = "this record is not a plan file")]
-fn write(record: &Path, head: &Head, known: &HashMap<String, Sight>) -> std::io::Result<()> {
+fn write(record: &Path, head: &Head, known: &HashMap<String, PlanRead>) -> std::io::Result<()> {
     let mut text = serde_json::to_string(head)?;
     for sight in known.values() {
         text.push('\n');

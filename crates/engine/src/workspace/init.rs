@@ -16,7 +16,7 @@ const ROLES: [&str; 2] = ["coder", "reviewer"];
 
 /// What was detected in a project and on its machine.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct DetectedProject {
     /// Installed programs that planwright uses itself: `git`, `bash`.
     pub programs: Vec<&'static str>,
     pub agents: Vec<&'static Profile>,
@@ -42,8 +42,8 @@ pub enum Error {
     Store(#[from] plan_file::Error),
 }
 
-pub fn look(root: &Path) -> Found {
-    Found {
+pub fn look(root: &Path) -> DetectedProject {
+    DetectedProject {
         programs: ["git", "bash"].into_iter().filter(|name| facts::has_program(name)).collect(),
         agents: PROFILES.iter().filter(|profile| facts::has_program(profile.program)).collect(),
         has_repository: root
@@ -53,7 +53,7 @@ pub fn look(root: &Path) -> Found {
 }
 
 /// Creates what is missing. Existing files are not changed.
-pub fn prepare(root: &Path, found: &Found) -> Result<Prepared, Error> {
+pub fn prepare(root: &Path, found: &DetectedProject) -> Result<Prepared, Error> {
     let mut prepared = Prepared { wrote: Vec::new(), kept: Vec::new(), agent: None, roles: Vec::new() };
     let sources = Sources::of_process(root, &[]);
     let settings = Settings::read(&sources)?;

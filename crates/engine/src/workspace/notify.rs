@@ -17,7 +17,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use planwright_core::workspace::notification::Notice;
+use planwright_core::workspace::notification::Notification;
 
 use crate::store::journal::{self, Store};
 use crate::system::process;
@@ -30,21 +30,21 @@ const LOOK: Duration = Duration::from_millis(200);
 const TRIES_AT_ONCE: u32 = 4;
 
 /// Formats a notice as hooks receive it: one line.
-pub type Encode = fn(&Notice) -> String;
+pub type Encode = fn(&Notification) -> String;
 
 /// The result of delivering events to one hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct Delivered {
     pub hook: &'static str,
     pub delivered: u64,
     /// How many were given up, including by earlier processes.
     pub skipped: u64,
-    pub rest: Rest,
+    pub rest: PendingDeliveries,
 }
 
 /// What is left for a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Rest {
+pub enum PendingDeliveries {
     Nothing,
     /// Something, for this reason; it will be retried.
     Later(String),
@@ -54,7 +54,11 @@ pub enum Rest {
 
 /// Delivers missed events to the hooks of a project, and reports the results. A new hook starts now. Agents
 /// and contracts may not call this: they could make the user's hooks miss something.
-pub fn deliver(project: &Project, store: &Arc<Store>, encode: Encode) -> Result<Vec<Told>, journal::Error> {
+pub fn deliver(
+    project: &Project,
+    store: &Arc<Store>,
+    encode: Encode,
+) -> Result<Vec<Delivered>, journal::Error> {
     let hooks = if process::job_above().is_some() { Vec::new() } else { hooks_of(&project.config.hooks) };
     let since = store.newest()?;
     let told = hooks.into_iter().map(|hook| {
@@ -123,10 +127,10 @@ fn watch(hook: &Hook, project: &Project, store: &Lazy, (since, encode): (u64, En
             let newest = courier.newest();
             if newest.is_some() && newest != seen {
                 match courier.tell(u32::MAX, closing).map(|told| told.rest) {
-                    Ok(Rest::Nothing) => seen = newest,
-                    Ok(Rest::Later(_)) => is_left = true,
+                    Ok(PendingDeliveries::Nothing) => seen = newest,
+                    Ok(PendingDeliveries::Later(_)) => is_left = true,
                     // Another process is delivering, or the store is busy: the next poll may succeed.
-                    Ok(Rest::Busy) | Err(_) => {}
+                    Ok(PendingDeliveries::Busy) | Err(_) => {}
                 }
             }
         }

@@ -13,8 +13,8 @@ use planwright_core::dialect::{self, Dialect, HEAD_BYTES, named, proposal, recor
 use planwright_core::plan::draft::Draft;
 use planwright_core::plan::verified::Plan;
 use planwright_core::plan::view::Summary;
-use planwright_core::run::baseline::Red;
-use planwright_core::run::event::Agents;
+use planwright_core::run::baseline::Baseline;
+use planwright_core::run::event::AgentCommands;
 use planwright_core::syntax::diagnostic::{Diagnostic, Severity};
 use planwright_core::syntax::source::Source;
 use planwright_core::verify::{self, Facts, Study};
@@ -25,12 +25,12 @@ use crate::config::{self, Config, Settings, Sources};
 use crate::git::base;
 use crate::portfolio::board::is_put_away;
 use crate::run::baseline;
-use crate::store::plan_file::{Reading, Text};
+use crate::store::plan_file::{FileText, ReadOptions};
 use crate::store::{plan_file, state_dir};
 use crate::system::{process, walk};
 use crate::workspace::facts;
 use crate::workspace::index;
-use crate::workspace::index::{Known, Seen, Stamp};
+use crate::workspace::index::{FileStamp, IndexEntry, PlanIndex};
 
 /// The file of document B that names the running plan.
 const POINTER: &str = ".rawko/current-task.yaml";
@@ -103,7 +103,7 @@ pub struct Address {
     pub step: Option<String>,
 }
 
-pub struct Survey {
+pub struct PlanListing {
     /// One line each, by path.
     pub plans: Vec<Summary>,
     /// What should not be there: conflict copies of plans, dangling pointers.
@@ -117,7 +117,7 @@ enum Found<'a> {
     /// Unchanged since it was last listed.
     Known { path: &'a Path, summary: &'a Summary },
     /// It must be read.
-    New { path: PathBuf, shown: String, stamp: Option<Stamp> },
+    New { path: PathBuf, shown: String, stamp: Option<FileStamp> },
 }
 
 impl Found<'_> {
@@ -139,16 +139,16 @@ pub struct Verified {
     /// The plan, if it has no errors.
     pub plan: Option<Plan>,
     /// The results of its contracts before the work, as far as they are known.
-    pub red: Option<Reds>,
+    pub red: Option<BaselineSet>,
 }
 
 /// The results of a plan's contracts before the work.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reds {
+pub struct BaselineSet {
     /// Where they ran; `None` without a commit to run them on.
     pub base: Option<Base>,
     /// In step order. Unknown results are missing.
-    pub contracts: Vec<Red>,
+    pub contracts: Vec<Baseline>,
 }
 
 impl Verified {
@@ -189,29 +189,29 @@ impl Project {
         Ok(Self { root: root_of(Path::new("."))?, config, dialect: None })
     }
 
-    pub fn reading(&self) -> Reading {
-        Reading { bytes_max: self.config.limits.plan_bytes, dialect: self.dialect }
+    pub fn reading(&self) -> ReadOptions {
+        ReadOptions { bytes_max: self.config.limits.plan_bytes, dialect: self.dialect }
     }
 
     /// One line per plan below the root, by path, and what should not be there.
-    pub fn survey(&self) -> Result<Survey, Error> {
-        let seen = Seen::of(self);
+    pub fn survey(&self) -> Result<PlanListing, Error> {
+        let seen = PlanIndex::of(self);
         let (plans, copies) = self.search(&seen, |found| self.summary(found, &seen))?;
         seen.keep();
-        Ok(Survey { plans, faults: self.faults_with(copies) })
+        Ok(PlanListing { plans, faults: self.faults_with(copies) })
     }
 
-    fn summary(&self, found: Found<'_>, seen: &Seen) -> Summary {
+    fn summary(&self, found: Found<'_>, seen: &PlanIndex) -> Summary {
         let (path, shown, stamp) = match found {
             Found::Known { summary, .. } => return summary.clone(),
             Found::New { path, shown, stamp } => (path, shown, stamp),
         };
         let summary = match plan_file::read(&path, &shown, self.reading()) {
-            Ok(Text::Plan(source)) => {
+            Ok(FileText::Plan(source)) => {
                 let draft = (source.dialect().skim)(&source);
                 Summary::of(name(&path), shown.clone(), (source.dialect().name, &draft))
             }
-            Ok(Text::Unreadable(unreadable)) => {
+            Ok(FileText::Unreadable(unreadable)) => {
                 Summary::unreadable(name(&path), shown.clone(), unreadable.diagnostic.message)
             }
             Err(error) => Summary::unreadable(name(&path), shown.clone(), error.to_string()),
@@ -224,7 +224,7 @@ impl Project {
 
     /// What should not be there, each with its file: conflict copies of plans, dangling pointers.
     pub fn astray(&self) -> Result<Vec<(PathBuf, String)>, Error> {
-        let (_, copies) = self.search(&Seen::of(self), |_| ())?;
+        let (_, copies) = self.search(&PlanIndex::of(self), |_| ())?;
         Ok(self.astray_with(copies))
     }
 
@@ -263,12 +263,12 @@ impl Project {
         &self,
         look: impl Fn(&Path) -> T + Sync,
     ) -> Result<(Vec<T>, Vec<String>), Error> {
-        let (seen, copies) = self.search(&Seen::of(self), |found| look(found.path()))?;
+        let (seen, copies) = self.search(&PlanIndex::of(self), |found| look(found.path()))?;
         Ok((seen, self.faults_with(copies)))
     }
 
     pub fn plans(&self) -> Result<Vec<PathBuf>, Error> {
-        Ok(self.search(&Seen::of(self), |found| found.path().to_owned())?.0)
+        Ok(self.search(&PlanIndex::of(self), |found| found.path().to_owned())?.0)
     }
 
     /// Every file below the root that is not ignored, relative to it, by path.
@@ -290,7 +290,7 @@ impl Project {
     /// of plans.
     fn search<T: Send>(
         &self,
-        seen: &Seen,
+        seen: &PlanIndex,
         look: impl Fn(Found<'_>) -> T + Sync,
     ) -> Result<(Vec<T>, Vec<Copy>), Error> {
         let found: Mutex<Vec<(PathBuf, T)>> = Mutex::default();
@@ -325,7 +325,7 @@ impl Project {
     }
 
     /// The plan that a file below the root is, or starts. Only the first bytes of an unknown file are read.
-    fn plan_of<'a>(&self, path: &'a Path, seen: &'a Seen) -> Option<Found<'a>> {
+    fn plan_of<'a>(&self, path: &'a Path, seen: &'a PlanIndex) -> Option<Found<'a>> {
         use io::Read as _;
         let ending = ending(path)?;
         let above = path.parent().and_then(Path::file_name).unwrap_or_default();
@@ -349,9 +349,9 @@ impl Project {
         }
         let (shown, stamp) = (shown(path), index::stamp(&data));
         match seen.known(&shown, &stamp) {
-            Known::NoPlan => return None,
-            Known::Plan(summary) => return Some(Found::Known { path, summary }),
-            Known::Nothing => {}
+            IndexEntry::NoPlan => return None,
+            IndexEntry::Plan(summary) => return Some(Found::Known { path, summary }),
+            IndexEntry::Nothing => {}
         }
         let mut head = Vec::with_capacity(HEAD_BYTES);
         // A file that cannot be opened cannot declare itself a plan.
@@ -454,7 +454,7 @@ impl Project {
     }
 
     /// The settings of `.pi/plans.json`, and what is wrong with them. `None` without such a file.
-    pub fn proposal_settings(&self) -> io::Result<Option<(proposal::Config, Vec<String>)>> {
+    pub fn proposal_settings(&self) -> io::Result<Option<(proposal::ProposalConfig, Vec<String>)>> {
         match plan_file::read_text(&self.root.join(PROPOSAL_SETTINGS), SETTINGS_BYTES_MAX) {
             Err(error) if state_dir::is_absence(&error) => Ok(None),
             Err(error) => Err(error),
@@ -468,7 +468,7 @@ impl Project {
     }
 
     /// Every command that running a plan takes from the settings and the policy, which an approval covers.
-    pub fn commands_of(&self, plan: &Plan) -> Agents {
+    pub fn commands_of(&self, plan: &Plan) -> AgentCommands {
         let has_question = plan.steps.iter().any(|step| step.judge.is_some());
         // An unreadable policy approves nothing, so it need not be distinguished from a missing one.
         let policy = has_question.then(|| policy::load(&self.root).ok().flatten()).flatten();
@@ -477,10 +477,10 @@ impl Project {
     }
 
     /// Verifies a plan that was already read.
-    pub fn check(&self, text: Text) -> Result<Verified, Error> {
+    pub fn check(&self, text: FileText) -> Result<Verified, Error> {
         let source = match text {
-            Text::Plan(source) => source,
-            Text::Unreadable(unreadable) => {
+            FileText::Plan(source) => source,
+            FileText::Unreadable(unreadable) => {
                 let verify::Unreadable { source, diagnostic } = *unreadable;
                 return Ok(Verified {
                     source,
@@ -503,17 +503,17 @@ impl Project {
     pub fn check_red(
         &self,
         verified: Verified,
-        limits: &baseline::Limits,
-        progress: &(dyn Fn(&Red) + Sync),
+        limits: &baseline::BaselineLimits,
+        progress: &(dyn Fn(&Baseline) + Sync),
     ) -> Result<Verified, Error> {
         let Some(plan) = &verified.plan else { return Ok(verified) };
         let base = base::of(&self.root)?;
         let contracts = baseline::check(self, plan, base.as_ref(), limits, progress)?;
-        self.with_red(verified, Reds { base, contracts })
+        self.with_red(verified, BaselineSet { base, contracts })
     }
 
     /// The known contract results of a plan, without running any.
-    fn known_red(&self, plan: &Plan) -> Option<Reds> {
+    fn known_red(&self, plan: &Plan) -> Option<BaselineSet> {
         // Git is used only if contracts were run before. What it cannot tell is unknown; nothing else is
         // lost.
         if !baseline::is_known(&self.root) {
@@ -521,11 +521,11 @@ impl Project {
         }
         let base = base::of(&self.root).ok()??;
         let contracts = baseline::known(&self.root, plan, &base).ok()?;
-        (!contracts.is_empty()).then_some(Reds { base: Some(base), contracts })
+        (!contracts.is_empty()).then_some(BaselineSet { base: Some(base), contracts })
     }
 
     /// The plan, verified with the results of its contracts.
-    fn with_red(&self, verified: Verified, red: Reds) -> Result<Verified, Error> {
+    fn with_red(&self, verified: Verified, red: BaselineSet) -> Result<Verified, Error> {
         let passed = match (&verified.plan, &red.base) {
             (Some(plan), Some(base)) => baseline::passed(plan, base, &red.contracts),
             (None, _) | (_, None) => BTreeMap::new(),
@@ -542,9 +542,12 @@ impl Project {
         let draft = source.draft();
         let study = Study::of(&source, &draft);
         let facts = Facts { passed, ..facts::gather(self, &study.questions())? };
-        let limits = verify::Limits { retries_max: self.config.limits.retries, ..verify::Limits::default() };
+        let limits = verify::VerifyLimits {
+            retries_max: self.config.limits.retries,
+            ..verify::VerifyLimits::default()
+        };
         let checked = verify::verify(&study, &facts, &limits);
-        let verify::Checked { plan, diagnostics } = checked;
+        let verify::CheckedPlan { plan, diagnostics } = checked;
         Ok(Verified { draft: Some(draft), diagnostics, plan, source, red: None })
     }
 }

@@ -42,7 +42,7 @@ pub enum Error {
 
 /// A repository other than the project's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Beside {
+pub struct OtherRepository {
     /// Its name in the settings.
     pub name: String,
     pub root: PathBuf,
@@ -51,13 +51,13 @@ pub struct Beside {
 }
 
 /// Every repository in the settings, by name.
-pub fn all(project: &Project) -> Result<Vec<Beside>, Error> {
+pub fn all(project: &Project) -> Result<Vec<OtherRepository>, Error> {
     let named = &project.config.repositories;
     if named.is_empty() {
         return Ok(Vec::new());
     }
     let own = state_dir::tree_of(&project.root)?.unwrap_or(&project.root).to_owned();
-    let mut all: Vec<Beside> = Vec::new();
+    let mut all: Vec<OtherRepository> = Vec::new();
     for (name, path) in named {
         let misplaced =
             |why: &str| Error::Misplaced { name: name.clone(), path: path.clone(), why: why.to_owned() };
@@ -77,18 +77,18 @@ pub fn all(project: &Project) -> Result<Vec<Beside>, Error> {
             return Err(misplaced("is named twice"));
         }
         let folder = root.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        all.push(Beside { name: name.clone(), root, folder });
+        all.push(OtherRepository { name: name.clone(), root, folder });
     }
     Ok(all)
 }
 
 /// The repositories that a plan works in apart from the project's own.
-pub fn of(project: &Project, plan: &Source) -> Result<Vec<Beside>, Error> {
+pub fn of(project: &Project, plan: &Source) -> Result<Vec<OtherRepository>, Error> {
     let all = all(project)?;
     let draft = (plan.dialect().skim)(plan);
     let Some(said) = draft.frontmatter.value(KEY) else {
         let paths = &project.config.repositories;
-        let is_meant = |beside: &Beside| mentions(plan.text(), &paths[&beside.name]);
+        let is_meant = |beside: &OtherRepository| mentions(plan.text(), &paths[&beside.name]);
         return Ok(all.into_iter().filter(is_meant).collect());
     };
     let names = said.value.split([',', ' ']).filter(|name| !name.is_empty());

@@ -14,7 +14,7 @@ pub const FOLDER: &str = ".planwright/templates";
 const BYTES_MAX: u64 = 1 << 20;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct TemplateMatch {
     pub name: String,
     /// What it is for.
     pub summary: String,
@@ -24,16 +24,16 @@ pub struct Found {
 }
 
 /// Every template, those of the project first. One of the project replaces a built-in one of the same name.
-pub fn all(project: &Project) -> Vec<Found> {
+pub fn all(project: &Project) -> Vec<TemplateMatch> {
     // A project without the directory has none of its own; nothing else is lost.
     let entries = project.root.join(FOLDER).read_dir().ok();
     let paths = entries.into_iter().flatten().flatten().map(|entry| entry.path());
     let pages = paths.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
-    let mut all: Vec<Found> = pages.filter_map(|path| of_file(&path).ok()).collect();
+    let mut all: Vec<TemplateMatch> = pages.filter_map(|path| of_file(&path).ok()).collect();
     all.sort_by(|one, other| one.name.cmp(&other.name));
     for template in TEMPLATES {
         if !all.iter().any(|own| own.name == template.name) {
-            all.push(Found {
+            all.push(TemplateMatch {
                 name: template.name.to_owned(),
                 summary: template.summary.to_owned(),
                 path: None,
@@ -45,7 +45,7 @@ pub fn all(project: &Project) -> Vec<Found> {
 }
 
 /// The template that `name` means: a name, or a file. `Err(None)` if there is none.
-pub fn find(project: &Project, name: &str) -> Result<Found, Option<plan_file::Error>> {
+pub fn find(project: &Project, name: &str) -> Result<TemplateMatch, Option<plan_file::Error>> {
     if let Some(found) = all(project).into_iter().find(|known| known.name == name) {
         return Ok(found);
     }
@@ -56,7 +56,7 @@ pub fn find(project: &Project, name: &str) -> Result<Found, Option<plan_file::Er
     }
 }
 
-fn of_file(path: &Path) -> Result<Found, plan_file::Error> {
+fn of_file(path: &Path) -> Result<TemplateMatch, plan_file::Error> {
     let read_error = |source: std::io::Error| match source.kind() == std::io::ErrorKind::NotFound {
         true => plan_file::Error::Missing { path: path.to_owned() },
         false => plan_file::Error::Read { path: path.to_owned(), source },
@@ -64,7 +64,7 @@ fn of_file(path: &Path) -> Result<Found, plan_file::Error> {
     let text = plan_file::read_text(path, BYTES_MAX).map_err(read_error)?;
     let title = Source::new("template", text.as_str()).draft().title;
     let title = title.map(|title| title.value).filter(|title| !title.contains("{{"));
-    Ok(Found {
+    Ok(TemplateMatch {
         name: crate::workspace::project::name(path),
         summary: title.unwrap_or_else(|| "a template of this project".to_owned()),
         path: Some(path.to_owned()),

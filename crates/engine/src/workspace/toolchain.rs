@@ -2,7 +2,7 @@
 
 use planwright_core::plan::draft::Draft;
 use planwright_core::verify::suggest;
-use planwright_core::verify::suggest::Project as Kind;
+use planwright_core::verify::suggest::ProjectFiles as Kind;
 
 use crate::store::plan_file;
 use crate::workspace::project::Project;

@@ -7,10 +7,10 @@ use std::io::{self, Read};
 use std::path::{Component, Path};
 use std::time::Duration;
 
-use planwright_core::agent::prompt::Excerpt;
+use planwright_core::agent::prompt::PromptExcerpt;
 
 use crate::system::process;
-use crate::system::process::{How, Job, Stop};
+use crate::system::process::{How, ProcessJob, Stop};
 use crate::workspace::facts;
 
 /// Time limit of the command for one topic.
@@ -19,7 +19,7 @@ const COMMAND_SECONDS: u64 = 30;
 const COMPLAINT_BYTES_MAX: usize = 200;
 
 /// The beginning of a file.
-pub(crate) fn excerpt(path: &Path, bytes_max: u64) -> Result<Excerpt, String> {
+pub(crate) fn excerpt(path: &Path, bytes_max: u64) -> Result<PromptExcerpt, String> {
     let said = |error: io::Error| error.to_string();
     // The user did not name this file: opening a pipe in its place would block forever.
     let length = path.metadata().map_err(said)?.len();
@@ -35,7 +35,7 @@ pub(crate) fn excerpt(path: &Path, bytes_max: u64) -> Result<Excerpt, String> {
     };
     bytes.truncate(whole);
     let text = String::from_utf8(bytes).map_err(|_| "not valid UTF-8".to_owned())?;
-    Ok(Excerpt { bytes_cut: length.saturating_sub(text.len() as u64), text })
+    Ok(PromptExcerpt { bytes_cut: length.saturating_sub(text.len() as u64), text })
 }
 
 /// The text of a topic. The tag names the process of the command.
@@ -44,7 +44,7 @@ pub(crate) fn text(
     command: &[String],
     name: &str,
     tag: &str,
-) -> Result<Excerpt, String> {
+) -> Result<PromptExcerpt, String> {
     let is_name =
         Path::new(name).components().eq([Component::Normal(name.as_ref())]) && !name.starts_with('-');
     if !is_name {
@@ -55,7 +55,7 @@ pub(crate) fn text(
         return excerpt(&page, bytes_max);
     };
     let argv = command.iter().cloned().chain([name.to_owned()]).collect();
-    let job = Job {
+    let job = ProcessJob {
         argv,
         folder: root.to_owned(),
         env: process::environment(),
@@ -66,7 +66,7 @@ pub(crate) fn text(
     };
     let ended = process::run(&job, &Stop::new()).map_err(|error| error.to_string())?;
     match ended.how {
-        How::Exited(0) => Ok(Excerpt { text: ended.stdout.text(), bytes_cut: 0 }),
+        How::Exited(0) => Ok(PromptExcerpt { text: ended.stdout.text(), bytes_cut: 0 }),
         How::Exited(code) => {
             let said = ended.stderr.tail(COMPLAINT_BYTES_MAX);
             let said = said.lines().last().map(|line| format!(": {line}")).unwrap_or_default();

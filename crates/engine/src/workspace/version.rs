@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::store::plan_file;
-use crate::store::plan_file::Text;
+use crate::store::plan_file::FileText;
 use crate::workspace::project;
 use crate::workspace::project::Project;
 
@@ -68,7 +68,7 @@ fn siblings(path: &Path) -> Vec<PathBuf> {
 
 /// The version before the one in this file.
 fn previous(project: &Project, path: &Path) -> Option<String> {
-    let Ok(Text::Plan(source)) = plan_file::read(path, "plan", project.reading()) else { return None };
+    let Ok(FileText::Plan(source)) = plan_file::read(path, "plan", project.reading()) else { return None };
     let draft = (source.dialect().skim)(&source);
     draft.frontmatter.value(PREVIOUS).map(|value| value.value.clone())
 }

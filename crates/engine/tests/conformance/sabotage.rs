@@ -5,9 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use planwright_core::plan::verified::Plan;
 use planwright_core::run::event::Event;
-use planwright_core::run::schedule::Command;
+use planwright_core::run::schedule::Action;
 use planwright_core::run::state::RunState;
-use planwright_engine::run::driver::{Happening, Host, Recovered};
+use planwright_engine::run::driver::{Host, HostEvent, Recovered};
 
 use crate::suite::{Codes, Stage, conformance};
 
@@ -115,17 +115,17 @@ impl<S: Stage> Host for Saboteur<S> {
     fn intend(&mut self, state: &RunState, step: usize, attempt: u32) -> Result<Event, Self::Error> {
         let intent = self.host.intend(state, step, attempt)?;
         if self.breach == Breach::BeginsFirst {
-            self.host.begin(state, &Command::Attempt { step, attempt })?;
+            self.host.begin(state, &Action::Attempt { step, attempt })?;
             self.stage.until_begun(&format!("{}/{attempt}", state.steps[step].id));
         }
         Ok(intent)
     }
 
-    fn question(&mut self, state: &RunState, ask: &Command) -> Result<String, Self::Error> {
+    fn question(&mut self, state: &RunState, ask: &Action) -> Result<String, Self::Error> {
         self.host.question(state, ask)
     }
 
-    fn begin(&mut self, state: &RunState, command: &Command) -> Result<(), Self::Error> {
+    fn begin(&mut self, state: &RunState, command: &Action) -> Result<(), Self::Error> {
         self.host.begin(state, command)
     }
 
@@ -142,7 +142,7 @@ impl<S: Stage> Host for Saboteur<S> {
         self.host.interrupt()
     }
 
-    fn next(&mut self, wake: Option<u64>) -> Result<Happening, Self::Error> {
+    fn next(&mut self, wake: Option<u64>) -> Result<HostEvent, Self::Error> {
         self.host.next(wake)
     }
 

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use planwright_core::plan::verified::Plan;
-use planwright_core::run::event::{Answer, Event, Outcome, StopWhen};
-use planwright_core::run::state::Status;
+use planwright_core::run::event::{AskAnswer, Event, RunOutcome, StopMode};
+use planwright_core::run::state::RunStatus;
 use planwright_engine::run::driver::{Host, Progress};
 
 use crate::trial::{Meddling, Moment, Trial};
@@ -77,7 +77,7 @@ const UNDISTURBED: [&str; 8] = [
     "run.finished",
 ];
 
-const DONE: Option<Progress> = Some(Progress::Finished(Outcome::Done));
+const DONE: Option<Progress> = Some(Progress::Finished(RunOutcome::Done));
 
 /// Every attempt is intended, ended and judged, in this order, and the next step waits for it.
 fn order<S: Stage>(make: &impl Fn(&Plan, &Codes) -> S) {
@@ -90,7 +90,7 @@ fn order<S: Stage>(make: &impl Fn(&Plan, &Codes) -> S) {
 /// A failed contract is tried again, as often as the policy says.
 fn retry<S: Stage>(make: &impl Fn(&Plan, &Codes) -> S) {
     let trial = Trial::new(make, "s1 retry=2\ns2 retry=1 abort", &[("s1", &[1, 1, 0]), ("s2", &[1])]);
-    assert_eq!(trial.go_on(), Some(Progress::Finished(Outcome::Failed)), "retry");
+    assert_eq!(trial.go_on(), Some(Progress::Finished(RunOutcome::Failed)), "retry");
     assert_eq!(
         trial.meaning(),
         [("passed", vec![false, false, true]), ("pending", vec![false, false])],
@@ -102,18 +102,18 @@ fn retry<S: Stage>(make: &impl Fn(&Plan, &Codes) -> S) {
 fn escalate<S: Stage>(make: &impl Fn(&Plan, &Codes) -> S) {
     let trial = Trial::new(make, "s1\ns2\ns3 free", &[("s1", &[1, 1, 0]), ("s2", &[1])]);
     assert_eq!(trial.go_on(), Some(Progress::NeedsPerson), "escalate");
-    assert!(matches!(trial.state().steps[2].status, Status::Passed { .. }), "an independent step goes on");
-    trial.answer("s1/1", Answer::Retry { hint: "look again".to_owned() });
+    assert!(matches!(trial.state().steps[2].status, RunStatus::Passed { .. }), "an independent step goes on");
+    trial.answer("s1/1", AskAnswer::Retry { hint: "look again".to_owned() });
     assert_eq!(trial.go_on(), Some(Progress::NeedsPerson), "one more attempt, and it failed");
-    trial.answer("s1/2", Answer::TakeOver);
+    trial.answer("s1/2", AskAnswer::TakeOver);
     assert_eq!(trial.go_on(), Some(Progress::NeedsPerson), "the contract judges the person");
-    trial.answer("s2/1", Answer::Skip { reason: "not needed".to_owned() });
+    trial.answer("s2/1", AskAnswer::Skip { reason: "not needed".to_owned() });
     assert_eq!(trial.go_on(), DONE, "escalate");
     let expected = [("passed", vec![false, false, true]), ("skipped", vec![false]), ("passed", vec![true])];
     assert_eq!(trial.meaning(), expected, "escalate");
 }
 
-fn stopped(when: StopWhen) -> Event {
+fn stopped(when: StopMode) -> Event {
     Event::RunStopped { by: "ada".to_owned(), when }
 }
 
@@ -122,7 +122,7 @@ fn stop<S: Stage>(make: &impl Fn(&Plan, &Codes) -> S) {
     let trial = Trial::new(make, "s1\ns2", &[]);
     let stop = |moment: Moment<'_>| {
         if let Moment::Durable(Event::AttemptStarted { .. }) = moment {
-            trial.stage.record(&stopped(StopWhen::AfterAttempts));
+            trial.stage.record(&stopped(StopMode::AfterAttempts));
         }
     };
     assert_eq!(trial.drive(Meddling::Nothing, stop), Some(Progress::Stopped), "stop");
@@ -155,7 +155,7 @@ fn stop_now<S: Stage>(make: &impl Fn(&Plan, &Codes) -> S) {
         if is_elsewhere {
             trial.stage.employ();
         }
-        let stop = |stage: &S| stage.record(&stopped(StopWhen::Now));
+        let stop = |stage: &S| stage.record(&stopped(StopMode::Now));
         let mut stop_later = when_at_work(&trial.stage, stop);
         let stop = |moment: Moment<'_>| match moment {
             Moment::Durable(Event::AttemptStarted { .. }) if !is_at_work => stop(&trial.stage),
@@ -225,7 +225,7 @@ fn die_elsewhere<S: Stage>(make: &impl Fn(&Plan, &Codes) -> S) {
 
 /// A run that somebody ends is over at once: nothing is recorded behind its end, and nothing of it is alive.
 fn cancel<S: Stage>(make: &impl Fn(&Plan, &Codes) -> S) {
-    let end = Event::RunFinished { outcome: Outcome::Cancelled, why: "no more".to_owned() };
+    let end = Event::RunFinished { outcome: RunOutcome::Cancelled, why: "no more".to_owned() };
     for position in 1..=3 {
         let trial = Trial::new(make, "s1\ns2", &[]);
         // The agent that is at work when the end comes would never end by itself.
@@ -240,10 +240,10 @@ fn cancel<S: Stage>(make: &impl Fn(&Plan, &Codes) -> S) {
             }
         };
         let progress = trial.drive(Meddling::Nothing, cancel);
-        assert_eq!(progress, Some(Progress::Finished(Outcome::Cancelled)), "cancel");
+        assert_eq!(progress, Some(Progress::Finished(RunOutcome::Cancelled)), "cancel");
         assert_eq!(trial.stage.journal().last(), Some(&end), "cancel");
         assert_eq!(trial.go_on(), progress, "a run that is over stays so");
-        assert_eq!(trial.state().outcome(), Some(Outcome::Cancelled), "cancel");
+        assert_eq!(trial.state().outcome(), Some(RunOutcome::Cancelled), "cancel");
     }
 }
 
@@ -255,7 +255,7 @@ fn all_or_none<S: Stage>(make: &impl Fn(&Plan, &Codes) -> S) {
     assert_eq!(history, trial.stage.journal(), "all or none");
     let warned = |limit: &str| Event::BudgetWarned { limit: limit.to_owned(), percent: 80 };
     let ours = [warned("tokens"), warned("dollars"), warned("time")];
-    let theirs = [stopped(StopWhen::AfterAttempts), Event::RunResumed { by: "ada".to_owned() }];
+    let theirs = [stopped(StopMode::AfterAttempts), Event::RunResumed { by: "ada".to_owned() }];
     for event in &theirs {
         trial.stage.record(event);
     }
@@ -279,7 +279,7 @@ fn kill_anywhere<S: Stage>(make: &impl Fn(&Plan, &Codes) -> S) {
         let mut progress = trial.drive(meddling, |_| {});
         for _ in 0..4 {
             if progress == Some(Progress::NeedsPerson) {
-                trial.answer("s3/1", Answer::Retry { hint: String::new() });
+                trial.answer("s3/1", AskAnswer::Retry { hint: String::new() });
             }
             if !matches!(progress, Some(Progress::Finished(_))) {
                 progress = trial.drive(meddling, |_| {});
@@ -300,7 +300,7 @@ fn answer_before_wait<S: Stage>(make: &impl Fn(&Plan, &Codes) -> S) {
     let trial = Trial::new(make, "s1\ns2 free", &[("s1", &[1, 0])]);
     let answer = |moment: Moment<'_>| {
         if let Moment::Durable(Event::AskOpened { ask, .. }) = moment {
-            trial.answer(ask, Answer::Retry { hint: String::new() });
+            trial.answer(ask, AskAnswer::Retry { hint: String::new() });
         }
     };
     let mut progress = trial.drive(Meddling::Nothing, answer);

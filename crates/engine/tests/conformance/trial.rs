@@ -5,11 +5,11 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use planwright_core::plan::verified::Plan;
-use planwright_core::run::event::{Answer, AttemptEnd, Event};
-use planwright_core::run::schedule::{Command, Limits};
+use planwright_core::run::event::{AskAnswer, AttemptEnd, Event};
+use planwright_core::run::schedule::{Action, ScheduleLimits};
 use planwright_core::run::state::RunState;
 use planwright_engine::run::driver;
-use planwright_engine::run::driver::{Happening, Host, Progress, Recovered, drive};
+use planwright_engine::run::driver::{Host, HostEvent, Progress, Recovered, drive};
 
 use crate::sample::{plan, run_started};
 use crate::suite::{Codes, Stage};
@@ -108,11 +108,11 @@ impl<S: Stage> Host for Meddled<'_, S> {
         self.host.intend(state, step, attempt).map_err(Error::Host)
     }
 
-    fn question(&mut self, state: &RunState, ask: &Command) -> Result<String, Self::Error> {
+    fn question(&mut self, state: &RunState, ask: &Action) -> Result<String, Self::Error> {
         self.host.question(state, ask).map_err(Error::Host)
     }
 
-    fn begin(&mut self, state: &RunState, command: &Command) -> Result<(), Self::Error> {
+    fn begin(&mut self, state: &RunState, command: &Action) -> Result<(), Self::Error> {
         self.host.begin(state, command).map_err(Error::Host)
     }
 
@@ -124,16 +124,16 @@ impl<S: Stage> Host for Meddled<'_, S> {
         self.host.interrupt().map_err(Error::Host)
     }
 
-    fn next(&mut self, wake: Option<u64>) -> Result<Happening, Self::Error> {
+    fn next(&mut self, wake: Option<u64>) -> Result<HostEvent, Self::Error> {
         if let Some(event) = self.again.take() {
-            return Ok(Happening::Ended(event));
+            return Ok(HostEvent::Ended(event));
         }
         (self.scene)(Moment::Waits);
         if self.meddling == Meddling::DiesWaiting {
             return Err(Error::Died);
         }
         let happening = self.host.next(wake).map_err(Error::Host)?;
-        if let (Meddling::Doubles, Happening::Ended(event)) = (self.meddling, &happening) {
+        if let (Meddling::Doubles, HostEvent::Ended(event)) = (self.meddling, &happening) {
             self.again = Some(event.clone());
         }
         Ok(happening)
@@ -168,7 +168,7 @@ impl<S: Stage> Trial<S> {
     pub(crate) fn drive(&self, meddling: Meddling, mut scene: impl FnMut(Moment<'_>)) -> Option<Progress> {
         let (host, stage, records) = (self.stage.host(), &self.stage, &self.records);
         let mut host = Meddled { host, stage, meddling, records, again: None, scene: &mut scene };
-        let limits = Limits { jobs: 2, ..Limits::default() };
+        let limits = ScheduleLimits { jobs: 2, ..ScheduleLimits::default() };
         let progress = match drive(&self.plan, &limits, &mut host, &mut |_, _| {}) {
             Ok(progress) => Some(progress),
             Err(driver::Error::Host(Error::Died)) => None,
@@ -212,7 +212,7 @@ impl<S: Stage> Trial<S> {
         self.records.get()
     }
 
-    pub(crate) fn answer(&self, ask: &str, answer: Answer) {
+    pub(crate) fn answer(&self, ask: &str, answer: AskAnswer) {
         self.stage.record(&Event::AskAnswered { ask: ask.to_owned(), answer, by: "ada".to_owned() });
     }
 

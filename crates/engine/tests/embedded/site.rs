@@ -11,16 +11,16 @@ use std::time::{Duration, Instant};
 
 use planwright_core::plan::digest::Digest;
 use planwright_core::plan::verified::{Contract, Last, Plan, Step};
-use planwright_core::run::event::{Answer, Event};
+use planwright_core::run::event::{AskAnswer, Event};
 use planwright_core::run::schedule::HUMAN;
-use planwright_core::run::state::Status;
+use planwright_core::run::state::RunStatus;
 use planwright_core::syntax::source::Source;
 use planwright_core::verify::trusted;
 use planwright_engine::Project;
 use planwright_engine::config::Config;
-use planwright_engine::run::host::{Embedded, Hands};
+use planwright_engine::run::host::{DriveSetup, LocalHost};
 use planwright_engine::run::remote_worker;
-use planwright_engine::run::remote_worker::{Shift, Until};
+use planwright_engine::run::remote_worker::{WorkUntil, WorkerOptions};
 use planwright_engine::run::{Run, Runs};
 use planwright_engine::store::journal::{NewRun, RunId};
 use planwright_engine::system::process::{Stop, TAG};
@@ -76,7 +76,7 @@ pub(crate) fn work(root: &Path) -> ExitCode {
         std::io::stdin().read_to_end(&mut Vec::new()).ok();
         told.request();
     });
-    let shift = Shift { jobs: 2, until: Until::Told, leave };
+    let shift = WorkerOptions { jobs: 2, until: WorkUntil::Told, leave };
     remote_worker::work(&runs, &shift, &mut |_| {}).expect("the worker works");
     ExitCode::SUCCESS
 }
@@ -153,7 +153,7 @@ impl Site {
     /// A driver that was killed together with its supervisors leaves this behind of each attempt: somebody with its tag.
     fn leave_orphans(&self) {
         for step in self.loaded().state.steps {
-            let Status::Running { attempt } = step.status else { continue };
+            let RunStatus::Running { attempt } = step.status else { continue };
             let mut sleep = Command::new("sleep");
             sleep.arg("999").env(TAG, format!("{}{}/{attempt}/agent", self.tag(), step.id));
             self.orphans.borrow_mut().push(sleep.spawn().expect("`sleep` starts"));
@@ -195,21 +195,21 @@ impl Drop for Site {
 }
 
 impl Stage for Rc<Site> {
-    type Host = Embedded;
+    type Host = LocalHost;
 
-    fn host(&self) -> Embedded {
+    fn host(&self) -> LocalHost {
         if !self.is_employed.get() {
             self.leave_orphans();
         }
         let leave = Stop::new();
         self.leave.replace(leave.clone());
         let workers = if self.is_employed.get() { 0 } else { 2 };
-        let hands = Hands { workers, leave, tournament: None };
+        let hands = DriveSetup { workers, leave, tournament: None };
         self.runs.host(&self.loaded(), &self.work().join(PLAN), hands).expect("nobody drives the run")
     }
 
     fn record(&self, event: &Event) {
-        if let Event::AskAnswered { ask, answer: Answer::TakeOver, .. } = event {
+        if let Event::AskAnswered { ask, answer: AskAnswer::TakeOver, .. } = event {
             self.do_by_hand(ask);
         }
         self.runs.record(&self.loaded(), event).expect("it fits");

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use planwright_engine::system::process::{Ended, Error, Job, Stop, Supervisors};
+use planwright_engine::system::process::{Error, ProcessEnd, ProcessJob, Stop, Supervisors};
 
 use crate::scratch::Scratch;
 
@@ -24,8 +24,8 @@ pub(crate) fn unique(prefix: &str) -> String {
 }
 
 /// A job that runs a script with bash.
-pub(crate) fn bash(script: &str) -> Job {
-    Job {
+pub(crate) fn bash(script: &str) -> ProcessJob {
+    ProcessJob {
         argv: ["bash", "-c", script].map(str::to_owned).to_vec(),
         folder: std::env::temp_dir(),
         env: vec![("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())],
@@ -37,13 +37,13 @@ pub(crate) fn bash(script: &str) -> Job {
 }
 
 /// Runs a job with supervisors that all cases share, so that each gets one which had other jobs before.
-pub(crate) fn run(job: &Job, stop: &Stop) -> Result<Ended, Error> {
+pub(crate) fn run(job: &ProcessJob, stop: &Stop) -> Result<ProcessEnd, Error> {
     static SHARED: LazyLock<Supervisors> = LazyLock::new(Supervisors::new);
     SHARED.run(job, stop)
 }
 
 /// Runs a script with bash to its end.
-pub(crate) fn shell(script: &str) -> Ended {
+pub(crate) fn shell(script: &str) -> ProcessEnd {
     run(&bash(script), &Stop::new()).expect("the job runs")
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use planwright_engine::system::process::{How, Job, Stop, Supervisors, reclaim};
+use planwright_engine::system::process::{How, ProcessJob, Stop, Supervisors, reclaim};
 
 use super::job::{bash, is_alive, is_stopped, pids_in, unique, wait_until};
 use super::runner::Case;
@@ -53,7 +53,7 @@ fn jobs_at_the_same_time_have_different_supervisors() {
     folder.path().clone_into(&mut job.folder);
     std::thread::scope(|scope| {
         for _ in 0..4 {
-            let job = Job { tag: unique("suite/"), ..job.clone() };
+            let job = ProcessJob { tag: unique("suite/"), ..job.clone() };
             let supervisors = &supervisors;
             scope.spawn(move || supervisors.run(&job, &Stop::new()).expect("the job runs"));
         }

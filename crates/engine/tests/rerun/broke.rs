@@ -2,7 +2,7 @@
 
 use planwright_core::audit::rerun::Broke;
 use planwright_core::run::event::Event;
-use planwright_engine::audit::rerun::{Options, PlanAudit};
+use planwright_engine::audit::rerun::{PlanAudit, RerunOptions};
 
 use crate::site::{Site, passed, words};
 
@@ -52,7 +52,7 @@ fn sentence(audit: &PlanAudit) -> String {
 pub(crate) fn two_broke_at_seven_by_what_is_recorded() {
     let site = seven();
     run(&site, &[]);
-    let audit = site.audit(&Options::default());
+    let audit = site.audit(&RerunOptions::default());
     assert_eq!(sentence(&audit), "step 2 broke at step 7 `seven`, which changed app.txt");
     assert_eq!(audit.steps.iter().filter(|step| step.settled.is_fault()).count(), 1);
 }
@@ -61,7 +61,7 @@ pub(crate) fn two_broke_at_seven_by_what_is_recorded() {
 pub(crate) fn two_broke_at_seven_by_trying_commits() {
     let site = seven();
     run(&site, &[1, 2, 3, 4, 5, 6, 7]);
-    let audit = site.audit(&Options::default());
+    let audit = site.audit(&RerunOptions::default());
     let said = sentence(&audit);
     assert!(said.starts_with("step 2 broke at step 7 `seven`: passes before commit "), "{said}");
     let Some(Broke::Commit { subject, .. }) = &audit.steps[1].broke else { panic!("{audit:#?}") };
@@ -70,7 +70,7 @@ pub(crate) fn two_broke_at_seven_by_trying_commits() {
     let site = seven();
     run(&site, &[7]);
     assert_eq!(
-        sentence(&site.audit(&Options::default())),
+        sentence(&site.audit(&RerunOptions::default())),
         "step 2 broke at step 7 `seven`, which changed app.txt"
     );
     // Spoiled after the run by a person, who did not commit it.
@@ -79,7 +79,7 @@ pub(crate) fn two_broke_at_seven_by_trying_commits() {
     site.write("app.txt", "hello again\n");
     site.commit_at("put right", at(8));
     site.write("app.txt", "by hand\n");
-    let said = sentence(&site.audit(&Options::default()));
+    let said = sentence(&site.audit(&RerunOptions::default()));
     assert_eq!(said, "step 2 broke after the last commit, on which it passes");
     // What the seventh did is in no commit, and the last commit is about something else.
     let site = seven();
@@ -87,7 +87,7 @@ pub(crate) fn two_broke_at_seven_by_trying_commits() {
     site.write("else", "");
     site.git(&["add", "else"]);
     site.git_at(&["commit", "--quiet", "-m", "else"], at(8));
-    let said = sentence(&site.audit(&Options::default()));
+    let said = sentence(&site.audit(&RerunOptions::default()));
     assert_eq!(said, "step 2 broke at step 7 `seven`, which changed app.txt");
 }
 
@@ -97,8 +97,12 @@ pub(crate) fn another_contract_under_the_same_receipt_is_named() {
     run(&site, &[]);
     let plan = std::fs::read_to_string(site.root().join("plan.md")).expect("read");
     site.write("plan.md", &plan.replace(TWO, "test -e app.txt"));
-    assert_eq!(words(&site.audit(&Options::default()))[1], "2 MOVED");
+    assert_eq!(words(&site.audit(&RerunOptions::default()))[1], "2 MOVED");
     let code = plan.replace(&format!("{TWO}\n```\n"), &format!("{TWO}\n```\nexit_code == 1\n"));
     site.write("plan.md", &code);
-    assert_eq!(words(&site.audit(&Options::default()))[1], "2 MOVED", "another code under the same command");
+    assert_eq!(
+        words(&site.audit(&RerunOptions::default()))[1],
+        "2 MOVED",
+        "another code under the same command"
+    );
 }

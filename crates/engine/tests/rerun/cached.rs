@@ -3,15 +3,15 @@
 use std::fs;
 use std::path::PathBuf;
 
-use planwright_core::audit::rerun::Now;
-use planwright_engine::audit::rerun::{Audit, Earlier, Options};
+use planwright_core::audit::rerun::CurrentResult;
+use planwright_engine::audit::rerun::{Earlier, RerunOptions, RerunReport};
 use planwright_engine::store::state_dir;
 
 use crate::site::{Site, look};
 
 /// How many contracts an audit ran.
 fn ran(site: &Site) -> usize {
-    site.audit(&Options::default()).ran()
+    site.audit(&RerunOptions::default()).ran()
 }
 
 // M-09: nothing is run where nothing changed, and everything where anything did.
@@ -21,7 +21,7 @@ pub(crate) fn what_did_not_change_is_not_run_again() {
     site.plan(&[("One", "", contract), ("Two", "", "test -e one")]);
     site.write("one", "needle\n").write(".gitignore", "ignored\n");
     assert_eq!((ran(&site), ran(&site)), (2, 0));
-    let audit = site.audit(&Options { earlier: Earlier::Ignored, ..Options::default() });
+    let audit = site.audit(&RerunOptions { earlier: Earlier::Ignored, ..RerunOptions::default() });
     assert_eq!(audit.ran(), 2, "everything is run where somebody says so");
     site.write("ignored", "no part of it");
     assert_eq!(ran(&site), 0);
@@ -31,10 +31,10 @@ pub(crate) fn what_did_not_change_is_not_run_again() {
     site.plan(&[("One", "", contract), ("Two", "", "test -s one")]);
     assert_eq!(ran(&site), 2);
     site.write("one", "hay\n");
-    let audit = site.audit(&Options::default());
+    let audit = site.audit(&RerunOptions::default());
     assert_eq!(
         audit.steps[0].now,
-        Now::Fails("exit 1".to_owned()),
+        CurrentResult::Fails("exit 1".to_owned()),
         "the earlier yes is none to this content"
     );
     site.write("one", "needle\n");
@@ -74,13 +74,13 @@ enum Key {
 }
 
 /// What is said about content that fails, after other content passed.
-fn stale(key: &Key) -> Now {
+fn stale(key: &Key) -> CurrentResult {
     let site = Site::new();
     site.plan(&[("One", "", "grep -q needle one")]).write("one", "needle\n");
     let project = site.project();
     for text in ["needle\n", "hay\n"] {
         site.write("one", text);
-        let audit = Audit::open(&project, &Options::default()).expect("an audit");
+        let audit = RerunReport::open(&project, &RerunOptions::default()).expect("an audit");
         let mut audit = if *key == Key::Content { audit } else { audit.blind() };
         let audit = look(&mut audit, &project, &site.root().join("plan.md"));
         if text == "hay\n" {
@@ -92,8 +92,8 @@ fn stale(key: &Key) -> Now {
 
 // M-09: the twin without the content in its key says yes to what fails, so the content is what makes the difference.
 pub(crate) fn a_cache_that_is_blind_to_the_content_lies() {
-    assert_eq!(stale(&Key::Content), Now::Fails("exit 1".to_owned()));
-    assert_eq!(stale(&Key::EverythingElse), Now::Passes, "the twin should have been caught");
+    assert_eq!(stale(&Key::Content), CurrentResult::Fails("exit 1".to_owned()));
+    assert_eq!(stale(&Key::EverythingElse), CurrentResult::Passes, "the twin should have been caught");
 }
 
 fn file(site: &Site) -> PathBuf {
@@ -139,7 +139,7 @@ pub(crate) fn what_looks_beyond_the_files_is_run_each_time() {
     sketches.push(("Plain", "", "true"));
     site.plan(&sketches);
     ran(&site);
-    let audit = site.audit(&Options::default());
+    let audit = site.audit(&RerunOptions::default());
     let again: Vec<bool> = audit.steps.iter().map(|step| step.uncached.is_some()).collect();
     assert_eq!(again, [[true; 8].as_slice(), &[false]].concat(), "{audit:#?}");
     assert_eq!(audit.ran(), 8);

@@ -1,6 +1,6 @@
 //! Marks that claim what is not so.
 
-use planwright_engine::audit::rerun::{Options, Scope};
+use planwright_engine::audit::rerun::{RerunOptions, RerunScope};
 
 use crate::site::{Site, words};
 
@@ -75,7 +75,8 @@ pub(crate) fn a_forged_mark_is_listed_in_every_dialect() {
         }
         site.write("one", "");
         let before = site.files();
-        let audit = site.audit_of(plan, &Options { scope: Scope::Claims, ..Options::default() });
+        let audit =
+            site.audit_of(plan, &RerunOptions { scope: RerunScope::Claims, ..RerunOptions::default() });
         assert_eq!(words(&audit), ["1 holds", "2 FALSE", "3 unknown"], "{plan}: {audit:#?}");
         assert_eq!(site.files(), before, "{plan}: a sweep writes nothing");
         dialects.push(audit.dialect);
@@ -93,7 +94,7 @@ pub(crate) fn a_plan_with_faults_is_swept_too() {
         ("✅ Odd bash", "", "if then"),
     ]);
     assert!(site.project().verify(&site.root().join("plan.md"), "plan.md").expect("read").plan.is_none());
-    let sweep = Options { scope: Scope::Claims, ..Options::default() };
+    let sweep = RerunOptions { scope: RerunScope::Claims, ..RerunOptions::default() };
     assert_eq!(words(&site.audit(&sweep)), ["1 FALSE", "3 FALSE"]);
-    assert_eq!(words(&site.audit(&Options::default())), ["1 FALSE", "2 open", "3 FALSE"]);
+    assert_eq!(words(&site.audit(&RerunOptions::default())), ["1 FALSE", "2 open", "3 FALSE"]);
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 use planwright_core::run::event::{AttemptEnd, Blob, Event, Receipt, Usage};
 use planwright_core::run::judge::{Observation, judge};
 use planwright_engine::Project;
-use planwright_engine::audit::rerun::{Audit, Options, PlanAudit, record};
+use planwright_engine::audit::rerun::{PlanAudit, RerunOptions, RerunReport, record};
 use planwright_engine::store::journal::{NewRun, Store};
 use planwright_engine::system::process::Stop;
 
@@ -87,13 +87,13 @@ impl Site {
         Project::find(self.root()).expect("a project")
     }
 
-    pub(crate) fn audit(&self, options: &Options) -> PlanAudit {
+    pub(crate) fn audit(&self, options: &RerunOptions) -> PlanAudit {
         self.audit_of("plan.md", options)
     }
 
-    pub(crate) fn audit_of(&self, plan: &str, options: &Options) -> PlanAudit {
+    pub(crate) fn audit_of(&self, plan: &str, options: &RerunOptions) -> PlanAudit {
         let project = self.project();
-        let mut audit = Audit::open(&project, options).expect("an audit");
+        let mut audit = RerunReport::open(&project, options).expect("an audit");
         look(&mut audit, &project, &self.root().join(plan))
     }
 
@@ -134,7 +134,7 @@ impl Site {
     }
 }
 
-pub(crate) fn look(audit: &mut Audit<'_>, project: &Project, plan: &Path) -> PlanAudit {
+pub(crate) fn look(audit: &mut RerunReport<'_>, project: &Project, plan: &Path) -> PlanAudit {
     let record = record(project, plan).expect("a record");
     audit.plan(plan, &record, &Stop::new(), &mut |_| ()).expect("it can be looked at")
 }

@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use planwright_core::run::event::{AttemptEnd, Blob, Event};
-use planwright_core::run::schedule::Command;
+use planwright_core::run::schedule::Action;
 use planwright_core::run::state::{Phase, RunState};
-use planwright_engine::run::driver::{Happening, Host, Recovered};
+use planwright_engine::run::driver::{Host, HostEvent, Recovered};
 
 use crate::world::{Crash, Kind, OUTSIDE, Sabotage, Temper, Work, World};
 
@@ -42,25 +42,25 @@ impl SimHost {
     }
 
     /// Ends what this driver has under way, one after the other.
-    fn leave(&self, world: &mut World) -> Happening {
+    fn leave(&self, world: &mut World) -> HostEvent {
         let Some(index) = world.live.iter().position(|work| work.driver == self.driver) else {
-            return Happening::Left;
+            return HostEvent::Left;
         };
         let Work { kind, place: step, attempt, .. } = world.live[index];
         match kind {
-            Kind::Attempt => Happening::Ended(Box::new(world.end_as(index, Some(AttemptEnd::Stopped)))),
+            Kind::Attempt => HostEvent::Ended(Box::new(world.end_as(index, Some(AttemptEnd::Stopped)))),
             Kind::Contract => {
                 world.live.remove(index);
-                Happening::Dropped { step, attempt }
+                HostEvent::Dropped { step, attempt }
             }
         }
     }
 
-    fn work(&self, command: &Command) -> Option<Work> {
+    fn work(&self, command: &Action) -> Option<Work> {
         let (kind, place, attempt) = match *command {
-            Command::Attempt { step, attempt } => (Kind::Attempt, step, attempt),
-            Command::Contract { step, attempt } => (Kind::Contract, step, attempt),
-            Command::Ask { .. } | Command::Warn { .. } | Command::Wake { .. } | Command::Finish { .. } => {
+            Action::Attempt { step, attempt } => (Kind::Attempt, step, attempt),
+            Action::Contract { step, attempt } => (Kind::Contract, step, attempt),
+            Action::Ask { .. } | Action::Warn { .. } | Action::Wake { .. } | Action::Finish { .. } => {
                 return None;
             }
         };
@@ -124,16 +124,16 @@ impl Host for SimHost {
         Ok(Event::AttemptStarted { step, attempt, agent: "coder".to_owned(), prompt: Blob("p".to_owned()) })
     }
 
-    fn question(&mut self, _: &RunState, _: &Command) -> Result<String, Crash> {
+    fn question(&mut self, _: &RunState, _: &Action) -> Result<String, Crash> {
         self.world.borrow_mut().point()?;
         Ok("?".to_owned())
     }
 
-    fn begin(&mut self, state: &RunState, command: &Command) -> Result<(), Crash> {
+    fn begin(&mut self, state: &RunState, command: &Action) -> Result<(), Crash> {
         let work = self.work(command);
         let mut world = self.world.borrow_mut();
         world.point()?;
-        if matches!(command, Command::Attempt { .. }) {
+        if matches!(command, Action::Attempt { .. }) {
             // Before an attempt begins everything is durable; a contract only looks and need not wait for that.
             self.check_view(&mut world, state);
             if state.phase != Phase::Running {
@@ -185,7 +185,7 @@ impl Host for SimHost {
         world.point()
     }
 
-    fn next(&mut self, wake: Option<u64>) -> Result<Happening, Crash> {
+    fn next(&mut self, wake: Option<u64>) -> Result<HostEvent, Crash> {
         let world = Rc::clone(&self.world);
         let mut world = world.borrow_mut();
         world.point()?;
@@ -194,23 +194,23 @@ impl Host for SimHost {
         }
         if std::mem::take(&mut world.is_leave_wanted) {
             self.is_leaving = true;
-            return Ok(Happening::Leave);
+            return Ok(HostEvent::Leave);
         }
         world.meddle();
         if self.seen < world.journal.len() && world.random.once_in(2) {
-            return Ok(Happening::Recorded(self.unseen(&world)));
+            return Ok(HostEvent::Recorded(self.unseen(&world)));
         }
         let is_wild = matches!(world.temper, Temper::Wild);
         if !world.late.is_empty() && world.random.once_in(3) {
-            return Ok(Happening::Ended(Box::new(world.late.remove(0))));
+            return Ok(HostEvent::Ended(Box::new(world.late.remove(0))));
         }
         if is_wild && !world.delivered.is_empty() && world.random.once_in(8) {
             let delivered = world.delivered.clone();
-            return Ok(Happening::Ended(Box::new(world.random.pick(&delivered))));
+            return Ok(HostEvent::Ended(Box::new(world.random.pick(&delivered))));
         }
         if is_wild && world.chance_acts > 0 && world.random.once_in(60) {
             self.is_leaving = true;
-            return Ok(Happening::Leave);
+            return Ok(HostEvent::Leave);
         }
         let is_own = |work: &Work| self.awaits(work) && !world.is_held(work);
         let own: Vec<usize> = (0..world.live.len()).filter(|&index| is_own(&world.live[index])).collect();
@@ -219,10 +219,10 @@ impl Host for SimHost {
         {
             // Sometimes a host wakes too early.
             world.clock = if is_wild && world.random.once_in(4) { world.clock } else { world.clock.max(at) };
-            return Ok(Happening::Time);
+            return Ok(HostEvent::Time);
         }
         if own.is_empty() && !world.late.is_empty() {
-            return Ok(Happening::Ended(Box::new(world.late.remove(0))));
+            return Ok(HostEvent::Ended(Box::new(world.late.remove(0))));
         }
         if own.is_empty() {
             let unseen = self.unseen(&world);
@@ -230,12 +230,12 @@ impl Host for SimHost {
                 world.fault("the driver waits for nothing");
                 return Err(Crash);
             }
-            return Ok(Happening::Recorded(unseen));
+            return Ok(HostEvent::Recorded(unseen));
         }
         let index = world.random.pick(&own);
         let result = world.end(index);
         world.delivered.push(result.clone());
-        Ok(Happening::Ended(Box::new(result)))
+        Ok(HostEvent::Ended(Box::new(result)))
     }
 
     fn now(&self) -> u64 {

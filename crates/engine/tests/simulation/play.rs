@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use planwright_core::plan::verified::{Contract, Plan};
-use planwright_core::run::event::{Answer, Event};
-use planwright_core::run::state::{Phase, RunState, Status};
+use planwright_core::run::event::{AskAnswer, Event};
+use planwright_core::run::state::{Phase, RunState, RunStatus};
 use planwright_engine::run::driver;
 use planwright_engine::run::driver::{Progress, drive};
 
@@ -103,12 +103,14 @@ fn check_verdicts(world: &World) -> Result<(), String> {
         let verdicts = verdicts(world, &step.id);
         let prefix = format!("{}/", step.id);
         let is_confirmed = world.journal.iter().any(|event| {
-            matches!(event, Event::AskAnswered { ask, answer: Answer::Confirm, .. } if ask.starts_with(&prefix))
+            matches!(event, Event::AskAnswered { ask, answer: AskAnswer::Confirm, .. } if ask.starts_with(&prefix))
         });
         let passes = verdicts.iter().filter(|&&is_passed| is_passed).count();
         let is_right = match (&now.status, &step.contract) {
-            (Status::Passed { .. }, Contract::Shell { .. }) => passes == 1 && verdicts.last() == Some(&true),
-            (Status::Passed { .. }, Contract::Manual) => verdicts.is_empty() && is_confirmed,
+            (RunStatus::Passed { .. }, Contract::Shell { .. }) => {
+                passes == 1 && verdicts.last() == Some(&true)
+            }
+            (RunStatus::Passed { .. }, Contract::Manual) => verdicts.is_empty() && is_confirmed,
             (_, Contract::Shell { .. } | Contract::Manual) => passes == 0,
         };
         if !is_right {
@@ -123,7 +125,8 @@ fn verdicts(world: &World, id: &str) -> Vec<bool> {
 }
 
 pub(crate) fn meaning(world: &World) -> Meaning {
-    let step = |id: &str, status: &Status| (id.to_owned(), (status.word().to_owned(), verdicts(world, id)));
+    let step =
+        |id: &str, status: &RunStatus| (id.to_owned(), (status.word().to_owned(), verdicts(world, id)));
     let steps = world.state.steps.iter().map(|now| step(&now.id, &now.status));
     Meaning { phase: world.state.phase.clone(), steps: steps.collect() }
 }

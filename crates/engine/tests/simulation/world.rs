@@ -4,14 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use planwright_core::agent::profile::Account;
-use planwright_core::agent::report::Line;
+use planwright_core::agent::report::ReportLine;
 use planwright_core::plan::verified::{Contract, Last, Plan};
 use planwright_core::run::event::{
-    Agents, Answer, AttemptEnd, Blob, Event, Outcome, Reason, Receipt, StopWhen, Usage,
+    AgentCommands, AskAnswer, AskReason, AttemptEnd, Blob, Event, Receipt, RunOutcome, StopMode, Usage,
 };
 use planwright_core::run::judge::{Observation, judge};
-use planwright_core::run::schedule::{HUMAN, Limits};
-use planwright_core::run::state::{Phase, RunState, Status};
+use planwright_core::run::schedule::{HUMAN, ScheduleLimits};
+use planwright_core::run::state::{Phase, RunState, RunStatus};
 use planwright_core::syntax::glob;
 use planwright_core::syntax::glob::Glob;
 
@@ -69,7 +69,7 @@ pub(crate) const OUTSIDE: u32 = 0;
 pub(crate) struct World {
     /// The plan that was approved.
     pub(crate) plan: Plan,
-    pub(crate) limits: Limits,
+    pub(crate) limits: ScheduleLimits,
     pub(crate) random: Random,
     pub(crate) sabotage: Sabotage,
     pub(crate) temper: Temper,
@@ -109,7 +109,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(plan: Plan, limits: Limits, temper: Temper, seed: u64) -> Self {
+    pub(crate) fn new(plan: Plan, limits: ScheduleLimits, temper: Temper, seed: u64) -> Self {
         let state = RunState::new(&plan);
         let meets = meets(&plan);
         let is_wild = matches!(temper, Temper::Wild);
@@ -239,19 +239,19 @@ impl World {
         self.faults.extend(faults.into_iter().flatten());
     }
 
-    fn check_end(&mut self, outcome: Outcome) {
+    fn check_end(&mut self, outcome: RunOutcome) {
         let steps = || self.plan.steps.iter().zip(&self.state.steps);
         let is_right = match outcome {
-            Outcome::Done => steps().all(|(_, now)| now.status.is_settled()),
-            Outcome::Failed => steps().any(|(step, now)| {
+            RunOutcome::Done => steps().all(|(_, now)| now.status.is_settled()),
+            RunOutcome::Failed => steps().any(|(step, now)| {
                 step.on_fail.then == Last::Abort && now.failures > step.on_fail.retries + now.granted
             }),
-            Outcome::Cancelled => true,
+            RunOutcome::Cancelled => true,
         };
         if !is_right {
             self.fault(format!("the run ends as {outcome:?} and is not"));
         }
-        if outcome != Outcome::Cancelled && self.live.iter().any(|work| work.kind == Kind::Attempt) {
+        if outcome != RunOutcome::Cancelled && self.live.iter().any(|work| work.kind == Kind::Attempt) {
             self.fault("an attempt outlives its run");
         }
     }
@@ -266,11 +266,11 @@ impl World {
         let ended = format!("{name}/attempt.finished");
         let is_intended = match (work.kind, &status) {
             // A contract only looks: it may begin when its agent has ended, before that is durable.
-            (Kind::Contract, Status::Running { attempt }) => {
+            (Kind::Contract, RunStatus::Running { attempt }) => {
                 *attempt == work.attempt && self.ran.contains_key(&ended)
             }
-            (Kind::Attempt, Status::Running { attempt })
-            | (Kind::Contract, Status::Judging { attempt, .. }) => *attempt == work.attempt,
+            (Kind::Attempt, RunStatus::Running { attempt })
+            | (Kind::Contract, RunStatus::Judging { attempt, .. }) => *attempt == work.attempt,
             (Kind::Attempt | Kind::Contract, _) => false,
         };
         if !is_intended {
@@ -314,7 +314,7 @@ impl World {
     /// What an agent reports: now and then it has a question.
     fn account(&mut self) -> Account {
         let is_asking = matches!(self.temper, Temper::Wild) && self.random.once_in(8);
-        let report = is_asking.then(|| Line::Ask { text: "which one?".to_owned() });
+        let report = is_asking.then(|| ReportLine::Ask { text: "which one?".to_owned() });
         Account { report: report.into_iter().collect(), ..Account::default() }
     }
 
@@ -432,12 +432,12 @@ impl World {
         let act = self.random.below(21);
         if act == 20 {
             let by = || "ada".to_owned();
-            let agents = Agents::new();
+            let agents = AgentCommands::new();
             self.act(&Event::AgentsApproved { approved_by: by(), approved_at: by(), agents });
         } else if act == 0 && self.random.once_in(3) {
-            self.act(&Event::RunFinished { outcome: Outcome::Cancelled, why: "no more".to_owned() });
+            self.act(&Event::RunFinished { outcome: RunOutcome::Cancelled, why: "no more".to_owned() });
         } else if act < 4 {
-            let when = self.random.pick(&[StopWhen::AfterAttempts, StopWhen::Now]);
+            let when = self.random.pick(&[StopMode::AfterAttempts, StopMode::Now]);
             self.act(&Event::RunStopped { by: "ada".to_owned(), when });
         } else if act < 6 {
             self.act(&Event::RunResumed { by: "ada".to_owned() });
@@ -469,7 +469,7 @@ impl World {
         let place = self.state.asks[&ask].step;
         let is_manual = place.is_some_and(|place| self.plan.steps[place].contract == Contract::Manual);
         // A person confirms what has no contract, and takes over what has one.
-        let judge = if is_manual { Answer::Confirm } else { Answer::TakeOver };
+        let judge = if is_manual { AskAnswer::Confirm } else { AskAnswer::TakeOver };
         let answer = match self.temper {
             Temper::Calm(_) => self.calm_answer(&ask, judge),
             Temper::Wild => self.wild_answer(&ask, judge),
@@ -478,58 +478,60 @@ impl World {
         self.act(&Event::AskAnswered { ask, answer, by: "ada".to_owned() });
     }
 
-    fn wild_answer(&mut self, ask: &str, judge: Answer) -> Answer {
-        let skip = Answer::Skip { reason: "not needed".to_owned() };
+    fn wild_answer(&mut self, ask: &str, judge: AskAnswer) -> AskAnswer {
+        let skip = AskAnswer::Skip { reason: "not needed".to_owned() };
         let is_patient = self.answers < 12;
         match (self.state.asks[ask].reason, is_patient) {
-            (Reason::Budget, true) if self.random.once_in(6) => Answer::Stop,
-            (Reason::Budget, true) => {
+            (AskReason::Budget, true) if self.random.once_in(6) => AskAnswer::Stop,
+            (AskReason::Budget, true) => {
                 let more = self.random.below(400);
-                Answer::Budget { micro_dollars: more, tokens: more, seconds: more / 100 }
+                AskAnswer::Budget { micro_dollars: more, tokens: more, seconds: more / 100 }
             }
-            (Reason::Budget, false) => {
-                Answer::Budget { micro_dollars: 1 << 40, tokens: 1 << 40, seconds: 1 << 40 }
+            (AskReason::Budget, false) => {
+                AskAnswer::Budget { micro_dollars: 1 << 40, tokens: 1 << 40, seconds: 1 << 40 }
             }
             (
-                Reason::AttemptsSpent
-                | Reason::Manual
-                | Reason::Lost
-                | Reason::Parked
-                | Reason::Stalled
-                | Reason::Question
-                | Reason::Strayed,
+                AskReason::AttemptsSpent
+                | AskReason::Manual
+                | AskReason::Lost
+                | AskReason::Parked
+                | AskReason::Stalled
+                | AskReason::Question
+                | AskReason::Strayed,
                 true,
             ) => {
-                let retry = Answer::Retry { hint: "look again".to_owned() };
-                self.random.pick(&[retry.clone(), retry, judge.clone(), judge, skip, Answer::Stop])
+                let retry = AskAnswer::Retry { hint: "look again".to_owned() };
+                self.random.pick(&[retry.clone(), retry, judge.clone(), judge, skip, AskAnswer::Stop])
             }
             (
-                Reason::AttemptsSpent
-                | Reason::Manual
-                | Reason::Lost
-                | Reason::Parked
-                | Reason::Stalled
-                | Reason::Question
-                | Reason::Strayed,
+                AskReason::AttemptsSpent
+                | AskReason::Manual
+                | AskReason::Lost
+                | AskReason::Parked
+                | AskReason::Stalled
+                | AskReason::Question
+                | AskReason::Strayed,
                 false,
             ) => skip,
         }
     }
 
     /// The same question gets the same answer in every schedule.
-    fn calm_answer(&self, ask: &str, judge: Answer) -> Answer {
+    fn calm_answer(&self, ask: &str, judge: AskAnswer) -> AskAnswer {
         let open = &self.state.asks[ask];
         let asked = open.step.map_or(0, |place| self.state.steps[place].asked);
         match open.reason {
-            Reason::Budget => Answer::Budget { micro_dollars: 1 << 40, tokens: 1 << 40, seconds: 1 << 40 },
-            Reason::Manual => judge,
-            Reason::AttemptsSpent if asked > 1 => Answer::Skip { reason: "not needed".to_owned() },
-            Reason::AttemptsSpent
-            | Reason::Lost
-            | Reason::Parked
-            | Reason::Stalled
-            | Reason::Question
-            | Reason::Strayed => Answer::Retry { hint: "look again".to_owned() },
+            AskReason::Budget => {
+                AskAnswer::Budget { micro_dollars: 1 << 40, tokens: 1 << 40, seconds: 1 << 40 }
+            }
+            AskReason::Manual => judge,
+            AskReason::AttemptsSpent if asked > 1 => AskAnswer::Skip { reason: "not needed".to_owned() },
+            AskReason::AttemptsSpent
+            | AskReason::Lost
+            | AskReason::Parked
+            | AskReason::Stalled
+            | AskReason::Question
+            | AskReason::Strayed => AskAnswer::Retry { hint: "look again".to_owned() },
         }
     }
 }

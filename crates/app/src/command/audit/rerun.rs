@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use planwright_engine::Project;
 use planwright_engine::audit::rerun::{
-    At, Audit, Basis, Earlier, Error, Options, PlanAudit, Scope, StepAudit, record,
+    Content, Earlier, Error, PlanAudit, RerunBasis, RerunOptions, RerunReport, RerunScope, StepAudit, record,
 };
-use planwright_engine::audit::{Basis as Source, PlanReport, Report};
+use planwright_engine::audit::{AuditBasis as Source, AuditReport, PlanReport};
 use planwright_engine::core::audit::bundle;
-use planwright_engine::core::audit::rerun::{Broke, Claim, Now, Recorded, Settled};
-use planwright_engine::core::audit::{Finding, Kind};
+use planwright_engine::core::audit::rerun::{Broke, CurrentResult, MarkClaim, Recorded, RerunOutcome};
+use planwright_engine::core::audit::{AuditFinding, Kind};
 use planwright_engine::git::base;
 use planwright_engine::system::process::Stop;
 use schemars::JsonSchema;
@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::command::shown;
 use crate::output::wording;
-use crate::output::{Cell, Exit, Failure, Next, Out, Table, Tone, clean_line};
+use crate::output::{Cell, Exit, Failure, NextCommand, Out, Table, Tone, clean_line};
 
 /// How much of what a contract printed is given.
 const OUTPUT_BYTES_MAX: usize = 2_000;
@@ -46,7 +46,7 @@ pub(crate) struct Again {
     pub(crate) plan: String,
     /// What came of its steps.
     pub(crate) audit: PlanAudit,
-    at: At,
+    at: Content,
 }
 
 impl Again {
@@ -92,9 +92,9 @@ pub(crate) struct StepData {
     /// The hash of its contract; empty where it has none.
     pub(crate) contract: String,
     /// What the contract says now.
-    pub(crate) now: Now,
+    pub(crate) now: CurrentResult,
     /// What follows.
-    pub(crate) settled: Settled,
+    pub(crate) settled: RerunOutcome,
     /// When it was run, in milliseconds since 1970, where that was an earlier time on the same content.
     pub(crate) cached_at_ms: Option<u64>,
     /// Why no earlier answer can stand for this one; empty where one can.
@@ -115,13 +115,13 @@ impl StepData {
             Recorded::Confirmed { .. } => "confirmed",
             Recorded::Skipped { .. } => "skipped",
         };
-        let output = if step.now == Now::Passes { "" } else { step.output.as_str() };
+        let output = if step.now == CurrentResult::Passes { "" } else { step.output.as_str() };
         let start = output.ceil_char_boundary(output.len().saturating_sub(OUTPUT_BYTES_MAX));
         Self {
             number: step.number.clone(),
             id: step.id.clone(),
             title: step.title.clone(),
-            is_claimed: step.claim == Claim::Done,
+            is_claimed: step.claim == MarkClaim::Done,
             recorded: recorded.to_owned(),
             contract: step.contract.clone(),
             now: step.now.clone(),
@@ -136,18 +136,18 @@ impl StepData {
 }
 
 impl RerunData {
-    fn of(audit: &PlanAudit, at: &At) -> Self {
+    fn of(audit: &PlanAudit, at: &Content) -> Self {
         Self {
             at: match at {
-                At::Workspace => "workspace".to_owned(),
-                At::Commit { commit, .. } => commit.clone(),
+                Content::Workspace => "workspace".to_owned(),
+                Content::Commit { commit, .. } => commit.clone(),
             },
             tree: audit.tree.clone(),
             dialect: audit.dialect.to_owned(),
             receipts: match &audit.basis {
-                Basis::Nothing => String::new(),
-                Basis::Journal(_) => "journal".to_owned(),
-                Basis::File(path) => shown(path),
+                RerunBasis::Nothing => String::new(),
+                RerunBasis::Journal(_) => "journal".to_owned(),
+                RerunBasis::File(path) => shown(path),
             },
             ran: audit.ran(),
             cached: cached(audit),
@@ -167,15 +167,15 @@ pub(crate) fn rerun(
     args: &Args,
     project: &Project,
     plan: Option<&Path>,
-    report: &mut Report,
+    report: &mut AuditReport,
 ) -> Result<Vec<Again>, Failure> {
     let scope = match (args.rerun, args.marks) {
-        (true, _) => Scope::All,
-        (false, true) => Scope::Claims,
+        (true, _) => RerunScope::All,
+        (false, true) => RerunScope::Claims,
         (false, false) if args.at.is_some() || args.no_cache => {
             let failure =
                 Failure::new(Exit::Usage, "`--at` and `--no-cache` say how contracts are run again");
-            return Err(failure.hint("say `--rerun` or `--marks`, too").next(Next::new([
+            return Err(failure.hint("say `--rerun` or `--marks`, too").next(NextCommand::new([
                 "planwright",
                 "help",
                 "audit",
@@ -184,8 +184,8 @@ pub(crate) fn rerun(
         (false, false) => return Ok(Vec::new()),
     };
     let earlier = if args.no_cache { Earlier::Ignored } else { Earlier::Counts };
-    let options = Options { at: args.at.clone(), scope, earlier };
-    let mut audit = Audit::open(project, &options)?;
+    let options = RerunOptions { at: args.at.clone(), scope, earlier };
+    let mut audit = RerunReport::open(project, &options)?;
     let at = audit.at().clone();
     let mut audits = Vec::new();
     for path in plans(project, plan)? {
@@ -210,7 +210,7 @@ fn plans(project: &Project, plan: Option<&Path>) -> Result<Vec<PathBuf>, Failure
 }
 
 /// Puts in the place of claims that no receipt shows what the contracts said about them.
-fn settle(report: &mut Report, plan: &str, findings: Vec<Finding>) {
+fn settle(report: &mut AuditReport, plan: &str, findings: Vec<AuditFinding>) {
     let place = report.plans.iter().position(|known| known.plan == plan).unwrap_or_else(|| {
         report.plans.push(PlanReport {
             plan: plan.to_owned(),
@@ -238,9 +238,9 @@ pub(crate) fn show(audit: &PlanAudit, out: &mut Out<'_>) {
     let mut table = Table::new();
     for step in &audit.steps {
         let tone = match step.settled {
-            Settled::Holds | Settled::Confirmed => Tone::Good,
-            Settled::False | Settled::Broken | Settled::Moved => Tone::Bad,
-            Settled::Open | Settled::Unknown => Tone::Muted,
+            RerunOutcome::Holds | RerunOutcome::Confirmed => Tone::Good,
+            RerunOutcome::False | RerunOutcome::Broken | RerunOutcome::Moved => Tone::Bad,
+            RerunOutcome::Open | RerunOutcome::Unknown => Tone::Muted,
         };
         let note = match (step.earlier_ms, step.now.because()) {
             (Some(at_ms), _) => format!("ran {} on the same content", wording::age(at_ms, now)),
@@ -255,8 +255,8 @@ pub(crate) fn show(audit: &PlanAudit, out: &mut Out<'_>) {
         ]);
     }
     out.table(&table);
-    let count = audit.steps.iter().filter(|step| step.now == Now::Passes).count();
-    let contracts = audit.steps.iter().filter(|step| step.now != Now::Manual).count();
+    let count = audit.steps.iter().filter(|step| step.now == CurrentResult::Passes).count();
+    let contracts = audit.steps.iter().filter(|step| step.now != CurrentResult::Manual).count();
     let spared = match cached(audit) {
         0 => String::new(),
         cached => format!("; {cached} not run again: nothing changed since"),
@@ -272,10 +272,10 @@ impl From<Error> for Failure {
             Error::Exported(error) => (*error).into(),
             Error::Moved => failure(Exit::Moved)
                 .hint("run it again when nobody writes into the folder")
-                .next(Next::new(["planwright", "audit", "--rerun"])),
-            Error::Nested => failure(Exit::No).next(Next::new(["planwright", "audit"])),
+                .next(NextCommand::new(["planwright", "audit", "--rerun"])),
+            Error::Nested => failure(Exit::No).next(NextCommand::new(["planwright", "audit"])),
             Error::Base(base::Error::NoCommit { .. } | base::Error::NoRepository { .. }) => {
-                failure(Exit::Usage).next(Next::new(["planwright", "help", "audit"]))
+                failure(Exit::Usage).next(NextCommand::new(["planwright", "help", "audit"]))
             }
             Error::Ports(error) => (*error).into(),
             Error::Base(_) | Error::State(_) | Error::Journal(_) => failure(Exit::Machine),

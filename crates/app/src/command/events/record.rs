@@ -3,30 +3,34 @@
 
 use std::path::Path;
 
-use planwright_engine::core::approval::ledger::Entry;
-use planwright_engine::core::dialect::{self, Birth, record};
-use planwright_engine::core::run::event::{Answer as Said, Event};
+use planwright_engine::core::approval::ledger::LedgerEntry;
+use planwright_engine::core::dialect;
+use planwright_engine::core::dialect::{NewPlan, record};
+use planwright_engine::core::run::event::{AskAnswer as Said, Event};
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::run;
 use planwright_engine::run::Runs;
 use planwright_engine::store::journal::RunId;
-use planwright_engine::workspace::feed::{Fact, What};
+use planwright_engine::workspace::feed::{FeedItem, FeedSubject};
 
 use crate::output::Failure;
 
 /// The line for what happened; `None` where document B has no name for it.
-pub(super) fn line(runs: &Runs, fact: &Fact) -> Result<Option<String>, Failure> {
+pub(super) fn line(runs: &Runs, fact: &FeedItem) -> Result<Option<String>, Failure> {
     match &fact.what {
-        What::Event(run, event) => of_event(runs, *run, event),
-        What::Entry(path, entry) => of_entry(runs, fact, (path, entry)),
+        FeedSubject::Event(run, event) => of_event(runs, *run, event),
+        FeedSubject::Entry(path, entry) => of_entry(runs, fact, (path, entry)),
     }
 }
 
-fn of_entry(runs: &Runs, fact: &Fact, (path, entry): (&Path, &Entry)) -> Result<Option<String>, Failure> {
-    let Entry::Proposed { revision, text, dialect, .. } = entry else { return Ok(None) };
+fn of_entry(
+    runs: &Runs,
+    fact: &FeedItem,
+    (path, entry): (&Path, &LedgerEntry),
+) -> Result<Option<String>, Failure> {
+    let LedgerEntry::Proposed { revision, text, dialect, .. } = entry else { return Ok(None) };
     let ledger = runs.store().ledger(path).map_err(run::Error::from)?;
-    let is_same =
-        |entry: &Entry| matches!(entry, Entry::Proposed { revision: known, .. } if known == revision);
+    let is_same = |entry: &LedgerEntry| matches!(entry, LedgerEntry::Proposed { revision: known, .. } if known == revision);
     let first = ledger.iter().find(|said| is_same(&said.entry));
     // The same revision that is proposed again is no other plan.
     if first.is_some_and(|first| first.seq != fact.notice.seq) {
@@ -51,8 +55,7 @@ fn of_event(runs: &Runs, run: RunId, event: &Event) -> Result<Option<String>, Fa
     let source = as_record(&source);
     if let Event::RunStarted { digest, .. } = event {
         let ledger = runs.store().ledger(&row.plan).map_err(run::Error::from)?;
-        let is_it =
-            |entry: &Entry| matches!(entry, Entry::Proposed { subject, .. } if subject.digest == *digest);
+        let is_it = |entry: &LedgerEntry| matches!(entry, LedgerEntry::Proposed { subject, .. } if subject.digest == *digest);
         return Ok(match ledger.iter().any(|said| is_it(&said.entry)) {
             true => None,
             false if follows => Some(record::replanned_line(&source)),
@@ -103,7 +106,7 @@ fn confirmed(runs: &Runs, run: RunId, (ask, by): (&str, &str)) -> Result<Option<
 fn as_record(source: &Source) -> Source {
     match dialect::named("record") {
         Some(record) if source.dialect() != record => {
-            let birth = Birth { id: source.name(), now: "" };
+            let birth = NewPlan { id: source.name(), now: "" };
             source.with(record.compose(&source.draft(), &birth)).written_in(record)
         }
         Some(_) | None => source.clone(),

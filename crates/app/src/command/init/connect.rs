@@ -4,9 +4,10 @@ use std::io::{self, IsTerminal as _};
 use std::path::Path;
 use std::time::Duration;
 
-use planwright_engine::agent::integration::{self as connect, Change, Deed};
+use planwright_engine::agent::integration as connect;
+use planwright_engine::agent::integration::{Deed, IntegrationChange};
 use planwright_engine::core::agent::integration;
-use planwright_engine::core::agent::integration::{CONNECTIONS, Connection};
+use planwright_engine::core::agent::integration::{CONNECTIONS, Integration};
 use planwright_engine::core::syntax::nearest;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +15,7 @@ use similar::{Algorithm, TextDiff};
 
 use crate::interaction::confirm::answer;
 use crate::output::wording;
-use crate::output::{Exit, Failure, Next, Out, Tone, clean, clean_line};
+use crate::output::{Exit, Failure, NextCommand, Out, Tone, clean, clean_line};
 
 /// Lines around a change.
 const CONTEXT_LINES: usize = 2;
@@ -48,7 +49,7 @@ pub(crate) struct Connected {
 }
 
 /// The agents that are meant.
-pub(crate) fn meant(names: &[String]) -> Result<Vec<&'static Connection>, Failure> {
+pub(crate) fn meant(names: &[String]) -> Result<Vec<&'static Integration>, Failure> {
     let known = || CONNECTIONS.iter().map(|connection| connection.agent);
     let find = |name: &String| {
         integration::named(name.trim()).ok_or_else(|| {
@@ -58,7 +59,7 @@ pub(crate) fn meant(names: &[String]) -> Result<Vec<&'static Connection>, Failur
                 Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
                 None => failure.hint(format!("the agents are {}", known().collect::<Vec<_>>().join(", "))),
             }
-            .next(Next::new(["planwright", "help", "init"]))
+            .next(NextCommand::new(["planwright", "help", "init"]))
         })
     };
     names.iter().map(find).collect()
@@ -67,7 +68,7 @@ pub(crate) fn meant(names: &[String]) -> Result<Vec<&'static Connection>, Failur
 /// Shows what would change, asks, and has it written.
 pub(crate) fn connect(
     root: &Path,
-    agents: &[&'static Connection],
+    agents: &[&'static Integration],
     consent: Consent,
     out: &mut Out<'_>,
 ) -> Result<Connected, Failure> {
@@ -78,7 +79,7 @@ pub(crate) fn connect(
     for note in agents.iter().map(|agent| agent.note).filter(|note| !note.is_empty()) {
         out.talk(&format!("note    {note}"));
     }
-    let wanted: Vec<&Change> =
+    let wanted: Vec<&IntegrationChange> =
         changes.iter().filter(|change| matches!(change.deed, Deed::Write { .. })).collect();
     let is_agreed = wanted.is_empty()
         || match consent {
@@ -109,7 +110,7 @@ pub(crate) enum Consent {
     Asked,
 }
 
-fn show(change: &Change, out: &mut Out<'_>) {
+fn show(change: &IntegrationChange, out: &mut Out<'_>) {
     let palette = out.palette();
     let head = |word: &str, tone: Tone, text: &str| {
         let pad = " ".repeat(7_usize.saturating_sub(word.len()));
@@ -154,16 +155,16 @@ fn show(change: &Change, out: &mut Out<'_>) {
 }
 
 /// Whether the file is the skill, which only teaches.
-fn is_page(change: &Change) -> bool {
+fn is_page(change: &IntegrationChange) -> bool {
     change.file.ends_with("/SKILL.md")
 }
 
 /// How many lines of what is added are shown.
-fn lines_max(change: &Change) -> usize {
+fn lines_max(change: &IntegrationChange) -> usize {
     if is_page(change) { PAGE_LINES_MAX } else { LINES_MAX }
 }
 
-fn data(change: &Change, done: &'static str) -> ConnectionData {
+fn data(change: &IntegrationChange, done: &'static str) -> ConnectionData {
     let (deed, text, why) = match &change.deed {
         Deed::Keep => ("kept", String::new(), None),
         Deed::Write { old, new } => (done, difference(old.as_deref().unwrap_or_default(), new), None),

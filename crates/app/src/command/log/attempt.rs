@@ -4,7 +4,7 @@ use planwright_engine::core::agent::finding;
 use planwright_engine::core::agent::profile;
 use planwright_engine::core::agent::profile::Account;
 use planwright_engine::core::agent::report;
-use planwright_engine::core::agent::report::Line;
+use planwright_engine::core::agent::report::ReportLine;
 use planwright_engine::core::run::event::{Blob, Event};
 use planwright_engine::core::run::state::CLAIM;
 use planwright_engine::run;
@@ -14,7 +14,7 @@ use planwright_engine::store::journal;
 use super::{Args, AttemptData, Log, Wanted};
 use crate::command::RunOf;
 use crate::output::wording;
-use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean, clean_line};
+use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean, clean_line};
 
 /// What is said where an output was let go of.
 const NO_LONGER_KEPT: &str = "no longer kept";
@@ -72,11 +72,9 @@ pub(super) fn check(run: &Run, wanted: &Wanted) -> Result<(), Failure> {
         true => "none was made yet".to_owned(),
         false => format!("its attempts are {}", known.join(", ")),
     };
-    Err(Failure::new(Exit::Usage, format!("{name} has no attempt {attempt}")).hint(hint).next(Next::new([
-        "planwright",
-        "log",
-        name.as_str(),
-    ])))
+    Err(Failure::new(Exit::Usage, format!("{name} has no attempt {attempt}"))
+        .hint(hint)
+        .next(NextCommand::new(["planwright", "log", name.as_str()])))
 }
 
 /// Shows one part: of the attempt that was named, or of the last that has it.
@@ -85,29 +83,26 @@ pub(super) fn part(
     found: &RunOf,
     wanted: &Wanted,
     out: &mut Out<'_>,
-) -> Result<Answer, Failure> {
+) -> Result<Response, Failure> {
     let part = Part::of(args);
     let RunOf { runs, run, .. } = found;
     if args.raw && out.settings().is_json {
         return Err(Failure::new(Exit::Usage, "--raw is bytes, which an envelope can't hold")
-            .next(Next::new(["planwright", "help", "log"])));
+            .next(NextCommand::new(["planwright", "help", "log"])));
     }
     if args.raw && out.settings().stdout.is_terminal {
         return Err(Failure::new(Exit::Usage, "these bytes could steer your terminal")
             .hint("send them elsewhere: `| cat -v`, `> file`; without --raw they are spelled out")
-            .next(Next::new(["planwright", "help", "log"])));
+            .next(NextCommand::new(["planwright", "help", "log"])));
     }
     let mut of_run = run.events.iter().rev().filter(|recorded| wanted.has(&run.row.name, &recorded.event));
     let Some(blob) = of_run.find_map(|recorded| kept(part, &recorded.event)) else {
-        return Err(Failure::new(Exit::No, format!("{}: {}", args.plan, part.missing())).next(Next::new([
-            "planwright",
-            "log",
-            run.row.name.as_str(),
-        ])));
+        return Err(Failure::new(Exit::No, format!("{}: {}", args.plan, part.missing()))
+            .next(NextCommand::new(["planwright", "log", run.row.name.as_str()])));
     };
     let Some(bytes) = still_kept(runs, blob)? else {
         let message = format!("{}: {NO_LONGER_KEPT}; its hash is {}", args.plan, blob.0);
-        let next = Next::new(["planwright", "log", run.row.name.as_str()]);
+        let next = NextCommand::new(["planwright", "log", run.row.name.as_str()]);
         return Err(Failure::new(Exit::No, message).hint("the run is over for long").next(next));
     };
     let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -122,7 +117,7 @@ pub(super) fn part(
         text: Some(text),
         attempt: None,
     };
-    Ok(Answer::done("log", &log))
+    Ok(Response::done("log", &log))
 }
 
 /// Shows everything that is kept of an attempt on one page.
@@ -235,11 +230,13 @@ fn facts<'e>(account: &Account, mut events: impl Iterator<Item = &'e Event>) -> 
 /// What an agent reported, findings left out, a line each.
 fn reported(account: &Account) -> Vec<String> {
     let lines = account.report.iter().filter_map(|line| match line {
-        Line::Note { text } => Some(format!("note  {text}")),
-        Line::Ask { text } => Some(format!("asks  {text}")),
-        Line::Finish { text } => Some(format!("says that it is done  {text}")),
-        Line::Discovered { title, text } => Some(format!("came upon  {title}  {text}").trim_end().to_owned()),
-        Line::Finding(_) => None,
+        ReportLine::Note { text } => Some(format!("note  {text}")),
+        ReportLine::Ask { text } => Some(format!("asks  {text}")),
+        ReportLine::Finish { text } => Some(format!("says that it is done  {text}")),
+        ReportLine::Discovered { title, text } => {
+            Some(format!("came upon  {title}  {text}").trim_end().to_owned())
+        }
+        ReportLine::Finding(_) => None,
     });
     lines.collect()
 }

@@ -2,16 +2,16 @@
 //! failure: scripts and sessions ask for it at their beginning.
 
 use planwright_engine::Project;
-use planwright_engine::core::workspace::portfolio::Status;
+use planwright_engine::core::workspace::portfolio::PlanProgress;
 use planwright_engine::portfolio::board as coordination;
-use planwright_engine::portfolio::board::{Board, Card};
+use planwright_engine::portfolio::board::{Board, BoardRow};
 use planwright_engine::run::Runs;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::command::here;
 use crate::output::wording;
-use crate::output::{Answer, Cell, Failure, Next, Out, Table, Tone};
+use crate::output::{Cell, Failure, NextCommand, Out, Response, Table, Tone};
 
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -35,7 +35,7 @@ pub(crate) struct LineData {
     pub(crate) last_progress: String,
 }
 
-pub(super) fn run(out: &mut Out<'_>) -> Answer {
+pub(super) fn run(out: &mut Out<'_>) -> Response {
     let mut faults = Vec::new();
     let project = here().or_else(|failure| {
         faults.push(failure.message);
@@ -47,7 +47,7 @@ pub(super) fn run(out: &mut Out<'_>) -> Answer {
     let runs = project.as_ref().and_then(|project| Runs::open_existing(project).ok().flatten());
     let mut plans = Vec::new();
     for card in &board.cards {
-        if let Status::Unreadable(why) = &card.entry.status {
+        if let PlanProgress::Unreadable(why) = &card.entry.status {
             faults.push(format!("{}: {why}", card.path.display()));
         }
         let progress = project.as_ref().and_then(|project| coordination::last_progress(project, &card.path));
@@ -73,7 +73,8 @@ pub(super) fn run(out: &mut Out<'_>) -> Answer {
     if plans.is_empty() {
         out.talk("there are no plans here");
     }
-    Answer::done("queue-status", &Dashboard { plans, faults }).next(Next::new(["planwright", "queue"]))
+    Response::done("queue-status", &Dashboard { plans, faults })
+        .next(NextCommand::new(["planwright", "queue"]))
 }
 
 /// The plans, as much of them as can be known.
@@ -90,7 +91,7 @@ fn board(project: &Project, faults: &mut Vec<String>) -> Board {
 }
 
 /// The last thing that is recorded of the runs of a plan.
-fn recorded(runs: &Runs, card: &Card) -> Option<String> {
+fn recorded(runs: &Runs, card: &BoardRow) -> Option<String> {
     let run = runs.run(card.run?).ok()?;
     let last = run.events.last()?;
     let (when, what) = (wording::clock_time(last.at_ms, wording::now()), wording::detail(&last.event));

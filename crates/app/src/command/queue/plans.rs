@@ -3,13 +3,15 @@
 
 use planwright_engine::Project;
 use planwright_engine::core::workspace::portfolio;
-use planwright_engine::core::workspace::portfolio::{HeldBack, Readiness, Reason, Status, Together};
+use planwright_engine::core::workspace::portfolio::{
+    BlockReason, Blocked, ParallelSet, PlanProgress, Readiness,
+};
 use planwright_engine::portfolio::board;
-use planwright_engine::portfolio::board::{Board, Card};
+use planwright_engine::portfolio::board::{Board, BoardRow};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::output::{Cell, Failure, Next, Out, Tone, clean_line};
+use crate::output::{Cell, Failure, NextCommand, Out, Tone, clean_line};
 
 /// Every plan that is not over.
 #[derive(Debug, Default, Serialize, JsonSchema)]
@@ -113,13 +115,13 @@ pub(crate) struct AlikeData {
 }
 
 /// Gathers the plans, and the command that one would type next.
-pub(super) fn plans(project: &Project) -> Result<(PlansData, Option<Next>), Failure> {
+pub(super) fn plans(project: &Project) -> Result<(PlansData, Option<NextCommand>), Failure> {
     let mut board = board::board(project)?;
     board.measure(project);
     let readiness = board.readiness();
     let next = next(&board, &readiness);
     let all = |places: &[usize]| places.iter().map(|&place| plan_data(&board.cards[place])).collect();
-    let is_staged = |held: &&HeldBack| board.cards[held.entry].entry.status == Status::Staged;
+    let is_staged = |held: &&Blocked| board.cards[held.entry].entry.status == PlanProgress::Staged;
     let staged: Vec<usize> = readiness.held_back.iter().filter(is_staged).map(|held| held.entry).collect();
     let held_back = readiness.held_back.iter().filter(|held| !is_staged(held));
     let order = order(&board, &readiness);
@@ -137,7 +139,7 @@ pub(super) fn plans(project: &Project) -> Result<(PlansData, Option<Next>), Fail
     Ok((data, next))
 }
 
-fn plan_data(card: &Card) -> PlanData {
+fn plan_data(card: &BoardRow) -> PlanData {
     PlanData {
         name: card.entry.name.clone(),
         path: card.path.to_string_lossy().into_owned(),
@@ -148,10 +150,10 @@ fn plan_data(card: &Card) -> PlanData {
     }
 }
 
-fn held_data(board: &Board, held: &HeldBack) -> HeldData {
-    let reason = |reason: &Reason| ReasonData {
+fn held_data(board: &Board, held: &Blocked) -> HeldData {
+    let reason = |reason: &BlockReason| ReasonData {
         text: reason.to_string(),
-        command: Next::new(reason.command(&board.address(held.entry))).command,
+        command: NextCommand::new(reason.command(&board.address(held.entry))).command,
     };
     HeldData {
         plan: plan_data(&board.cards[held.entry]),
@@ -164,7 +166,7 @@ fn held_data(board: &Board, held: &HeldBack) -> HeldData {
 fn together(board: &Board, readiness: &Readiness) -> TogetherData {
     let entries = board.entries();
     let among: Vec<usize> = readiness.running.iter().chain(&readiness.ready).copied().collect();
-    let Together { plans, overlaps, unbounded } = portfolio::safe_together(&entries, &among);
+    let ParallelSet { plans, overlaps, unbounded } = portfolio::safe_together(&entries, &among);
     let name = |place: usize| entries[place].name.clone();
     let overlaps = overlaps.into_iter().map(|overlap| OverlapData {
         plans: [name(overlap.plans.0), name(overlap.plans.1)],
@@ -199,14 +201,14 @@ fn alike(board: &Board) -> Vec<AlikeData> {
 }
 
 /// The first thing to type: what is ready begins; else what a person can settle.
-fn next(board: &Board, readiness: &Readiness) -> Option<Next> {
+fn next(board: &Board, readiness: &Readiness) -> Option<NextCommand> {
     if let Some(&place) = readiness.ready.first() {
         let verb = if board.cards[place].state == "proposed" { "review" } else { "run" };
-        return Some(Next::new(["planwright", verb, board.address(place).as_str()]));
+        return Some(NextCommand::new(["planwright", verb, board.address(place).as_str()]));
     }
     let most = readiness.held_back.iter().max_by_key(|held| held.recovery())?;
     let reason = most.reasons.iter().max_by_key(|reason| reason.recovery())?;
-    Some(Next::new(reason.command(&board.address(most.entry))))
+    Some(NextCommand::new(reason.command(&board.address(most.entry))))
 }
 
 /// Prints the plans.

@@ -5,25 +5,25 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use planwright_engine::Project;
-use planwright_engine::approval::Decisions;
+use planwright_engine::approval::Approvals;
 use planwright_engine::core::agent::planner;
-use planwright_engine::core::agent::planner::Next as NextVersion;
+use planwright_engine::core::agent::planner::RevisionPlan as NextVersion;
 use planwright_engine::core::approval::ledger::Setback;
 use planwright_engine::core::dialect;
 use planwright_engine::core::plan::draft::{Draft, Mark};
 use planwright_engine::core::plan::verified;
-use planwright_engine::core::run::event::Outcome;
-use planwright_engine::core::run::state::{Status, StepState};
+use planwright_engine::core::run::event::RunOutcome;
+use planwright_engine::core::run::state::{RunStatus, StepState};
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::run;
 use planwright_engine::run::{Run, Runs};
 use planwright_engine::store::plan_file;
-use planwright_engine::store::plan_file::Text;
+use planwright_engine::store::plan_file::FileText;
 use planwright_engine::workspace::{project, version};
 
 use super::Args;
 use crate::command::{Opened, agent_sign, find_step, open, shown};
-use crate::output::{Exit, Failure, Next, Out};
+use crate::output::{Exit, Failure, NextCommand, Out};
 
 /// How much of what a contract printed says why it failed.
 const ERROR_BYTES_MAX: usize = 2 << 10;
@@ -57,7 +57,7 @@ impl Case {
         let Opened { path, project, source, step } = open(&args.plan)?;
         if !DIALECTS.contains(&source.dialect().name) {
             let message = format!("a plan of the dialect {} has no versions in files", source.dialect().name);
-            let next = Next::new(["planwright", "propose", shown(&path).as_str()]);
+            let next = NextCommand::new(["planwright", "propose", shown(&path).as_str()]);
             return Err(Failure::new(Exit::No, message).hint("edit it, and propose it again").next(next));
         }
         let draft = source.draft();
@@ -116,7 +116,7 @@ impl Case {
             let last = self.chain.last().unwrap_or(later);
             return Err(Failure::new(Exit::Moved, message)
                 .hint("nothing was written; make the newest version anew, if any")
-                .next(Next::new(["planwright", "replan", shown(last).as_str()])));
+                .next(NextCommand::new(["planwright", "replan", shown(last).as_str()])));
         }
         if plan_file::is_there(&self.file()) {
             return Err(plan_file::Error::Exists { path: self.file() }.into());
@@ -147,7 +147,7 @@ impl Case {
                 );
                 Err(Failure::new(Exit::Person, message)
                     .hint("say what is new with --discovery or --constraint, or change the plan yourself with --copy")
-                    .next(Next::new(["planwright", "history", shown(&self.path).as_str()])))
+                    .next(NextCommand::new(["planwright", "history", shown(&self.path).as_str()])))
             }
             None => Ok(()),
         }
@@ -166,7 +166,7 @@ impl Case {
         let message = format!("{} was made anew {word}: {why}", self.name);
         Failure::new(Exit::No, message)
             .hint("the plan has failed; write another one, or raise `replan.max`")
-            .next(Next::new(["planwright", "history", shown(&self.path).as_str()]))
+            .next(NextCommand::new(["planwright", "history", shown(&self.path).as_str()]))
     }
 
     /// Ends the runs of all versions that still wait; what could not be written into their files is returned.
@@ -175,7 +175,7 @@ impl Case {
         let mut complaints = Vec::new();
         for version in &self.chain {
             if let Some(run) = runs.latest(version)?.filter(|run| run.state.outcome().is_none()) {
-                runs.end(&run, Outcome::Failed, why)?;
+                runs.end(&run, RunOutcome::Failed, why)?;
                 complaints.extend(runs.mirror(run.row.id, version)?);
             }
         }
@@ -186,8 +186,8 @@ impl Case {
     pub(super) fn same_as(&self, text: &Source) -> Option<String> {
         let mut versions = self.chain.iter().filter_map(|path| {
             match plan_file::read(path, &shown(path), self.project.reading()).ok()? {
-                Text::Plan(source) => Some((path, source)),
-                Text::Unreadable(_) => None,
+                FileText::Plan(source) => Some((path, source)),
+                FileText::Unreadable(_) => None,
             }
         });
         let same = versions.find(|(_, version)| planner::says_the_same(version, text));
@@ -197,7 +197,7 @@ impl Case {
     /// What is wrong with the revision that an agent had read, if it is another one than the newest.
     pub(super) fn other_revision(&self, read: Option<u32>) -> Result<Option<String>, Failure> {
         let Some(read) = read else { return Ok(None) };
-        let newest = match Decisions::open_existing(&self.project)? {
+        let newest = match Approvals::open_existing(&self.project)? {
             Some(decisions) => {
                 decisions.case(&self.path)?.standing.newest().map_or(0, |newest| newest.number)
             }
@@ -218,7 +218,8 @@ impl Case {
 /// The step that failed last: in its run, else as the file says.
 fn failed_step(draft: &Draft, (ids, run): (&[String], Option<&Run>)) -> Option<usize> {
     let is_stuck = |step: &&StepState| {
-        !step.failed.is_empty() && !matches!(step.status, Status::Passed { .. } | Status::Skipped { .. })
+        !step.failed.is_empty()
+            && !matches!(step.status, RunStatus::Passed { .. } | RunStatus::Skipped { .. })
     };
     let in_run = run.and_then(|run| run.state.steps.iter().find(is_stuck));
     let in_run = in_run.and_then(|step| ids.iter().position(|id| *id == step.id));
@@ -248,13 +249,13 @@ fn finished(draft: &Draft, ids: &[String], run: Option<&Run>) -> BTreeSet<usize>
         let steps = draft.steps.iter().enumerate();
         return steps.filter(|(_, step)| step.mark() == Some(Mark::Done)).map(|(place, _)| place).collect();
     };
-    let passed = run.state.steps.iter().filter(|step| matches!(step.status, Status::Passed { .. }));
+    let passed = run.state.steps.iter().filter(|step| matches!(step.status, RunStatus::Passed { .. }));
     passed.filter_map(|step| ids.iter().position(|id| *id == step.id)).collect()
 }
 
 /// Why there were versions before, the oldest first. The record leads on where the file of an earlier version is gone.
 fn setbacks(project: &Project, chain: &[PathBuf]) -> Result<Vec<Setback>, Failure> {
-    let Some(decisions) = Decisions::open_existing(project)? else { return Ok(Vec::new()) };
+    let Some(decisions) = Approvals::open_existing(project)? else { return Ok(Vec::new()) };
     let mut seen: BTreeSet<String> = chain.iter().map(|version| project::name(version)).collect();
     let mut rest = chain.to_vec();
     let mut setbacks = Vec::new();

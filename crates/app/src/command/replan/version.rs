@@ -1,9 +1,10 @@
 //! The text of the next version: what it says about itself, and which steps it may call finished.
 
-use planwright_engine::core::dialect::record::{self, Replan};
+use planwright_engine::core::dialect::record;
+use planwright_engine::core::dialect::record::RecordReplan;
 use planwright_engine::core::plan::draft::Mark;
-use planwright_engine::core::plan::edit::{Change, Refusal};
-use planwright_engine::core::plan::lifecycle::State;
+use planwright_engine::core::plan::edit::{EditError, PlanEdit};
+use planwright_engine::core::plan::lifecycle::PlanState;
 use planwright_engine::core::plan::verified;
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::system::clock;
@@ -30,7 +31,7 @@ pub(super) fn adopted(
     case: &Case,
     written: &Source,
     (changes, reasoning): (&str, &str),
-) -> Result<Source, Refusal> {
+) -> Result<Source, EditError> {
     if case.source.dialect().is_native() {
         return native(case, written);
     }
@@ -45,8 +46,8 @@ fn replan<'a>(
     case: &'a Case,
     (changes, reasoning): (&'a str, &'a str),
     now: &'a str,
-) -> Replan<'a> {
-    Replan {
+) -> RecordReplan<'a> {
+    RecordReplan {
         failed: case.failed.unwrap_or(0),
         error: &case.error,
         discoveries: &args.discoveries,
@@ -57,12 +58,12 @@ fn replan<'a>(
     }
 }
 
-fn native(case: &Case, written: &Source) -> Result<Source, Refusal> {
+fn native(case: &Case, written: &Source) -> Result<Source, EditError> {
     let mut next = marked(case, written)?;
-    let is_draft = next.draft().state.as_ref().is_some_and(|state| state.value == State::Draft);
+    let is_draft = next.draft().state.as_ref().is_some_and(|state| state.value == PlanState::Draft);
     let keys = [("version", case.next.version.to_string()), ("previousPlanId", case.name.clone())];
-    let become_draft = (!is_draft).then_some(Change::Become { state: State::Draft });
-    let set = keys.into_iter().map(|(key, value)| Change::Set { key: key.to_owned(), value });
+    let become_draft = (!is_draft).then_some(PlanEdit::Become { state: PlanState::Draft });
+    let set = keys.into_iter().map(|(key, value)| PlanEdit::Set { key: key.to_owned(), value });
     for change in become_draft.into_iter().chain(set) {
         next = next.edited(&next.dialect().patch(&next, &change)?);
     }
@@ -71,17 +72,17 @@ fn native(case: &Case, written: &Source) -> Result<Source, Refusal> {
 
 /// The text with the marks of the steps that are finished, and no other, whatever its author says. They are claims there: a run of
 /// the new version runs their contracts again.
-fn marked(case: &Case, written: &Source) -> Result<Source, Refusal> {
+fn marked(case: &Case, written: &Source) -> Result<Source, EditError> {
     let draft = written.draft();
     let ids = verified::ids(&draft);
     let finished: Vec<&String> = case.finished.iter().map(|&place| &case.ids[place]).collect();
-    let changes: Vec<Change> = draft
+    let changes: Vec<PlanEdit> = draft
         .steps
         .iter()
         .enumerate()
         .filter_map(|(step, was)| {
             let mark = finished.contains(&&ids[step]).then_some(Mark::Done);
-            (was.mark() != mark || was.marks.len() > 1).then_some(Change::Mark { step, mark })
+            (was.mark() != mark || was.marks.len() > 1).then_some(PlanEdit::Mark { step, mark })
         })
         .collect();
     Ok(written.edited(&written.dialect().patch_all(written, &changes)?))

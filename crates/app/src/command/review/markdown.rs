@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use planwright_engine::core::approval::review::{ContractReview, Direction, Review, Sign, Why};
+use planwright_engine::core::approval::review::{ContractReview, DiffSign, Direction, Review, ReviewReason};
 
 use crate::output::wording;
 use crate::output::{clean, clean_line};
@@ -111,10 +111,10 @@ fn contract(page: &mut String, row: &ContractReview) {
     push(page, "");
     let (text, kind) = match (&row.command, &row.old_command) {
         _ if !row.pieces.is_empty() => {
-            let line = |sign: Sign, text: &str| match sign {
-                Sign::Kept => format!("  {text}\n"),
-                Sign::Removed => format!("- {text}\n"),
-                Sign::Added => format!("+ {text}\n"),
+            let line = |sign: DiffSign, text: &str| match sign {
+                DiffSign::Kept => format!("  {text}\n"),
+                DiffSign::Removed => format!("- {text}\n"),
+                DiffSign::Added => format!("+ {text}\n"),
             };
             (row.pieces.iter().map(|piece| line(piece.sign, &piece.text)).collect::<String>(), "diff")
         }
@@ -128,9 +128,9 @@ fn contract(page: &mut String, row: &ContractReview) {
 fn changes(page: &mut String, review: &Review) {
     let Some(since) = &review.since else { return };
     let why = match since.why {
-        Why::Asked => "",
-        Why::Read => ", which you read",
-        Why::Decided => ", the last that was decided on",
+        ReviewReason::Asked => "",
+        ReviewReason::Read => ", which you read",
+        ReviewReason::Decided => ", the last that was decided on",
     };
     push(page, &format!("### Since r{}{why}\n", since.revision));
     if review.changes.is_empty() {

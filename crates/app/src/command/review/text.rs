@@ -1,11 +1,11 @@
 //! A review for people at a terminal: contracts first and whole, then what changed, then what was said. Everything that comes
 //! from a plan or a ledger is cleaned here.
 
-use planwright_engine::core::approval::ledger::Who;
+use planwright_engine::core::approval::ledger::Identity;
 use planwright_engine::core::approval::review::{
-    CommentReview, ContractReview, Difference, Direction, Limits, Review, Sign, Why,
+    CommentReview, ContractReview, CostLimits, DiffSign, Difference, Direction, Review, ReviewReason,
 };
-use planwright_engine::core::run::baseline::Before;
+use planwright_engine::core::run::baseline::BaselineResult;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::output::wording;
@@ -129,14 +129,14 @@ fn contract(row: &ContractReview, columns: &Columns, out: &mut Out<'_>) {
     for (sign, line) in lines(row) {
         for piece in wrapped(&line, columns.command) {
             let mark = match sign {
-                Sign::Kept => "  ",
-                Sign::Removed => "- ",
-                Sign::Added => "+ ",
+                DiffSign::Kept => "  ",
+                DiffSign::Removed => "- ",
+                DiffSign::Added => "+ ",
             };
             let shown = match sign {
-                Sign::Kept => piece.clone(),
-                Sign::Removed => palette.paint(Tone::Bad, &piece),
-                Sign::Added => palette.paint(Tone::Good, &piece),
+                DiffSign::Kept => piece.clone(),
+                DiffSign::Removed => palette.paint(Tone::Bad, &piece),
+                DiffSign::Added => palette.paint(Tone::Good, &piece),
             };
             let pad = " ".repeat(columns.command.saturating_sub(piece.width()));
             let text = match is_first {
@@ -164,7 +164,7 @@ fn contract(row: &ContractReview, columns: &Columns, out: &mut Out<'_>) {
     for because in row.because.iter().filter(|_| is_silent) {
         out.line(&format!("{indent}~ {}", palette.paint(Tone::Attention, &clean_line(because))));
     }
-    if let Some(Before::CannotRun(why) | Before::Excused(why)) = &row.before {
+    if let Some(BaselineResult::CannotRun(why) | BaselineResult::Excused(why)) = &row.before {
         out.line(&format!("{indent}  {}", palette.paint(Tone::Muted, &clean_line(why))));
     }
 }
@@ -172,10 +172,10 @@ fn contract(row: &ContractReview, columns: &Columns, out: &mut Out<'_>) {
 /// What is said behind a command.
 fn facts(row: &ContractReview, palette: Palette) -> String {
     let (word, tone) = match &row.before {
-        Some(before @ Before::Passes) => (before.word(), Some(Tone::Attention)),
-        Some(before @ (Before::Fails(_) | Before::Excused(_) | Before::CannotRun(_))) => {
-            (before.word(), None)
-        }
+        Some(before @ BaselineResult::Passes) => (before.word(), Some(Tone::Attention)),
+        Some(
+            before @ (BaselineResult::Fails(_) | BaselineResult::Excused(_) | BaselineResult::CannotRun(_)),
+        ) => (before.word(), None),
         None if row.command.is_none() => ("", None),
         None => ("not run", Some(Tone::Muted)),
     };
@@ -194,8 +194,8 @@ fn facts(row: &ContractReview, palette: Palette) -> String {
 }
 
 /// The lines of a contract, all of them.
-fn lines(row: &ContractReview) -> Vec<(Sign, String)> {
-    let of = |text: &str, sign: Sign| -> Vec<(Sign, String)> {
+fn lines(row: &ContractReview) -> Vec<(DiffSign, String)> {
+    let of = |text: &str, sign: DiffSign| -> Vec<(DiffSign, String)> {
         let text = clean(text.trim_end()).replace('\t', "    ");
         if text.is_empty() {
             vec![(sign, String::new())]
@@ -205,17 +205,17 @@ fn lines(row: &ContractReview) -> Vec<(Sign, String)> {
     };
     let mut lines = match (&row.command, row.pieces.is_empty()) {
         (_, false) => row.pieces.iter().flat_map(|piece| of(&piece.text, piece.sign)).collect(),
-        (Some(command), true) => of(command, Sign::Kept),
+        (Some(command), true) => of(command, DiffSign::Kept),
         (None, true) => match (&row.direction, &row.old_command) {
-            (Some(Direction::Gone), Some(old)) => of(old, Sign::Removed),
-            _ => vec![(Sign::Kept, "a person confirms it".to_owned())],
+            (Some(Direction::Gone), Some(old)) => of(old, DiffSign::Removed),
+            _ => vec![(DiffSign::Kept, "a person confirms it".to_owned())],
         },
     };
     if row.command.is_none() && !row.pieces.is_empty() {
-        lines.push((Sign::Added, "a person confirms it".to_owned()));
+        lines.push((DiffSign::Added, "a person confirms it".to_owned()));
     }
     if row.expect != 0 {
-        lines.push((Sign::Kept, format!("(done when it exits with {})", row.expect)));
+        lines.push((DiffSign::Kept, format!("(done when it exits with {})", row.expect)));
     }
     lines
 }
@@ -224,9 +224,9 @@ fn lines(row: &ContractReview) -> Vec<(Sign, String)> {
 fn since(review: &Review, out: &mut Out<'_>) {
     let Some(since) = &review.since else { return };
     let why = match since.why {
-        Why::Asked => "",
-        Why::Read => ", which you read",
-        Why::Decided => ", the last that was decided on",
+        ReviewReason::Asked => "",
+        ReviewReason::Read => ", which you read",
+        ReviewReason::Decided => ", the last that was decided on",
     };
     let mut changes: Vec<String> = Vec::new();
     let mut last: Option<&Difference> = None;
@@ -341,11 +341,11 @@ fn said(review: &Review, now: u64, out: &mut Out<'_>) {
     }
 }
 
-fn named(who: &Who) -> String {
+fn named(who: &Identity) -> String {
     clean_line(&who.to_string()).into_owned()
 }
 
-fn limits(limits: &Limits) -> String {
+fn limits(limits: &CostLimits) -> String {
     let amounts = [
         limits.micro_dollars.map(wording::money),
         limits.tokens.map(|tokens| format!("{tokens} tokens")),

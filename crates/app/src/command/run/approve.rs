@@ -3,19 +3,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use planwright_engine::approval::{Decisions, Error, Yes};
+use planwright_engine::approval::{ApprovalRequest, Approvals, Error};
 use planwright_engine::core::agent::profile;
 use planwright_engine::core::plan::verified::{Contract, Step};
-use planwright_engine::core::run::event::{Agents, Outcome};
+use planwright_engine::core::run::event::{AgentCommands, RunOutcome};
 use planwright_engine::core::run::schedule::{HUMAN, SHELL};
-use planwright_engine::run::{Approval, Run, Runs, user};
+use planwright_engine::run::{Run, RunApproval, Runs, user};
 use planwright_engine::store::journal::blob_of;
 use planwright_engine::workspace::facts;
 
 use super::{AgentData, Subject, named};
-use crate::interaction::confirm::{Matter, consent, say_approved, who};
+use crate::interaction::confirm::{ConfirmPrompt, ask, say_approved, who};
 use crate::output::wording;
-use crate::output::{Exit, Failure, Next, Out, Table, Tone, clean_line, shell_word};
+use crate::output::{Exit, Failure, NextCommand, Out, Table, Tone, clean_line, shell_word};
 
 /// Begins a run of a plan that is approved, or that a person approves now, in the place of the old run.
 pub(super) fn begin(
@@ -25,8 +25,8 @@ pub(super) fn begin(
     out: &mut Out<'_>,
 ) -> Result<Run, Failure> {
     warn_of_missing_agents(subject, out);
-    let decisions = Decisions::open(subject.project)?;
-    let has_failed = old.as_ref().is_some_and(|old| old.state.outcome() == Some(Outcome::Failed));
+    let decisions = Approvals::open(subject.project)?;
+    let has_failed = old.as_ref().is_some_and(|old| old.state.outcome() == Some(RunOutcome::Failed));
     let live = old.filter(|old| old.state.outcome().is_none());
     // What goes on was approved as something else, and what failed goes on only for who says `retry`.
     let is_asked = live.is_some() || (has_failed && !subject.args.again);
@@ -66,18 +66,18 @@ fn refuse_other_rev(subject: &Subject<'_>) -> Result<(), Failure> {
     let message = format!("{} is {}, not {rev}", subject.name, subject.digest.short());
     Err(Failure::new(Exit::Moved, message)
         .hint("look at it; nothing was started")
-        .next(Next::new(subject.args.words())))
+        .next(NextCommand::new(subject.args.words())))
 }
 
 /// Has the plan approved now, by the person who starts it.
 fn approve_now(
     subject: &Subject<'_>,
-    (runs, decisions): (&Runs, &Decisions),
+    (runs, decisions): (&Runs, &Approvals),
     (live, has_lapsed): (Option<Run>, bool),
     out: &mut Out<'_>,
 ) -> Result<(), Failure> {
     let (full, words) = (subject.digest.to_string(), subject.args.words());
-    let matter = Matter {
+    let matter = ConfirmPrompt {
         what: subject.name.clone(),
         full: &full,
         question: "Approve it and start?",
@@ -88,7 +88,7 @@ fn approve_now(
         rev: subject.args.rev.as_deref(),
         by: subject.args.by,
     };
-    let way = consent(&matter, out)?;
+    let way = ask(&matter, out)?;
     if let Some(live) = live {
         // Its approval was for other bytes. It ends only now: who may not approve may not end a run either.
         runs.cancel(&live, "the plan was revised")?;
@@ -101,7 +101,7 @@ fn approve_now(
             return Ok(());
         }
     }
-    let yes = Yes {
+    let yes = ApprovalRequest {
         by: who(),
         way,
         note: String::new(),
@@ -121,7 +121,7 @@ fn approve_now(
 fn start(
     subject: &Subject<'_>,
     runs: &Runs,
-    decisions: &Decisions,
+    decisions: &Approvals,
     out: &mut Out<'_>,
 ) -> Result<Run, Failure> {
     let started = decisions.start(subject.path, subject.verified, &who())?;
@@ -138,7 +138,7 @@ pub(super) fn renew(subject: &Subject<'_>, runs: &Runs, run: Run, out: &mut Out<
     let before = run.agents();
     let targets: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
     for target in targets.into_iter().filter(|&target| before.get(target) != now.get(target)) {
-        let line = |agents: &Agents| {
+        let line = |agents: &AgentCommands| {
             let command = agents.get(target).filter(|command| !command.is_empty());
             command.map_or_else(|| "nothing".to_owned(), |command| command_line(command))
         };
@@ -149,7 +149,7 @@ pub(super) fn renew(subject: &Subject<'_>, runs: &Runs, run: Run, out: &mut Out<
     warn_of_missing_agents(subject, out);
     // Whoever repeats the digest of the plan has not seen these command lines, so they have a name of their own.
     let (full, words) = (agents_name(&subject.digest.to_string(), &now), subject.args.words());
-    let matter = Matter {
+    let matter = ConfirmPrompt {
         what: format!("what runs the agents of {}", subject.name),
         full: &full,
         question: "Approve these command lines and go on?",
@@ -160,14 +160,14 @@ pub(super) fn renew(subject: &Subject<'_>, runs: &Runs, run: Run, out: &mut Out<
         rev: subject.args.rev.as_deref(),
         by: subject.args.by,
     };
-    let approval = Approval { way: consent(&matter, out)?, by: user() };
+    let approval = RunApproval { way: ask(&matter, out)?, by: user() };
     runs.approve_agents(&run, &approval)?;
     say_approved(&full[..8], (&approval.by, approval.way), out);
     Ok(runs.run(run.row.id)?)
 }
 
 /// The name of exactly these command lines for exactly this plan.
-fn agents_name(digest: &str, agents: &Agents) -> String {
+fn agents_name(digest: &str, agents: &AgentCommands) -> String {
     let text =
         serde_json::to_string(&(digest, agents)).expect("text and lists of text can be written as JSON");
     blob_of(text.as_bytes()).0
@@ -214,7 +214,7 @@ fn command_line(command: &[String]) -> String {
 }
 
 /// The command lines that carrying out the plan takes from the settings, as far as there are any.
-fn known(subject: &Subject<'_>) -> Agents {
+fn known(subject: &Subject<'_>) -> AgentCommands {
     let commands = subject.project.commands_of(subject.plan);
     commands.into_iter().filter(|(_, command)| !command.is_empty()).collect()
 }

@@ -1,7 +1,7 @@
 //! The block at the bottom of a terminal while a run goes on: a header and one line a step. Pure but for what it is given.
 
-use planwright_engine::core::run::event::Outcome;
-use planwright_engine::core::run::state::{CLAIM, Status};
+use planwright_engine::core::run::event::RunOutcome;
+use planwright_engine::core::run::state::{CLAIM, RunStatus};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::board::{Board, Row};
@@ -59,9 +59,9 @@ fn chosen(board: &Board<'_>, room: usize) -> Vec<usize> {
         return (0..board.rows.len()).collect();
     }
     let rank = |place: &usize| match board.rows[*place].state.status {
-        Status::Running { .. } | Status::Judging { .. } | Status::Waiting { .. } => 0,
-        Status::Pending => 1,
-        Status::Passed { .. } | Status::Skipped { .. } => 2,
+        RunStatus::Running { .. } | RunStatus::Judging { .. } | RunStatus::Waiting { .. } => 0,
+        RunStatus::Pending => 1,
+        RunStatus::Passed { .. } | RunStatus::Skipped { .. } => 2,
     };
     let mut places: Vec<usize> = (0..board.rows.len()).collect();
     places.sort_by_key(rank);
@@ -120,18 +120,18 @@ fn line(
 
 /// How long a step has been under way, or was.
 fn elapsed(row: &Row, now_ms: u64) -> Option<u64> {
-    let is_under_way = matches!(row.state.status, Status::Running { .. } | Status::Judging { .. });
+    let is_under_way = matches!(row.state.status, RunStatus::Running { .. } | RunStatus::Judging { .. });
     let end = if is_under_way { now_ms } else { row.ended_ms? };
     Some(end.saturating_sub(row.began_ms?))
 }
 
 fn symbol(row: &Row, now_ms: u64, glyphs: Glyphs) -> (&'static str, Tone) {
     let glyph = match row.state.status {
-        Status::Passed { .. } => Glyph::Done,
-        Status::Waiting { .. } => Glyph::NeedsYou,
-        Status::Skipped { .. } => Glyph::Held,
-        Status::Pending => Glyph::Waiting,
-        Status::Running { .. } | Status::Judging { .. } => {
+        RunStatus::Passed { .. } => Glyph::Done,
+        RunStatus::Waiting { .. } => Glyph::NeedsYou,
+        RunStatus::Skipped { .. } => Glyph::Held,
+        RunStatus::Pending => Glyph::Waiting,
+        RunStatus::Running { .. } | RunStatus::Judging { .. } => {
             let frames: [&str; 4] = match glyphs {
                 Glyphs::Unicode => ["◐", "◓", "◑", "◒"],
                 Glyphs::Ascii => ["|", "/", "-", "\\"],
@@ -148,21 +148,23 @@ fn note(board: &Board<'_>, place: usize) -> String {
     let row = &board.rows[place];
     let of = board.attempts_max(place);
     match &row.state.status {
-        Status::Running { attempt } => {
+        RunStatus::Running { attempt } => {
             format!("{}, attempt {attempt} of {of}", clean_line(&row.agent))
         }
-        Status::Judging { attempt: CLAIM, .. } => "marked as done; judging".to_owned(),
-        Status::Judging { attempt, .. } => format!("judging attempt {attempt} of {of}"),
-        Status::Passed { attempt: CLAIM } => "was done before".to_owned(),
-        Status::Passed { attempt: 1 } => String::new(),
-        Status::Passed { attempt } => format!("attempt {attempt}"),
-        Status::Waiting { .. } => match row.state.failures {
+        RunStatus::Judging { attempt: CLAIM, .. } => "marked as done; judging".to_owned(),
+        RunStatus::Judging { attempt, .. } => format!("judging attempt {attempt} of {of}"),
+        RunStatus::Passed { attempt: CLAIM } => "was done before".to_owned(),
+        RunStatus::Passed { attempt: 1 } => String::new(),
+        RunStatus::Passed { attempt } => format!("attempt {attempt}"),
+        RunStatus::Waiting { .. } => match row.state.failures {
             0 => "needs you".to_owned(),
             failures => format!("{failures} failed; needs you"),
         },
-        Status::Skipped { by, .. } => format!("left out by {}", clean_line(by)),
-        Status::Pending if board.run.state.outcome() == Some(Outcome::Failed) => "never begun".to_owned(),
-        Status::Pending => {
+        RunStatus::Skipped { by, .. } => format!("left out by {}", clean_line(by)),
+        RunStatus::Pending if board.run.state.outcome() == Some(RunOutcome::Failed) => {
+            "never begun".to_owned()
+        }
+        RunStatus::Pending => {
             let open = board.step(place).needs.iter();
             let open = open.filter(|&&before| !board.rows[before].state.status.is_settled());
             let open: Vec<String> = open.map(|&before| board.step(before).number.to_string()).collect();

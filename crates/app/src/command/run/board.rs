@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use planwright_engine::core::plan::verified::{Plan, Step};
 use planwright_engine::core::run::event::{Event, Usage};
-use planwright_engine::core::run::state::{RunState, Status, StepState};
+use planwright_engine::core::run::state::{RunState, RunStatus, StepState};
 use planwright_engine::run::Run;
 
 /// Something that was recorded, and where its step stands now. The whole state would be too much to hand over: a plan may
@@ -110,7 +110,7 @@ impl<'a> Board<'a> {
 
     /// How many attempts are under way.
     pub(super) fn under_way(&self) -> usize {
-        self.rows.iter().filter(|row| matches!(row.state.status, Status::Running { .. })).count()
+        self.rows.iter().filter(|row| matches!(row.state.status, RunStatus::Running { .. })).count()
     }
 
     /// How many attempts a step may have.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use planwright_engine::core::plan::edit::Change;
+use planwright_engine::core::plan::edit::PlanEdit;
 use planwright_engine::core::plan::verified;
 use planwright_engine::core::syntax::source::{FILE_SEPARATOR, Source};
 use similar::{Algorithm, TextDiff};
@@ -60,10 +60,10 @@ fn with_marks_of(approved: &Source, now: &Source) -> Option<Source> {
         if let Some(&mark) = marks.get(id)
             && before.steps[step].mark() != mark
         {
-            changes.push(Change::Mark { step, mark });
+            changes.push(PlanEdit::Mark { step, mark });
         }
     }
-    changes.extend(after.state.map(|state| Change::Become { state: state.value }));
+    changes.extend(after.state.map(|state| PlanEdit::Become { state: state.value }));
     let edits = dialect.patch_all(approved, &changes).ok()?;
     Some(approved.edited(&edits))
 }

@@ -1,14 +1,14 @@
 //! `run --dry-run`: what would be done, and by whom. Starts nothing and writes nothing.
 
 use planwright_engine::core::plan::verified::Contract;
-use planwright_engine::core::run::state::{CLAIM, RunState, Status};
+use planwright_engine::core::run::state::{CLAIM, RunState, RunStatus};
 use planwright_engine::run::{Run, Runs};
 
 use super::{Ran, StepData, Subject, approve, goes_on, named};
-use crate::output::{Answer, Failure, Next, Out, clean_line};
+use crate::output::{Failure, NextCommand, Out, Response, clean_line};
 
 /// Says what a run would do.
-pub(super) fn run(subject: &Subject<'_>, out: &mut Out<'_>) -> Result<Answer, Failure> {
+pub(super) fn run(subject: &Subject<'_>, out: &mut Out<'_>) -> Result<Response, Failure> {
     approve::warn_of_missing_agents(subject, out);
     let runs = Runs::open_existing(subject.project)?;
     let old = match &runs {
@@ -29,7 +29,7 @@ pub(super) fn run(subject: &Subject<'_>, out: &mut Out<'_>) -> Result<Answer, Fa
     };
     let is_open = |place: &usize| !state.steps[*place].status.is_settled();
     let is_claimed = |place: &usize| claims(&state, *place);
-    let is_asked = |place: &usize| matches!(state.steps[*place].status, Status::Waiting { .. });
+    let is_asked = |place: &usize| matches!(state.steps[*place].status, RunStatus::Waiting { .. });
     let is_to_do =
         |place: &usize| is_allowed(place) && is_open(place) && !is_claimed(place) && !is_asked(place);
     list("done", all().filter(|place| !is_open(place)).collect(), out);
@@ -51,7 +51,7 @@ pub(super) fn run(subject: &Subject<'_>, out: &mut Out<'_>) -> Result<Answer, Fa
             words.extend([flag, step.as_str()]);
         }
     }
-    Ok(Answer::done("run", &ran).next(Next::new(words)))
+    Ok(Response::done("run", &ran).next(NextCommand::new(words)))
 }
 
 /// Whether a run would begin or go on.
@@ -79,7 +79,7 @@ fn say_how(
 
 /// Whether a mark says that the step is done, and nothing has proven it yet.
 fn claims(state: &RunState, place: usize) -> bool {
-    matches!(state.steps[place].status, Status::Judging { attempt: CLAIM, .. })
+    matches!(state.steps[place].status, RunStatus::Judging { attempt: CLAIM, .. })
 }
 
 fn data(subject: &Subject<'_>, old: Option<&Run>, state: &RunState) -> Ran {

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 
 use planwright_engine::core::plan::verified::Contract;
-use planwright_engine::core::run::event::{Answer, Reason};
+use planwright_engine::core::run::event::{AskAnswer, AskReason};
 use planwright_engine::core::run::schedule;
-use planwright_engine::core::run::state::{FailedAttempt, Status};
+use planwright_engine::core::run::state::{FailedAttempt, RunStatus};
 use planwright_engine::run::Runs;
 
 use super::board::Board;
@@ -23,7 +23,7 @@ const INDENT: &str = "             ";
 /// Prints a question about a step, or about the run where there is none.
 pub(super) fn print(
     board: &Board<'_>,
-    (place, reason, text): (Option<usize>, Reason, &str),
+    (place, reason, text): (Option<usize>, AskReason, &str),
     runs: &Runs,
     out: &mut Out<'_>,
 ) {
@@ -35,17 +35,17 @@ pub(super) fn print(
     let glyph = out.palette().glyph(Glyph::NeedsYou);
     out.line(&format!("{glyph} {} needs you", clean_line(&what)));
     match (place, reason) {
-        (Some(place), Reason::AttemptsSpent) => print_failure(board, place, runs, out),
+        (Some(place), AskReason::AttemptsSpent) => print_failure(board, place, runs, out),
         (
             _,
-            Reason::AttemptsSpent
-            | Reason::Manual
-            | Reason::Budget
-            | Reason::Lost
-            | Reason::Parked
-            | Reason::Stalled
-            | Reason::Question
-            | Reason::Strayed,
+            AskReason::AttemptsSpent
+            | AskReason::Manual
+            | AskReason::Budget
+            | AskReason::Lost
+            | AskReason::Parked
+            | AskReason::Stalled
+            | AskReason::Question
+            | AskReason::Strayed,
         ) => {
             print_lines("asks", clean(text.trim_end()).lines(), out);
         }
@@ -92,7 +92,7 @@ fn tried(failed: &FailedAttempt, runs: &Runs) -> String {
 /// Which steps go on without an answer, and which wait for it.
 fn print_rest(board: &Board<'_>, place: Option<usize>, out: &mut Out<'_>) {
     let open = |place: &usize| !board.rows[*place].state.status.is_settled() && board.allows(*place);
-    let is_asked = |place: &usize| matches!(board.rows[*place].state.status, Status::Waiting { .. });
+    let is_asked = |place: &usize| matches!(board.rows[*place].state.status, RunStatus::Waiting { .. });
     let asked: BTreeSet<usize> = (0..board.rows.len()).filter(is_asked).collect();
     let blocked = behind(board, asked.iter().copied().chain(place));
     let waits = match place {
@@ -126,17 +126,17 @@ fn behind(board: &Board<'_>, steps: impl Iterator<Item = usize>) -> BTreeSet<usi
 }
 
 /// The commands that answer the question, the first one whole.
-fn print_choices(address: &str, (reason, contract): (Reason, Option<&Contract>), out: &mut Out<'_>) {
+fn print_choices(address: &str, (reason, contract): (AskReason, Option<&Contract>), out: &mut Out<'_>) {
     let because = String::new;
-    let budget = Answer::Budget { micro_dollars: 1, tokens: 0, seconds: 0 };
+    let budget = AskAnswer::Budget { micro_dollars: 1, tokens: 0, seconds: 0 };
     let all = [
-        (Answer::Confirm, "--confirm", "you say that it is done"),
-        (Answer::Retry { hint: because() }, "--retry --hint \"...\"", "one more attempt"),
-        (Answer::TakeOver, "--take-over", "you have done it; the contract judges"),
+        (AskAnswer::Confirm, "--confirm", "you say that it is done"),
+        (AskAnswer::Retry { hint: because() }, "--retry --hint \"...\"", "one more attempt"),
+        (AskAnswer::TakeOver, "--take-over", "you have done it; the contract judges"),
         (budget, "--budget 1.50", "more money"),
-        (Answer::Skip { reason: because() }, "--skip -m \"...\"", "left out, recorded as yours"),
-        (Answer::Revise { reason: because() }, "--revise -m \"...\"", "a new text, a new approval"),
-        (Answer::Stop, "--stop", "nothing more for now"),
+        (AskAnswer::Skip { reason: because() }, "--skip -m \"...\"", "left out, recorded as yours"),
+        (AskAnswer::Revise { reason: because() }, "--revise -m \"...\"", "a new text, a new approval"),
+        (AskAnswer::Stop, "--stop", "nothing more for now"),
     ];
     let fitting = all.iter().filter(|(answer, ..)| schedule::fits(reason, answer, contract).is_ok());
     let command = format!("planwright answer {}", shell_word(address));

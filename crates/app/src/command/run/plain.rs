@@ -1,13 +1,13 @@
 //! One line for each fact of a run: what passed, what failed and with which words, what a person is asked.
 
 use planwright_engine::core::agent::profile::Account;
-use planwright_engine::core::run::event::{Answer, AttemptEnd, Blob, Event, Receipt};
+use planwright_engine::core::run::event::{AskAnswer, AttemptEnd, Blob, Event, Receipt};
 use planwright_engine::core::run::state::CLAIM;
 use planwright_engine::run::Runs;
 
 use super::board::{Board, News};
 use super::{escalation, named, seconds};
-use crate::output::{Glyph, Next, Out, clean, clean_line};
+use crate::output::{Glyph, NextCommand, Out, clean, clean_line};
 
 /// How many lines of what a contract printed are shown where it failed; `log` has all of them.
 const OUTPUT_LINES_MAX: usize = 40;
@@ -116,16 +116,16 @@ fn tell_end(board: &Board<'_>, (place, attempt): (usize, u32), end: &AttemptEnd,
     }
 }
 
-fn answer_words(answer: &Answer) -> String {
+fn answer_words(answer: &AskAnswer) -> String {
     match answer {
-        Answer::Retry { hint } if hint.is_empty() => "once more".to_owned(),
-        Answer::Retry { hint } => format!("once more: {hint}"),
-        Answer::TakeOver => "done by hand; the contract judges".to_owned(),
-        Answer::Confirm => "it is done".to_owned(),
-        Answer::Skip { reason } => format!("leave it out: {reason}"),
-        Answer::Stop => "stop".to_owned(),
-        Answer::Revise { reason } => format!("revise the plan: {reason}"),
-        Answer::Budget { .. } => "more budget".to_owned(),
+        AskAnswer::Retry { hint } if hint.is_empty() => "once more".to_owned(),
+        AskAnswer::Retry { hint } => format!("once more: {hint}"),
+        AskAnswer::TakeOver => "done by hand; the contract judges".to_owned(),
+        AskAnswer::Confirm => "it is done".to_owned(),
+        AskAnswer::Skip { reason } => format!("leave it out: {reason}"),
+        AskAnswer::Stop => "stop".to_owned(),
+        AskAnswer::Revise { reason } => format!("revise the plan: {reason}"),
+        AskAnswer::Budget { .. } => "more budget".to_owned(),
     }
 }
 
@@ -146,7 +146,7 @@ fn print_output(
     let cut = lines.len().saturating_sub(OUTPUT_LINES_MAX);
     if cut > 0 {
         let address = format!("{}/{}@{attempt}", board.run.row.name, board.step(place).id);
-        let whole = Next::new(["planwright", "log", address.as_str(), "--contract"]).command;
+        let whole = NextCommand::new(["planwright", "log", address.as_str(), "--contract"]).command;
         out.line(&format!("    {cut} lines before this: {whole}"));
     }
     for shown in &lines[cut..] {

@@ -1,19 +1,19 @@
 //! The last words about a run: how far it came, what succeeded, what failed and what is left behind, and what to type next.
 
-use planwright_engine::core::run::event::{Event, Outcome};
-use planwright_engine::core::run::state::{Status, StepState};
+use planwright_engine::core::run::event::{Event, RunOutcome};
+use planwright_engine::core::run::state::{RunStatus, StepState};
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::run::driver::Progress;
 use planwright_engine::run::{Run, Runs};
 use planwright_engine::store::plan_file;
-use planwright_engine::store::plan_file::Text;
+use planwright_engine::store::plan_file::FileText;
 
 use super::watch::Watched;
 use super::{Ran, StepData, Subject, approve, difference, dollars, named, plain, seconds};
 use crate::command::shown;
 use crate::output::wording::found;
 use crate::output::wording::found::with_findings;
-use crate::output::{Answer, Exit, Failure, Next, Out, Tone, clean_line};
+use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
 /// How many steps a list names; a longer one helps nobody.
 const NAMES_MAX: usize = 12;
@@ -24,7 +24,7 @@ pub(super) fn report(
     runs: &Runs,
     watched: &Watched,
     out: &mut Out<'_>,
-) -> Result<Answer, Failure> {
+) -> Result<Response, Failure> {
     for complaint in &watched.complaints {
         out.warn(complaint);
     }
@@ -32,9 +32,9 @@ pub(super) fn report(
     let now = text_now(subject);
     let is_edited = || now.as_ref().is_none_or(|now| !means_the_same(subject, now));
     let (exit, state) = match (&watched.progress, watched.left) {
-        (Progress::Finished(Outcome::Done), _) => (Exit::Done, "done"),
-        (Progress::Finished(Outcome::Failed), _) => (Exit::No, "failed"),
-        (Progress::Finished(Outcome::Cancelled), _) => (Exit::No, "cancelled"),
+        (Progress::Finished(RunOutcome::Done), _) => (Exit::Done, "done"),
+        (Progress::Finished(RunOutcome::Failed), _) => (Exit::No, "failed"),
+        (Progress::Finished(RunOutcome::Cancelled), _) => (Exit::No, "cancelled"),
         (Progress::NeedsPerson, _) => (Exit::Person, "waiting"),
         (Progress::Reached, _) => (Exit::Done, "reached"),
         (Progress::Stopped, _) => (Exit::Person, "stopped"),
@@ -51,7 +51,7 @@ pub(super) fn report(
     if state == "left" && watched.left.is_none() {
         out.talk("the process that drove the run is gone");
     }
-    let answer = Answer::new(exit, "run", &data(subject, &run, state));
+    let answer = Response::new(exit, "run", &data(subject, &run, state));
     Ok(next(subject, state, answer))
 }
 
@@ -114,7 +114,7 @@ fn print_lists(run: &Run, runs: &Runs, out: &mut Out<'_>) {
     }
     let asked = run.state.asks.values().map(|ask| ask.step.map_or_else(|| "the run".to_owned(), name));
     print_list("for you", &asked.collect::<Vec<_>>(), out);
-    let left = places(|step| is_left(step) && !matches!(step.status, Status::Waiting { .. }));
+    let left = places(|step| is_left(step) && !matches!(step.status, RunStatus::Waiting { .. }));
     print_list("left", &left.map(name).collect::<Vec<_>>(), out);
 }
 
@@ -129,7 +129,7 @@ fn print_list(word: &str, names: &[String], out: &mut Out<'_>) {
 }
 
 fn is_done(step: &StepState) -> bool {
-    matches!(step.status, Status::Passed { .. })
+    matches!(step.status, RunStatus::Passed { .. })
 }
 
 fn has_failed(step: &StepState) -> bool {
@@ -143,14 +143,14 @@ fn is_left(step: &StepState) -> bool {
 /// The plan file as it is now; `None` where it can't be read.
 fn text_now(subject: &Subject<'_>) -> Option<Source> {
     match plan_file::read(subject.path, &shown(subject.path), subject.project.reading()).ok()? {
-        Text::Plan(source) => Some(source),
-        Text::Unreadable(_) => None,
+        FileText::Plan(source) => Some(source),
+        FileText::Unreadable(_) => None,
     }
 }
 
 /// Whether this text of the plan would go on with what was approved.
 fn means_the_same(subject: &Subject<'_>, now: &Source) -> bool {
-    let plan = subject.project.check(Text::Plan(now.clone())).ok().and_then(|verified| verified.plan);
+    let plan = subject.project.check(FileText::Plan(now.clone())).ok().and_then(|verified| verified.plan);
     plan.is_some_and(|plan| planwright_engine::core::plan::digest::Digest::of(&plan) == subject.digest)
 }
 
@@ -192,17 +192,17 @@ fn data(subject: &Subject<'_>, run: &Run, state: &str) -> Ran {
     }
 }
 
-fn next(subject: &Subject<'_>, state: &str, answer: Answer) -> Answer {
+fn next(subject: &Subject<'_>, state: &str, answer: Response) -> Response {
     let plan = subject.args.plan.as_str();
     // A plan that lies elsewhere is found by its path alone.
     let is_inside = subject.path.starts_with(&subject.project.root) || !subject.path.is_absolute();
     let name = if is_inside { subject.name.as_str() } else { plan };
     match state {
-        "waiting" => answer.next(Next::new(["planwright", "status", name])),
+        "waiting" => answer.next(NextCommand::new(["planwright", "status", name])),
         "edited" => answer
-            .next(Next::new(["planwright", "run", plan]))
-            .next(Next::new(["planwright", "verify", plan]).remark("to check it first")),
-        "left" | "reached" => answer.next(Next::new(["planwright", "run", plan])),
-        _ => answer.next(Next::new(["planwright", "log", name])),
+            .next(NextCommand::new(["planwright", "run", plan]))
+            .next(NextCommand::new(["planwright", "verify", plan]).remark("to check it first")),
+        "left" | "reached" => answer.next(NextCommand::new(["planwright", "run", plan])),
+        _ => answer.next(NextCommand::new(["planwright", "log", name])),
     }
 }

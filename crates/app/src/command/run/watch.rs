@@ -8,7 +8,7 @@ use std::time::Duration;
 use planwright_engine::core::run::event::Event;
 use planwright_engine::core::run::state::RunState;
 use planwright_engine::run::driver::Progress;
-use planwright_engine::run::{Drive, Error, Run, Runs};
+use planwright_engine::run::{DriveOptions, Error, Run, Runs};
 use planwright_engine::store::journal::RunId;
 use planwright_engine::system::process::Stop;
 
@@ -16,7 +16,7 @@ use super::board::{Board, News, now_ms};
 use super::{Subject, block, plain};
 use crate::command::notice_of;
 use crate::interaction::signal::Signals;
-use crate::output::{Answer, Exit, Out, Tone, clean_line};
+use crate::output::{Exit, Out, Response, Tone, clean_line};
 
 /// How often the block is drawn, and how soon a signal is heard.
 const TICK: Duration = Duration::from_millis(100);
@@ -49,7 +49,7 @@ pub(super) fn drive(
     subject: &Subject<'_>,
     runs: &Runs,
     (run, seen): (&Run, u64),
-    drive: &Drive,
+    drive: &DriveOptions,
     out: &mut Out<'_>,
 ) -> Result<Watched, Error> {
     let path = subject.path;
@@ -162,7 +162,7 @@ impl View<'_> {
         // A journal that can't be read is said by whoever drives the run.
         for recorded in self.runs.store().events(self.run.row.id, self.seen).unwrap_or_default() {
             self.seen = recorded.seq;
-            out.event(&Answer::done("event", &notice_of(self.runs, self.run, &recorded)));
+            out.event(&Response::done("event", &notice_of(self.runs, self.run, &recorded)));
         }
     }
 

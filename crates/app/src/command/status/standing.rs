@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use planwright_engine::core::run::event::{Event, Outcome};
-use planwright_engine::core::run::state::{CLAIM, Phase, Status};
-use planwright_engine::core::run::summary::UnderWay;
+use planwright_engine::core::run::event::{Event, RunOutcome};
+use planwright_engine::core::run::state::{CLAIM, Phase, RunStatus};
+use planwright_engine::core::run::summary::ActiveAttempt;
 use planwright_engine::run;
-use planwright_engine::run::{Glance, Pending, Run, Runs};
-use planwright_engine::store::journal::{Asked, Health, RunId};
+use planwright_engine::run::{QueuedAttempt, Run, RunSummaryRow, Runs};
+use planwright_engine::store::journal::{AskRow, Health, RunId};
 
 use super::{AskData, CurrentData, RunData, Standing};
 use crate::output::wording;
@@ -16,15 +16,15 @@ use crate::output::{Failure, shell_word};
 
 /// What is asked and what is queued, by run.
 struct Around {
-    asks: BTreeMap<RunId, Vec<Asked>>,
-    queue: Vec<Pending>,
+    asks: BTreeMap<RunId, Vec<AskRow>>,
+    queue: Vec<QueuedAttempt>,
 }
 
 /// Where the newest run of every plan stands, or of those whose names begin in this way.
 pub(super) fn standing(plan: Option<&str>, runs: &Runs) -> Result<Standing, Failure> {
     let mut newest = runs.everywhere()?;
     if let Some(plan) = plan {
-        let is_exact = |run: &Glance| run.plan == plan || run.path.to_string_lossy() == plan;
+        let is_exact = |run: &RunSummaryRow| run.plan == plan || run.path.to_string_lossy() == plan;
         let has_exact = newest.iter().any(is_exact);
         newest.retain(|run| if has_exact { is_exact(run) } else { run.plan.starts_with(plan) });
     }
@@ -36,7 +36,7 @@ pub(super) fn standing(plan: Option<&str>, runs: &Runs) -> Result<Standing, Fail
     Ok(Standing { runs: data, ..Standing::default() })
 }
 
-fn run_data(runs: &Runs, run: &Glance, around: &Around) -> Result<RunData, Failure> {
+fn run_data(runs: &Runs, run: &RunSummaryRow, around: &Around) -> Result<RunData, Failure> {
     let tally = &run.tally;
     // A run that is over has no driver, but for the moment in which that one tidies up.
     let driver = match tally.phase {
@@ -44,9 +44,9 @@ fn run_data(runs: &Runs, run: &Glance, around: &Around) -> Result<RunData, Failu
         Phase::New | Phase::Running | Phase::Stopped => runs.holder_of(run.run)?,
     };
     let state = match tally.phase {
-        Phase::Finished(Outcome::Done) => "done",
-        Phase::Finished(Outcome::Failed) => "failed",
-        Phase::Finished(Outcome::Cancelled) => "cancelled",
+        Phase::Finished(RunOutcome::Done) => "done",
+        Phase::Finished(RunOutcome::Failed) => "failed",
+        Phase::Finished(RunOutcome::Cancelled) => "cancelled",
         Phase::New | Phase::Running | Phase::Stopped if driver.is_some() => "running",
         Phase::Stopped => "stopped",
         Phase::New | Phase::Running if tally.asks.is_empty() => "paused",
@@ -86,8 +86,8 @@ fn run_data(runs: &Runs, run: &Glance, around: &Around) -> Result<RunData, Failu
 }
 
 /// An attempt that is under way.
-fn attempted(run: &Glance, attempt: &UnderWay, queue: &[Pending]) -> CurrentData {
-    let is_it = |pending: &&Pending| {
+fn attempted(run: &RunSummaryRow, attempt: &ActiveAttempt, queue: &[QueuedAttempt]) -> CurrentData {
+    let is_it = |pending: &&QueuedAttempt| {
         let queued = &pending.queued;
         (queued.run, queued.step.as_str(), queued.attempt)
             == (run.run, attempt.step.as_str(), attempt.attempt)
@@ -115,13 +115,13 @@ fn attempted(run: &Glance, attempt: &UnderWay, queue: &[Pending]) -> CurrentData
 fn judged(run: &Run) -> Vec<CurrentData> {
     let steps = run.plan.steps.iter().zip(&run.state.steps);
     let judged = steps.filter_map(|(step, now)| match now.status {
-        Status::Judging { attempt, .. } if attempt != CLAIM => Some((step, attempt)),
-        Status::Judging { .. }
-        | Status::Running { .. }
-        | Status::Pending
-        | Status::Passed { .. }
-        | Status::Waiting { .. }
-        | Status::Skipped { .. } => None,
+        RunStatus::Judging { attempt, .. } if attempt != CLAIM => Some((step, attempt)),
+        RunStatus::Judging { .. }
+        | RunStatus::Running { .. }
+        | RunStatus::Pending
+        | RunStatus::Passed { .. }
+        | RunStatus::Waiting { .. }
+        | RunStatus::Skipped { .. } => None,
     });
     let data = judged.map(|(step, attempt)| {
         let mut started = run.events.iter().rev().filter(|one| one.event.step() == Some(step.id.as_str()));
@@ -155,7 +155,7 @@ fn judged(run: &Run) -> Vec<CurrentData> {
 }
 
 /// What is to be known about a run that was begun and that nobody drives.
-fn remark(run: &Glance, state: &str) -> Option<String> {
+fn remark(run: &RunSummaryRow, state: &str) -> Option<String> {
     let done = format!("{} of {} done", run.tally.settled(), run.tally.steps.len());
     let name = shell_word(&run.plan);
     let ways = format!("`planwright run {name}` goes on; `planwright cancel {name} -m WHY` ends it");

@@ -2,8 +2,8 @@
 
 use planwright_engine::Verified;
 use planwright_engine::core::plan::verified::{Contract, Plan};
-use planwright_engine::core::run::baseline::{Before, Red};
-use planwright_engine::workspace::project::Reds;
+use planwright_engine::core::run::baseline::{Baseline, BaselineResult};
+use planwright_engine::workspace::project::BaselineSet;
 
 use crate::output::clean_line;
 use crate::output::diagnostics::RedData;
@@ -12,7 +12,7 @@ use crate::output::diagnostics::RedData;
 pub(super) fn data(all: &[Verified]) -> Vec<RedData> {
     let of = |one: &Verified| {
         let reds = one.red.iter().flat_map(|reds| reds.contracts.iter().map(|red| (reds.base.clone(), red)));
-        let row = |(base, red): (Option<_>, &Red)| RedData {
+        let row = |(base, red): (Option<_>, &Baseline)| RedData {
             plan: one.source.name().to_owned(),
             base: base.map(|base: planwright_engine::git::base::Base| base.to_string()),
             red: red.clone(),
@@ -23,9 +23,9 @@ pub(super) fn data(all: &[Verified]) -> Vec<RedData> {
 }
 
 /// The lines that people are shown: how many fail, as they should, and each that does not.
-pub(super) fn lines(plan: &Plan, reds: &Reds) -> Vec<String> {
+pub(super) fn lines(plan: &Plan, reds: &BaselineSet) -> Vec<String> {
     let judged = plan.steps.iter().filter(|step| matches!(step.contract, Contract::Shell { .. })).count();
-    let fails = reds.contracts.iter().filter(|red| matches!(red.before, Before::Fails(_))).count();
+    let fails = reds.contracts.iter().filter(|red| matches!(red.before, BaselineResult::Fails(_))).count();
     let mut first = match (judged, fails == judged) {
         (0, _) => "red check: no contract to run".to_owned(),
         (1, true) => "red check: 1 of 1 contract fails before the work, as it should".to_owned(),
@@ -38,7 +38,7 @@ pub(super) fn lines(plan: &Plan, reds: &Reds) -> Vec<String> {
         let steps = if manual == 1 { "step is" } else { "steps are" };
         first.push_str(&format!("; {manual} {steps} confirmed by a person"));
     }
-    let others = reds.contracts.iter().filter(|red| !matches!(red.before, Before::Fails(_)));
+    let others = reds.contracts.iter().filter(|red| !matches!(red.before, BaselineResult::Fails(_)));
     let mut lines: Vec<String> = [first].into_iter().chain(others.map(|red| line(plan, red))).collect();
     let unknown = judged - reds.contracts.len();
     if unknown > 0 {
@@ -47,13 +47,13 @@ pub(super) fn lines(plan: &Plan, reds: &Reds) -> Vec<String> {
     lines
 }
 
-fn line(plan: &Plan, red: &Red) -> String {
+fn line(plan: &Plan, red: &Baseline) -> String {
     let number = plan.steps.iter().find(|step| step.id == red.step).map_or(0, |step| step.number);
     let says = match &red.before {
-        Before::Fails(how) => format!("fails, as it should ({how})"),
-        Before::Passes => "PASSES: proves nothing".to_owned(),
-        Before::Excused(reason) => format!("passes, excused: {reason}"),
-        Before::CannotRun(why) => format!("cannot run ({why})"),
+        BaselineResult::Fails(how) => format!("fails, as it should ({how})"),
+        BaselineResult::Passes => "PASSES: proves nothing".to_owned(),
+        BaselineResult::Excused(reason) => format!("passes, excused: {reason}"),
+        BaselineResult::CannotRun(why) => format!("cannot run ({why})"),
     };
     clean_line(&format!("  step {number} `{}` {says}", red.step)).into_owned()
 }

@@ -3,19 +3,19 @@
 
 use std::path::Path;
 
-use planwright_engine::approval::Decisions;
-use planwright_engine::config::Value;
+use planwright_engine::approval::Approvals;
+use planwright_engine::config::SettingValue;
 use planwright_engine::core::agent::finding;
-use planwright_engine::core::agent::report::Finding;
-use planwright_engine::core::approval::ledger::Who;
+use planwright_engine::core::agent::report::ReportFinding;
+use planwright_engine::core::approval::ledger::Identity;
 use planwright_engine::core::plan::verified;
-use planwright_engine::run::consult::{Adviser, Error, Question};
+use planwright_engine::run::consult::{AgentQuery, AgentQuestion, Error};
 use planwright_engine::system::process;
 use planwright_engine::system::process::Stop;
 use planwright_engine::{Project, Verified};
 
 use crate::output::diagnostics::FoundData;
-use crate::output::{Exit, Failure, Next, Out, Tone, clean_line};
+use crate::output::{Exit, Failure, NextCommand, Out, Tone, clean_line};
 
 /// The role that is asked where nobody is named.
 pub(super) const ROLE: &str = "reviewer";
@@ -30,7 +30,7 @@ pub(super) fn review(
     if process::job_above().is_some() {
         return Err(Failure::new(Exit::Person, "an attempt can't have a plan reviewed by another agent"));
     }
-    let adviser = Adviser::find(&project.config, agent).map_err(|error| unasked(&error))?;
+    let adviser = AgentQuery::find(&project.config, agent).map_err(|error| unasked(&error))?;
     let name = verified.source.name();
     let complaints: Vec<String> = verified
         .diagnostics
@@ -43,7 +43,7 @@ pub(super) fn review(
     let prompt = finding::plan_prompt(name, verified.source.text(), &complaints);
     out.talk(&clean_line(&format!("asking `{}` to review {name}", adviser.name)));
     let (config, root) = (&project.config, project.root.as_path());
-    let question = Question { prompt: &prompt, config, root, is_inside: true, role: ROLE };
+    let question = AgentQuestion { prompt: &prompt, config, root, is_inside: true, role: ROLE };
     let said = adviser.ask(question, &Stop::new()).map_err(|error| unasked(&error))?;
     if !finding::is_list(&said.text) {
         let how = "it listed no findings, not even none".to_owned();
@@ -75,10 +75,10 @@ fn remark(
     project: &Project,
     path: &Path,
     (verified, by): (&Verified, &str),
-    found: &[Finding],
+    found: &[ReportFinding],
 ) -> Result<(), Failure> {
-    let decisions = Decisions::open(project)?;
-    let who = Who::agent(by);
+    let decisions = Approvals::open(project)?;
+    let who = Identity::agent(by);
     for one in found {
         let text = finding::line(one);
         let is_known = |comment: &planwright_engine::core::approval::status::Comment| {
@@ -103,17 +103,18 @@ fn unasked(error: &Error) -> Failure {
     match error {
         Error::Nobody { .. } | Error::Mute { .. } => Failure::from_error(Exit::Usage, error)
             .hint("name an agent, or say in `[roles]` who is the reviewer")
-            .next(Next::new(["planwright", "doctor"])),
+            .next(NextCommand::new(["planwright", "doctor"])),
         Error::Unapproved { name, command } => {
-            let (key, words) = (format!("agents.{name}.command"), Value::Words(command.clone()).to_string());
+            let (key, words) =
+                (format!("agents.{name}.command"), SettingValue::Words(command.clone()).to_string());
             Failure::from_error(Exit::Person, error)
                 .hint(format!(
                     "look at it, say it in your own settings, and take it out of the project's, which win: planwright config unset {key}"
                 ))
-                .next(Next::new(["planwright", "config", "set", &key, &words, "--user"]))
+                .next(NextCommand::new(["planwright", "config", "set", &key, &words, "--user"]))
         }
         Error::Late { .. } | Error::Silent { .. } | Error::Stopped { .. } => {
-            Failure::from_error(Exit::Machine, error).next(Next::new(["planwright", "doctor"]))
+            Failure::from_error(Exit::Machine, error).next(NextCommand::new(["planwright", "doctor"]))
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What `worktree` shows of trees, as data and as text.
 
-use planwright_engine::core::workspace::worktree::{Maker, Reclaim, State, typed};
-use planwright_engine::git::worktree::{Added, Finding, Ran, Removed, Trees};
+use planwright_engine::core::workspace::worktree::{CreatedBy, PruneDecision, WorktreeState, typed};
+use planwright_engine::git::worktree::{AddedWorktree, Removed, ScriptRun, WorktreeFinding, Worktrees};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -40,7 +40,7 @@ pub(crate) struct TreeData {
 }
 
 impl TreeData {
-    pub(super) fn of(trees: &Trees, finding: &Finding) -> Self {
+    pub(super) fn of(trees: &Worktrees, finding: &WorktreeFinding) -> Self {
         let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
         Self {
             name: finding.name.clone(),
@@ -52,12 +52,12 @@ impl TreeData {
             bytes: finding.bytes,
             ports: finding.ports.clone(),
             changed_at_ms: finding.changed_at_ms,
-            is_safe_to_reclaim: finding.reclaim == Reclaim::Safe,
+            is_safe_to_reclaim: finding.reclaim == PruneDecision::Safe,
             kept_because: match &finding.reclaim {
-                Reclaim::Safe => None,
-                Reclaim::Kept { why } => Some(why.to_string()),
+                PruneDecision::Safe => None,
+                PruneDecision::Kept { why } => Some(why.to_string()),
             },
-            is_unfinished: finding.maker == Maker::Planwright && trees.is_unfinished(&finding.name),
+            is_unfinished: finding.maker == CreatedBy::Planwright && trees.is_unfinished(&finding.name),
             mend: finding.mend.clone(),
         }
     }
@@ -89,7 +89,7 @@ impl RemovedData {
         }
     }
 
-    pub(super) fn would(finding: &Finding) -> Self {
+    pub(super) fn would(finding: &WorktreeFinding) -> Self {
         Self {
             name: finding.name.clone(),
             path: finding.path.to_string_lossy().into_owned(),
@@ -100,10 +100,10 @@ impl RemovedData {
     }
 }
 
-const fn maker(maker: Maker) -> &'static str {
+const fn maker(maker: CreatedBy) -> &'static str {
     match maker {
-        Maker::Planwright => "planwright",
-        Maker::Git => "git",
+        CreatedBy::Planwright => "planwright",
+        CreatedBy::Git => "git",
     }
 }
 
@@ -113,7 +113,7 @@ pub(super) fn words(command: &[String]) -> String {
 }
 
 /// Says that a tree was made, or is there.
-pub(super) fn added(added: &Added, out: &mut Out<'_>) {
+pub(super) fn added(added: &AddedWorktree, out: &mut Out<'_>) {
     let tree = &added.tree;
     let word = if added.furnished.is_some() { "made  " } else { "there " };
     let word = out.palette().paint(Tone::Good, word);
@@ -135,13 +135,13 @@ pub(super) fn added(added: &Added, out: &mut Out<'_>) {
         out.warn(&format!("{} was not copied: {why}", path.display()));
     }
     match &furnished.setup {
-        Ran::Nothing => {}
-        Ran::Well => out.line("        set up"),
-        Ran::Unallowed { command } => out.warn(&format!(
+        ScriptRun::Nothing => {}
+        ScriptRun::Well => out.line("        set up"),
+        ScriptRun::Unallowed { command } => out.warn(&format!(
             "the set-up was not run: only planwright.toml says it, which agents can write, and nobody has allowed it: {}",
             words(command)
         )),
-        Ran::Badly { how, said } => {
+        ScriptRun::Badly { how, said } => {
             out.warn(&format!("the set-up failed: {how}; the tree stays, and the same command tries again"));
             out.talk(&wording::indented(&clean(said.trim_end())));
         }
@@ -153,14 +153,14 @@ fn ports(ports: &[u16]) -> String {
 }
 
 /// All trees, a line each.
-pub(super) fn table(findings: &[Finding], out: &mut Out<'_>) {
+pub(super) fn table(findings: &[WorktreeFinding], out: &mut Out<'_>) {
     let now = wording::now();
     let mut table = Table::new();
     for finding in findings {
         let plan = finding.plan.as_ref().map(|plan| plan.to_string_lossy().into_owned());
         let plan = plan.unwrap_or_else(|| match finding.maker {
-            Maker::Git => "(git worktree)".to_owned(),
-            Maker::Planwright => String::new(),
+            CreatedBy::Git => "(git worktree)".to_owned(),
+            CreatedBy::Planwright => String::new(),
         });
         table.row([
             Cell::new(&finding.name).tone(Tone::Strong),
@@ -175,10 +175,10 @@ pub(super) fn table(findings: &[Finding], out: &mut Out<'_>) {
     out.table(&table);
 }
 
-const fn tone(state: State) -> Tone {
+const fn tone(state: WorktreeState) -> Tone {
     match state {
-        State::Active => Tone::Good,
-        State::Merged | State::Orphaned | State::Dangling => Tone::Attention,
+        WorktreeState::Active => Tone::Good,
+        WorktreeState::Merged | WorktreeState::Orphaned | WorktreeState::Dangling => Tone::Attention,
     }
 }
 
@@ -197,7 +197,7 @@ pub(super) fn removed(all: &[Removed], word: &str, out: &mut Out<'_>) {
 }
 
 /// Says which trees would go.
-pub(super) fn would_remove(safe: &[Finding], out: &mut Out<'_>) {
+pub(super) fn would_remove(safe: &[WorktreeFinding], out: &mut Out<'_>) {
     for finding in safe {
         let what = format!("{}   {}   {}", finding.name, finding.state.word(), wording::size(finding.bytes));
         out.line(&format!("would remove  {}", clean_line(&what)));
@@ -211,9 +211,9 @@ pub(super) fn would_remove(safe: &[Finding], out: &mut Out<'_>) {
 }
 
 /// Says which trees stay, and why. Those in use are no news.
-pub(super) fn kept(all: &[Finding], out: &mut Out<'_>) {
+pub(super) fn kept(all: &[WorktreeFinding], out: &mut Out<'_>) {
     for finding in all {
-        if let Reclaim::Kept { why } = &finding.reclaim {
+        if let PruneDecision::Kept { why } = &finding.reclaim {
             let what = format!("{}   {}: {why}", finding.name, finding.state.word());
             out.line(&format!("kept  {}", clean_line(&what)));
         }

@@ -5,7 +5,7 @@ use planwright_engine::core::syntax::diagnostic::{Diagnostic, Severity};
 use planwright_engine::core::syntax::source::{Edit, FILE_SEPARATOR, Source, Span};
 
 use super::sample::{RULES, complaint};
-use super::{Checked, Warnings, github, human, json, junit, sarif, short};
+use super::{CheckedFile, Warnings, github, human, json, junit, sarif, short};
 use crate::output::glyph::{Glyphs, Palette};
 
 const FILES: [(&str, &str); 4] = [
@@ -35,9 +35,9 @@ fn folder() -> (Source, Vec<Diagnostic>) {
     (source, vec![nothing, empty, twice])
 }
 
-fn shown(format: impl Fn(&[Checked<'_>]) -> String) -> String {
+fn shown(format: impl Fn(&[CheckedFile<'_>]) -> String) -> String {
     let (source, diagnostics) = folder();
-    let text = format(&[Checked { source: &source, diagnostics: &diagnostics }]);
+    let text = format(&[CheckedFile { source: &source, diagnostics: &diagnostics }]);
     assert!(!text.contains([FILE_SEPARATOR, '\u{feff}']) && !text.contains("\\u{1c}"), "{text}");
     text
 }
@@ -120,7 +120,7 @@ fn lines_of_one_file_are_never_shown_with_those_of_another() {
 #[test]
 fn offsets_and_edits_are_those_of_the_file() {
     let (source, diagnostics) = folder();
-    let data = json(&[Checked { source: &source, diagnostics: &diagnostics }], Warnings::Allowed);
+    let data = json(&[CheckedFile { source: &source, diagnostics: &diagnostics }], Warnings::Allowed);
     let twice = &data.files[0].diagnostics[2];
     assert_eq!(data.files[0].path, "plans/auth/");
     assert_eq!(twice.file.as_deref(), Some("plans/auth/tasks/03-b.md"));

@@ -2,11 +2,11 @@
 
 use planwright_engine::core::syntax::source::{Source, Span};
 
-use super::{Checked, window};
+use super::{CheckedFile, window};
 use crate::output::clean;
 
 /// Returns `::error file=…,line=…::message` for every complaint.
-pub fn github(checked: &[Checked<'_>]) -> String {
+pub fn github(checked: &[CheckedFile<'_>]) -> String {
     let commands = checked.iter().flat_map(|file| {
         file.diagnostics.iter().map(|diagnostic| {
             format!(
@@ -64,7 +64,7 @@ mod tests {
         let source = Source::new("a,b:c%.md", "x\r\ny\r\n");
         let mut diagnostic = complaint("PW0101", "no-title", Severity::Warning, Span::new(0, 6));
         diagnostic.message = "100 %, a::b\r\nsecond\u{1b}".into();
-        let file = Checked { source: &source, diagnostics: &[diagnostic] };
+        let file = CheckedFile { source: &source, diagnostics: &[diagnostic] };
         assert_eq!(
             github(&[file]),
             "::warning file=a%2Cb%3Ac%25.md,line=1,endLine=2,title=PW0101::100 %25, a::b%0Asecond\\u{1b}\n"

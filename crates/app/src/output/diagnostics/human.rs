@@ -6,12 +6,12 @@ use planwright_engine::core::syntax::diagnostic::{Diagnostic, Fix, Severity};
 use planwright_engine::core::syntax::source::{Edit, Source, Span};
 
 use super::window::{self, Window};
-use super::{Checked, Counts};
+use super::{CheckedFile, Counts};
 use crate::output::glyph::{Glyphs, Palette, Tone};
 use crate::output::{clean, clean_line};
 
 /// Returns every complaint with the lines that it is about, and the counts of each file that has any. Lines are cut to `width`.
-pub fn human(checked: &[Checked<'_>], palette: Palette, width: usize) -> String {
+pub fn human(checked: &[CheckedFile<'_>], palette: Palette, width: usize) -> String {
     let renderer = if palette.has_color { Renderer::styled() } else { Renderer::plain() };
     let renderer = renderer.term_width(width);
     let mut files = Vec::new();
@@ -139,7 +139,7 @@ fn with_locations(drawn: &str, locations: &[String]) -> String {
 }
 
 /// "plans/x.md: 2 errors, 1 warning; 1 has a repair (planwright verify --fix)".
-fn footer(file: &Checked<'_>, palette: Palette) -> String {
+fn footer(file: &CheckedFile<'_>, palette: Palette) -> String {
     let counts = file.counts();
     let Counts { errors, fixable, .. } = counts;
     let tone = if errors > 0 { Tone::Bad } else { Tone::Attention };
@@ -177,7 +177,7 @@ mod tests {
             }
         }
         let source = Source::new("a.md", plain);
-        human(&[Checked { source: &source, diagnostics: &diagnostics }], UNICODE, 80)
+        human(&[CheckedFile { source: &source, diagnostics: &diagnostics }], UNICODE, 80)
     }
 
     #[test]
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn a_file_without_complaints_says_nothing() {
         assert_eq!(
-            human(&[Checked { source: &Source::new("a.md", "x"), diagnostics: &[] }], UNICODE, 80),
+            human(&[CheckedFile { source: &Source::new("a.md", "x"), diagnostics: &[] }], UNICODE, 80),
             ""
         );
     }
@@ -332,7 +332,7 @@ mod tests {
         ];
         let diagnostic = complaint("PW0401", "sample", Severity::Error, Span::new(at("99"), at("99") + 2));
         let diagnostic = diagnostic.fix("clean up", edits);
-        insta::assert_snapshot!(human(&[Checked { source: &source, diagnostics: &[diagnostic] }], UNICODE, 80), @r"
+        insta::assert_snapshot!(human(&[CheckedFile { source: &source, diagnostics: &[diagnostic] }], UNICODE, 80), @r"
         error[PW0401]: message
          --> a.md:1:16
           |
@@ -360,7 +360,7 @@ mod tests {
         let whole = Span::new(0, source.text().len());
         let diagnostic = complaint("PW0401", "sample", Severity::Error, Span::at(0))
             .fix("rewrite it all", vec![Edit::replace(whole, "y\n".repeat(100))]);
-        let text = human(&[Checked { source: &source, diagnostics: &[diagnostic] }], UNICODE, 80);
+        let text = human(&[CheckedFile { source: &source, diagnostics: &[diagnostic] }], UNICODE, 80);
         assert!(text.contains("help: rewrite it all\n\n"), "{text}");
     }
 
@@ -397,7 +397,7 @@ mod tests {
             if !apart.is_empty() {
                 diagnostic = diagnostic.fix("repair it", apart);
             }
-            let file = Checked { source: &source, diagnostics: &[diagnostic] };
+            let file = CheckedFile { source: &source, diagnostics: &[diagnostic] };
             let text = human(&[file], UNICODE, width);
             prop_assert!(text.contains("error[PW0101]: message\n"));
             prop_assert!(!text.contains('\u{1b}') && !text.contains(LOCATION), "{}", text);

@@ -1,12 +1,12 @@
 //! The data of `planwright.verify/1`: everything that a complaint holds, with byte offsets and with places as people count them.
 
-use planwright_engine::core::run::baseline::Red;
+use planwright_engine::core::run::baseline::Baseline;
 use planwright_engine::core::syntax::diagnostic::Diagnostic;
 use planwright_engine::core::syntax::source::{Edit, Source, Span};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Checked, Counts, Warnings, window};
+use super::{CheckedFile, Counts, Warnings, window};
 
 /// The data of the envelope of `verify`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -48,7 +48,7 @@ pub struct RedData {
     pub base: Option<String>,
     /// The step, the hash of the command, what it says and how long it took.
     #[serde(flatten)]
-    pub red: Red,
+    pub red: Baseline,
 }
 
 /// A contract that a step could have.
@@ -158,7 +158,7 @@ pub struct EditData {
 }
 
 /// Returns everything that is known about the complaints.
-pub fn json(checked: &[Checked<'_>], warnings: Warnings) -> VerifyData {
+pub fn json(checked: &[CheckedFile<'_>], warnings: Warnings) -> VerifyData {
     let files = checked.iter().map(|file| FileData {
         path: file.source.name().to_owned(),
         ok: file.is_ok(warnings),

@@ -2,12 +2,12 @@
 
 use planwright_engine::core::syntax::diagnostic::Diagnostic;
 
-use super::{Checked, Warnings, window};
+use super::{CheckedFile, Warnings, window};
 use crate::output::clean;
 
 /// Returns one suite a plan with one case a complaint. What makes the plan fail is a failure, any other complaint is told in the
 /// output of a case that passes; a clean file is one case that passes.
-pub fn junit(checked: &[Checked<'_>], warnings: Warnings) -> String {
+pub fn junit(checked: &[CheckedFile<'_>], warnings: Warnings) -> String {
     let mut suites = Vec::new();
     let (mut tests, mut failures) = (0, 0);
     for file in checked {
@@ -33,7 +33,7 @@ pub fn junit(checked: &[Checked<'_>], warnings: Warnings) -> String {
     )
 }
 
-fn case(file: &Checked<'_>, diagnostic: &Diagnostic, warnings: Warnings) -> String {
+fn case(file: &CheckedFile<'_>, diagnostic: &Diagnostic, warnings: Warnings) -> String {
     let at = window::within(file.source, diagnostic.primary.span).start;
     let path = escaped(&file.source.name_at(at));
     let place = file.source.position(at);
@@ -51,7 +51,7 @@ fn case(file: &Checked<'_>, diagnostic: &Diagnostic, warnings: Warnings) -> Stri
 }
 
 /// The complaint in lines: where, what, why, and the way out.
-fn told(file: &Checked<'_>, diagnostic: &Diagnostic) -> String {
+fn told(file: &CheckedFile<'_>, diagnostic: &Diagnostic) -> String {
     let at = |offset| window::place(file.source, offset);
     let severity = diagnostic.severity.word();
     let first = format!("{}: {severity}: {}", at(diagnostic.primary.span.start), diagnostic.message);
@@ -94,7 +94,7 @@ mod tests {
     fn an_error_is_a_failure_and_a_warning_is_told_and_a_clean_file_passes() {
         let sample = Sample::new("\r\n");
         let clean = Source::new("plans/clean.md", "");
-        let files = [sample.checked(), Checked { source: &clean, diagnostics: &[] }];
+        let files = [sample.checked(), CheckedFile { source: &clean, diagnostics: &[] }];
         insta::assert_snapshot!(junit(&files, Warnings::Allowed), @r#"
         <?xml version="1.0" encoding="UTF-8"?>
         <testsuites name="planwright verify" tests="3" failures="1" errors="0">

@@ -4,11 +4,11 @@ use planwright_engine::core::syntax::diagnostic::{Diagnostic, Label, Severity};
 use planwright_engine::core::syntax::source::{Edit, Source, Span};
 use serde_json::Value;
 
-use super::{Checked, Rule};
+use super::{CheckedFile, RuleDoc};
 
-pub(super) const RULES: &[Rule<'static>] = &[
-    Rule { code: "PW0203", name: "unmade-file", summary: "a step reads a file that nothing makes" },
-    Rule { code: "PW0307", name: "green-contract", summary: "a contract passes before any work" },
+pub(super) const RULES: &[RuleDoc<'static>] = &[
+    RuleDoc { code: "PW0203", name: "unmade-file", summary: "a step reads a file that nothing makes" },
+    RuleDoc { code: "PW0307", name: "green-contract", summary: "a contract passes before any work" },
 ];
 
 const TEXT: &str = "---
@@ -67,8 +67,8 @@ impl Sample {
         Self { source, diagnostics: vec![unmade, green] }
     }
 
-    pub(super) fn checked(&self) -> Checked<'_> {
-        Checked { source: &self.source, diagnostics: &self.diagnostics }
+    pub(super) fn checked(&self) -> CheckedFile<'_> {
+        CheckedFile { source: &self.source, diagnostics: &self.diagnostics }
     }
 }
 

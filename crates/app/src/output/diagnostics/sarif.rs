@@ -6,12 +6,12 @@ use planwright_engine::core::syntax::diagnostic::{Diagnostic, Label};
 use planwright_engine::core::syntax::source::{Edit, Source, Span};
 use serde::Serialize;
 
-use super::{Checked, Rule, window};
+use super::{CheckedFile, RuleDoc, window};
 use crate::output::envelope;
-use crate::output::envelope::Layout;
+use crate::output::envelope::EnvelopeLayout;
 
 /// Returns a log with one run: every rule, and every complaint as a result.
-pub fn sarif(checked: &[Checked<'_>], rules: &[Rule<'_>]) -> String {
+pub fn sarif(checked: &[CheckedFile<'_>], rules: &[RuleDoc<'_>]) -> String {
     let results = checked
         .iter()
         .flat_map(|file| file.diagnostics.iter().map(|diagnostic| outcome(file.source, diagnostic, rules)));
@@ -23,7 +23,7 @@ pub fn sarif(checked: &[Checked<'_>], rules: &[Rule<'_>]) -> String {
         rules: rules.iter().map(descriptor).collect(),
     };
     let run = Run { tool: Tool { driver }, column_kind: "unicodeCodePoints", results: results.collect() };
-    envelope::json(&Log { schema: SCHEMA, version: "2.1.0", runs: [run] }, Layout::Pretty)
+    envelope::json(&Log { schema: SCHEMA, version: "2.1.0", runs: [run] }, EnvelopeLayout::Pretty)
 }
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
@@ -142,7 +142,7 @@ struct Replacement {
     inserted_content: Message,
 }
 
-fn descriptor<'a>(rule: &Rule<'a>) -> Descriptor<'a> {
+fn descriptor<'a>(rule: &RuleDoc<'a>) -> Descriptor<'a> {
     Descriptor {
         id: rule.code,
         name: rule.name,
@@ -151,7 +151,7 @@ fn descriptor<'a>(rule: &Rule<'a>) -> Descriptor<'a> {
     }
 }
 
-fn outcome<'a>(source: &Source, diagnostic: &'a Diagnostic, rules: &[Rule<'_>]) -> Outcome<'a> {
+fn outcome<'a>(source: &Source, diagnostic: &'a Diagnostic, rules: &[RuleDoc<'_>]) -> Outcome<'a> {
     let related = diagnostic.secondary.iter().enumerate();
     let fixes = diagnostic.fix.iter().map(|fix| Repair {
         description: message(&fix.title),

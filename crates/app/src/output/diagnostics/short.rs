@@ -1,10 +1,10 @@
 //! One line a complaint, for editors and problem matchers.
 
-use super::{Checked, window};
+use super::{CheckedFile, window};
 use crate::output::clean_line;
 
 /// Returns `path:line:col: error[PW0203]: message` for every complaint.
-pub fn short(checked: &[Checked<'_>]) -> String {
+pub fn short(checked: &[CheckedFile<'_>]) -> String {
     let mut text = String::new();
     for file in checked {
         for diagnostic in file.diagnostics {

@@ -1,11 +1,12 @@
 //! The table of connections: which file of which agent contains what. Data only.
 
-use super::{Connection, Entry, Piece, SKILL, Spot, Wanted};
+use super::{ConfigEdit, ConfigEntry, Expected, Integration, SKILL, Spot};
 
 const SERVER: &str = r#"{"command": "planwright", "args": ["mcp", "--role", "planner"]}"#;
 
 /// The skill directory that several agents share.
-const SHARED_SKILL: Piece = Piece { file: ".agents/skills/plan/SKILL.md", wanted: Wanted::Text(SKILL) };
+const SHARED_SKILL: ConfigEdit =
+    ConfigEdit { file: ".agents/skills/plan/SKILL.md", wanted: Expected::Text(SKILL) };
 
 const START: &str = r#"{"hooks": [{"type": "command", "command": "planwright hook session-start"}]}"#;
 const COMPACT: &str = r#"{"hooks": [{"type": "command", "command": "planwright hook pre-compact"}]}"#;
@@ -15,38 +16,41 @@ const STOP: &str = r#"{"hooks": [{"type": "command", "command": "planwright hook
 const STOP_MS: &str =
     r#"{"hooks": [{"type": "command", "command": "planwright hook stop", "timeout": 300000}]}"#;
 
-const fn item(path: &'static [&'static str], json: &'static str) -> Entry {
-    Entry { path, spot: Spot::Item, json }
+const fn item(path: &'static [&'static str], json: &'static str) -> ConfigEntry {
+    ConfigEntry { path, spot: Spot::Item, json }
 }
 
-const fn key(path: &'static [&'static str], json: &'static str) -> Entry {
-    Entry { path, spot: Spot::Key, json }
+const fn key(path: &'static [&'static str], json: &'static str) -> ConfigEntry {
+    ConfigEntry { path, spot: Spot::Key, json }
 }
 
 /// The hooks of Claude Code, and of agents that adopted its format.
-const HOOKS: &[Entry] = &[
+const HOOKS: &[ConfigEntry] = &[
     item(&["hooks", "SessionStart"], START),
     item(&["hooks", "PreCompact"], COMPACT),
     item(&["hooks", "Stop"], STOP),
 ];
 
-pub const CONNECTIONS: &[Connection] = &[
-    Connection {
+pub const CONNECTIONS: &[Integration] = &[
+    Integration {
         agent: "claude",
         pieces: &[
-            Piece { file: ".claude/settings.json", wanted: Wanted::Json(HOOKS) },
-            Piece { file: ".mcp.json", wanted: Wanted::Json(&[key(&["mcpServers", "planwright"], SERVER)]) },
-            Piece { file: ".claude/skills/plan/SKILL.md", wanted: Wanted::Text(SKILL) },
+            ConfigEdit { file: ".claude/settings.json", wanted: Expected::Json(HOOKS) },
+            ConfigEdit {
+                file: ".mcp.json",
+                wanted: Expected::Json(&[key(&["mcpServers", "planwright"], SERVER)]),
+            },
+            ConfigEdit { file: ".claude/skills/plan/SKILL.md", wanted: Expected::Text(SKILL) },
         ],
         note: "claude asks once whether it may use the server in .mcp.json",
     },
-    Connection {
+    Integration {
         agent: "codex",
         pieces: &[
-            Piece { file: ".codex/hooks.json", wanted: Wanted::Json(HOOKS) },
-            Piece {
+            ConfigEdit { file: ".codex/hooks.json", wanted: Expected::Json(HOOKS) },
+            ConfigEdit {
                 file: ".codex/config.toml",
-                wanted: Wanted::Table {
+                wanted: Expected::Table {
                     head: "[mcp_servers.planwright]",
                     lines: "command = \"planwright\"\nargs = [\"mcp\", \"--role\", \"planner\"]\n",
                 },
@@ -55,12 +59,12 @@ pub const CONNECTIONS: &[Connection] = &[
         ],
         note: "codex reads .codex/ only in a project that you trust, and runs hooks only after you reviewed them: type /hooks in codex",
     },
-    Connection {
+    Integration {
         agent: "gemini",
         pieces: &[
-            Piece {
+            ConfigEdit {
                 file: ".gemini/settings.json",
-                wanted: Wanted::Json(&[
+                wanted: Expected::Json(&[
                     item(&["hooks", "SessionStart"], START),
                     item(&["hooks", "AfterAgent"], STOP_MS),
                     key(&["mcpServers", "planwright"], SERVER),
@@ -70,12 +74,12 @@ pub const CONNECTIONS: &[Connection] = &[
         ],
         note: "gemini runs project hooks only in a directory that you trust, and has no hook before it compresses a session",
     },
-    Connection {
+    Integration {
         agent: "qwen",
         pieces: &[
-            Piece {
+            ConfigEdit {
                 file: ".qwen/settings.json",
-                wanted: Wanted::Json(&[
+                wanted: Expected::Json(&[
                     item(&["hooks", "SessionStart"], START),
                     item(&["hooks", "PreCompact"], COMPACT),
                     item(&["hooks", "Stop"], STOP_MS),
@@ -86,41 +90,41 @@ pub const CONNECTIONS: &[Connection] = &[
         ],
         note: "",
     },
-    Connection {
+    Integration {
         agent: "opencode",
         pieces: &[
-            Piece {
+            ConfigEdit {
                 file: "opencode.json",
-                wanted: Wanted::Json(&[key(
+                wanted: Expected::Json(&[key(
                     &["mcp", "planwright"],
                     r#"{"type": "local", "command": ["planwright", "mcp", "--role", "planner"], "enabled": true}"#,
                 )]),
             },
-            Piece {
+            ConfigEdit {
                 file: ".opencode/plugin/planwright.js",
-                wanted: Wanted::Text(include_str!("planwright.js")),
+                wanted: Expected::Text(include_str!("planwright.js")),
             },
             SHARED_SKILL,
         ],
         note: "",
     },
-    Connection {
+    Integration {
         agent: "pi",
         pieces: &[
-            Piece {
+            ConfigEdit {
                 file: ".pi/extensions/planwright.ts",
-                wanted: Wanted::Text(include_str!("planwright.ts")),
+                wanted: Expected::Text(include_str!("planwright.ts")),
             },
             SHARED_SKILL,
         ],
         note: "pi loads project extensions only if you trust the project: type /trust in pi",
     },
-    Connection {
+    Integration {
         agent: "copilot",
         pieces: &[
-            Piece {
+            ConfigEdit {
                 file: ".github/hooks/planwright.json",
-                wanted: Wanted::Json(&[
+                wanted: Expected::Json(&[
                     key(&["version"], "1"),
                     item(
                         &["hooks", "sessionStart"],
@@ -132,9 +136,9 @@ pub const CONNECTIONS: &[Connection] = &[
                     ),
                 ]),
             },
-            Piece {
+            ConfigEdit {
                 file: "~/.copilot/mcp-config.json",
-                wanted: Wanted::Json(&[key(
+                wanted: Expected::Json(&[key(
                     &["mcpServers", "planwright"],
                     r#"{"type": "local", "command": "planwright", "args": ["mcp", "--role", "planner"], "tools": ["*"]}"#,
                 )]),

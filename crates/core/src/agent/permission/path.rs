@@ -3,14 +3,14 @@
 use crate::syntax::shell::flat;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum PathPlace {
     /// Relative to the workspace root.
     Inside(String),
     /// Absolute.
     Outside(String),
 }
 
-impl Place {
+impl PathPlace {
     /// Resolves `path` as seen from `folder`.
     pub fn of(root: &str, folder: &str, path: &str) -> Self {
         let whole = match path {

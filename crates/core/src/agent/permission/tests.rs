@@ -2,71 +2,74 @@
 
 use serde_json::{Value, json};
 
-use super::{Call, Family, Guard, Mode, Place, Registry, Ruling, Scope, is_like, ruling, ruling_of_rubbish};
+use super::{
+    Decision, PathPlace, PermissionMode, Permissions, Registry, ToolCall, ToolGuard, ToolKind, is_like,
+    ruling, ruling_of_rubbish,
+};
 
 const ROOT: &str = "/project/repo";
 
-fn scope() -> Scope {
-    Scope {
+fn scope() -> Permissions {
+    Permissions {
         touches: Some(vec!["src/**".to_owned(), "Cargo.toml".to_owned()]),
         sealed: vec!["tests/**".to_owned(), "src/judge.rs".to_owned()],
         closed: vec![format!("{ROOT}/plans/a.md"), "/state/planwright".to_owned()],
-        ..Scope::open(Mode::Block, ROOT)
+        ..Permissions::open(PermissionMode::Block, ROOT)
     }
 }
 
-fn planning() -> Scope {
-    Scope::open(Mode::Plan, ROOT)
+fn planning() -> Permissions {
+    Permissions::open(PermissionMode::Plan, ROOT)
 }
 
-fn with_tools(tools: &[&str]) -> Scope {
-    Scope {
+fn with_tools(tools: &[&str]) -> Permissions {
+    Permissions {
         tools: Some(tools.iter().map(|&tool| tool.to_owned()).collect()),
-        ..Scope::open(Mode::Block, ROOT)
+        ..Permissions::open(PermissionMode::Block, ROOT)
     }
 }
 
-fn call(tool: &str, input: &Value) -> Call {
-    Call::read(&json!({"tool_name": tool, "tool_input": input, "cwd": ROOT, "session_id": "s"}))
+fn call(tool: &str, input: &Value) -> ToolCall {
+    ToolCall::read(&json!({"tool_name": tool, "tool_input": input, "cwd": ROOT, "session_id": "s"}))
         .expect("a call")
 }
 
 /// Why a call is denied; empty if it isn't.
-fn why(scope: &Scope, call: &Call) -> String {
+fn why(scope: &Permissions, call: &ToolCall) -> String {
     match ruling(scope, call) {
-        Ruling::Allowed => String::new(),
-        Ruling::Noted(why) => format!("noted: {why}"),
-        Ruling::Denied(why) => why,
+        Decision::Allowed => String::new(),
+        Decision::Noted(why) => format!("noted: {why}"),
+        Decision::Denied(why) => why,
     }
 }
 
 #[test]
 fn the_tools_of_every_agent_are_known() {
-    let cases: &[(&str, Family)] = &[
-        ("Write", Family::Edit),
-        ("MultiEdit", Family::Edit),
-        ("NotebookEdit", Family::Edit),
-        ("Bash", Family::Shell),
-        ("Grep", Family::Read),
-        ("WebFetch", Family::Web),
-        ("TodoWrite", Family::Own),
-        ("apply_patch", Family::Edit),
-        ("exec_command", Family::Shell),
-        ("shell", Family::Shell),
-        ("update_plan", Family::Own),
-        ("write_file", Family::Edit),
-        ("replace", Family::Edit),
-        ("run_shell_command", Family::Shell),
-        ("read_many_files", Family::Read),
-        ("google_web_search", Family::Web),
-        ("create", Family::Edit),
-        ("str_replace", Family::Edit),
-        ("mcp__plans__plan_get", Family::Mcp),
-        ("mcp_plans_plan_get", Family::Mcp),
-        ("odoo_create", Family::Other),
+    let cases: &[(&str, ToolKind)] = &[
+        ("Write", ToolKind::Edit),
+        ("MultiEdit", ToolKind::Edit),
+        ("NotebookEdit", ToolKind::Edit),
+        ("Bash", ToolKind::Shell),
+        ("Grep", ToolKind::Read),
+        ("WebFetch", ToolKind::Web),
+        ("TodoWrite", ToolKind::Own),
+        ("apply_patch", ToolKind::Edit),
+        ("exec_command", ToolKind::Shell),
+        ("shell", ToolKind::Shell),
+        ("update_plan", ToolKind::Own),
+        ("write_file", ToolKind::Edit),
+        ("replace", ToolKind::Edit),
+        ("run_shell_command", ToolKind::Shell),
+        ("read_many_files", ToolKind::Read),
+        ("google_web_search", ToolKind::Web),
+        ("create", ToolKind::Edit),
+        ("str_replace", ToolKind::Edit),
+        ("mcp__plans__plan_get", ToolKind::Mcp),
+        ("mcp_plans_plan_get", ToolKind::Mcp),
+        ("odoo_create", ToolKind::Other),
     ];
     for (tool, family) in cases {
-        assert_eq!(Call::new(tool, &Value::Null, "").family, *family, "{tool}");
+        assert_eq!(ToolCall::new(tool, &Value::Null, "").family, *family, "{tool}");
     }
 }
 
@@ -107,26 +110,26 @@ fn calls_are_read_in_every_shape() {
         ),
     ];
     for (input, paths, folder) in cases {
-        let call = Call::read(input).expect("a call");
+        let call = ToolCall::read(input).expect("a call");
         assert_eq!(
             (call.paths.as_slice(), call.folder.as_str()),
             (paths.iter().map(|&path| path.to_owned()).collect::<Vec<_>>().as_slice(), *folder),
             "{input}"
         );
-        assert_eq!(call.family, Family::Edit, "{input}");
+        assert_eq!(call.family, ToolKind::Edit, "{input}");
     }
-    let view = Call::new("str_replace_based_edit_tool", &json!({"path": "a", "command": "view"}), ROOT);
-    assert_eq!((view.family, view.paths.len()), (Family::Read, 0));
-    let shell = |input: &Value| Call::new("shell", input, ROOT);
+    let view = ToolCall::new("str_replace_based_edit_tool", &json!({"path": "a", "command": "view"}), ROOT);
+    assert_eq!((view.family, view.paths.len()), (ToolKind::Read, 0));
+    let shell = |input: &Value| ToolCall::new("shell", input, ROOT);
     assert_eq!(shell(&json!({"command": ["bash", "-lc", "ls; rm x"]})).script.as_deref(), Some("ls; rm x"));
     assert_eq!(shell(&json!({"command": ["rm", "a b"]})).script.as_deref(), Some("rm 'a b'"));
     assert_eq!(shell(&json!({"cmd": "ls", "workdir": "sub"})).folder, format!("{ROOT}/sub"));
     let heredoc = format!("apply_patch <<'EOF'\n{patch}\nEOF");
     assert_eq!(shell(&json!({"command": heredoc.clone()})).paths, ["src/a.rs", "src/b.rs", "old.rs"]);
     let more = shell(&json!({"command": format!("{heredoc}\nrm x")}));
-    assert_eq!(more.family, Family::Shell, "a patch with a command behind it is no patch alone");
+    assert_eq!(more.family, ToolKind::Shell, "a patch with a command behind it is no patch alone");
     for rubbish in [json!({}), json!({"tool_name": 7}), json!({"tool_name": " "}), json!("x"), json!(null)] {
-        assert!(Call::read(&rubbish).is_err(), "{rubbish}");
+        assert!(ToolCall::read(&rubbish).is_err(), "{rubbish}");
     }
 }
 
@@ -156,12 +159,12 @@ fn files_are_held_to_what_the_step_touches() {
     }
     assert_eq!(why(&scope(), &call("Write", &json!({}))), "cannot determine which file Write would change");
     assert_eq!(
-        why(&Scope::open(Mode::Block, ROOT), &edit("/anywhere")),
+        why(&Permissions::open(PermissionMode::Block, ROOT), &edit("/anywhere")),
         "",
         "where a plan says nothing, nothing is out of scope"
     );
     assert_eq!(why(&scope(), &call("Read", &json!({"file_path": "docs/a.md"}))), "");
-    let sub = Call::read(
+    let sub = ToolCall::read(
         &json!({"tool_name": "Write", "tool_input": {"file_path": "a.rs"}, "cwd": "/project/repo/src"}),
     )
     .expect("a call");
@@ -191,7 +194,7 @@ fn what_a_script_plainly_writes_is_held_to_it_too() {
     let adrift =
         "cannot determine the directory of `x`: use a path relative to the workspace root, without `cd`";
     assert_eq!(bash("cd \"$DIR\" && echo a > x"), adrift);
-    let open = Scope { touches: None, ..scope() };
+    let open = Permissions { touches: None, ..scope() };
     assert_eq!(why(&open, &call("Bash", &json!({"command": "cd \"$DIR\" && echo a > x"}))), "");
     assert!(bash("echo a > /state/planwright/x").contains("belongs to planwright"));
 }
@@ -228,7 +231,7 @@ fn only_the_tools_of_the_list_are_there() {
     assert_eq!(why(&shells, &call("exec_command", &json!({"cmd": "make"}))), "");
     assert_eq!(why(&with_tools(&["Bash"]), &call("run_shell_command", &json!({"command": "make"}))), "");
     assert!(!why(&shells, &call("Write", &json!({"file_path": "a"}))).is_empty());
-    let has = |scope: &Scope| [Family::Shell, Family::Edit].map(|family| scope.has(family));
+    let has = |scope: &Permissions| [ToolKind::Shell, ToolKind::Edit].map(|family| scope.has(family));
     assert_eq!([has(&odoo), has(&shells), has(&edits)], [[false, false], [true, false], [false, true]]);
     assert_eq!([has(&planning()), has(&scope())], [[true, false], [true, true]]);
 }
@@ -268,7 +271,7 @@ fn the_registry_tells_reading_from_writing() {
         read: vec!["npx go-gmail * search *".to_owned(), "odoo_*".to_owned()],
         write: vec!["npx go-gmail * send *".to_owned(), "odoo_create".to_owned()],
     };
-    let plan = Scope { registry, ..planning() };
+    let plan = Permissions { registry, ..planning() };
     let bash = |script: &str| why(&plan, &call("Bash", &json!({"command": script}))).is_empty();
     assert!(bash("npx go-gmail me search 'a b'"));
     assert!(!bash("npx go-gmail me send x"));
@@ -295,29 +298,29 @@ fn the_registry_tells_reading_from_writing() {
 // C-17
 #[test]
 fn a_scope_that_only_notes_stops_nothing() {
-    let noting = Scope { mode: Mode::Log, ..scope() };
+    let noting = Permissions { mode: PermissionMode::Log, ..scope() };
     let noted = why(&noting, &call("Write", &json!({"file_path": "docs/a.md"})));
     assert!(noted.starts_with("noted: `docs/a.md` is outside"), "{noted}");
-    assert!(matches!(ruling_of_rubbish(Mode::Log, "x"), Ruling::Noted(_)));
-    assert!(matches!(ruling_of_rubbish(Mode::Block, "x"), Ruling::Denied(_)));
-    assert!(matches!(ruling_of_rubbish(Mode::Plan, "x"), Ruling::Denied(_)));
+    assert!(matches!(ruling_of_rubbish(PermissionMode::Log, "x"), Decision::Noted(_)));
+    assert!(matches!(ruling_of_rubbish(PermissionMode::Block, "x"), Decision::Denied(_)));
+    assert!(matches!(ruling_of_rubbish(PermissionMode::Plan, "x"), Decision::Denied(_)));
 }
 
 // C-15
 #[test]
 fn guarded_tools_are_meant_by_their_exact_names() {
-    let guard = |mode| Guard { tools: vec!["gmail_send".to_owned(), "bash".to_owned()], mode };
+    let guard = |mode| ToolGuard { tools: vec!["gmail_send".to_owned(), "bash".to_owned()], mode };
     let ruled = |mode, tool: &str| guard(mode).ruling(&call(tool, &json!({})));
     let why = "Tool gmail_send is guarded: it needs an approved plan. Call plan_propose (or run `planwright propose`) first.";
-    assert_eq!(ruled(Mode::Block, "gmail_send"), Ruling::Denied(why.to_owned()));
-    assert_eq!(ruled(Mode::Block, "mcp__mail__gmail_send"), Ruling::Denied(why.to_owned()));
-    assert_eq!(ruled(Mode::Log, "gmail_send"), Ruling::Noted(why.to_owned()));
+    assert_eq!(ruled(PermissionMode::Block, "gmail_send"), Decision::Denied(why.to_owned()));
+    assert_eq!(ruled(PermissionMode::Block, "mcp__mail__gmail_send"), Decision::Denied(why.to_owned()));
+    assert_eq!(ruled(PermissionMode::Log, "gmail_send"), Decision::Noted(why.to_owned()));
     for tool in ["gw_gmail_send", "gw-gmail_send", "mcp_gw_gmail_send", "mcp__my__gw__gmail_send"] {
-        assert_eq!(ruled(Mode::Block, tool), Ruling::Denied(why.to_owned()), "{tool}");
+        assert_eq!(ruled(PermissionMode::Block, tool), Decision::Denied(why.to_owned()), "{tool}");
     }
     let others = ["mcp__gw__re_gmail_send", "mcp__gw_gmail_send", "read_bash"];
     for tool in ["gmail_sender", "gmail", "Gmail_Send", "xgmail_send"].into_iter().chain(others) {
-        assert_eq!(ruled(Mode::Block, tool), Ruling::Allowed, "{tool}");
+        assert_eq!(ruled(PermissionMode::Block, tool), Decision::Allowed, "{tool}");
     }
 }
 
@@ -326,16 +329,20 @@ fn real_changes_are_compared_with_the_scope() {
     let changed = ["src/a.rs", "docs/a.md", "tests/x.rs", "Cargo.toml"].map(str::to_owned);
     assert_eq!(scope().outside(&changed), ["docs/a.md", "tests/x.rs"]);
     let git = [".git/HEAD", ".git/config", ".git/hooks/post-commit", "src/.git/hooks/x"].map(str::to_owned);
-    let all = Scope { touches: Some(vec!["**".to_owned()]), ..scope() };
+    let all = Permissions { touches: Some(vec!["**".to_owned()]), ..scope() };
     assert_eq!(all.outside(&git), [".git/config", ".git/hooks/post-commit"]);
-    assert_eq!(Scope::open(Mode::Block, ROOT).outside(&git).len(), 2, "whatever a step may touch");
-    assert_eq!(Scope::open(Mode::Block, ROOT).outside(&changed), Vec::<String>::new());
-    assert_eq!(Place::of("/", "/", "a"), Place::Inside("a".to_owned()));
+    assert_eq!(
+        Permissions::open(PermissionMode::Block, ROOT).outside(&git).len(),
+        2,
+        "whatever a step may touch"
+    );
+    assert_eq!(Permissions::open(PermissionMode::Block, ROOT).outside(&changed), Vec::<String>::new());
+    assert_eq!(PathPlace::of("/", "/", "a"), PathPlace::Inside("a".to_owned()));
 }
 
 #[test]
 fn a_scope_is_read_back_as_it_was_written() {
     let text = serde_json::to_string(&scope()).expect("plain data");
-    assert_eq!(serde_json::from_str::<Scope>(&text).expect("its own text"), scope());
-    assert!(serde_json::from_str::<Scope>("{}").is_err(), "a scope that says nothing is none");
+    assert_eq!(serde_json::from_str::<Permissions>(&text).expect("its own text"), scope());
+    assert!(serde_json::from_str::<Permissions>("{}").is_err(), "a scope that says nothing is none");
 }

@@ -7,10 +7,10 @@ use crate::syntax::shell;
 
 /// A tool call that an agent is about to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call {
+pub struct ToolCall {
     /// The agent's name for the tool.
     pub tool: String,
-    pub family: Family,
+    pub family: ToolKind,
     /// The files that it would change, as written.
     pub paths: Vec<String>,
     /// The script that it would run.
@@ -21,7 +21,7 @@ pub struct Call {
 
 /// What a tool does, whatever an agent calls it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
+pub enum ToolKind {
     /// Reads or searches files.
     Read,
     Edit,
@@ -35,19 +35,19 @@ pub enum Family {
 }
 
 /// The words that plans use for a family.
-const WORDS: &[(&str, Family)] = &[
-    ("read", Family::Read),
-    ("edit", Family::Edit),
-    ("write", Family::Edit),
-    ("bash", Family::Shell),
-    ("shell", Family::Shell),
-    ("web", Family::Web),
+const WORDS: &[(&str, ToolKind)] = &[
+    ("read", ToolKind::Read),
+    ("edit", ToolKind::Edit),
+    ("write", ToolKind::Edit),
+    ("bash", ToolKind::Shell),
+    ("shell", ToolKind::Shell),
+    ("web", ToolKind::Web),
 ];
 
 /// The agents' tool names, in lowercase.
-const NAMES: &[(Family, &[&str])] = &[
+const NAMES: &[(ToolKind, &[&str])] = &[
     (
-        Family::Read,
+        ToolKind::Read,
         &[
             "read",
             "read_file",
@@ -74,7 +74,7 @@ const NAMES: &[(Family, &[&str])] = &[
         ],
     ),
     (
-        Family::Edit,
+        ToolKind::Edit,
         &[
             "write",
             "edit",
@@ -96,7 +96,7 @@ const NAMES: &[(Family, &[&str])] = &[
         ],
     ),
     (
-        Family::Shell,
+        ToolKind::Shell,
         &[
             "bash",
             "shell",
@@ -115,11 +115,11 @@ const NAMES: &[(Family, &[&str])] = &[
         ],
     ),
     (
-        Family::Web,
+        ToolKind::Web,
         &["webfetch", "websearch", "web_fetch", "web_search", "google_web_search", "fetch", "fetch_webpage"],
     ),
     (
-        Family::Own,
+        ToolKind::Own,
         &[
             "todowrite",
             "todoread",
@@ -173,7 +173,7 @@ const SCRIPT_KEYS: &[&str] = &["command", "cmd", "script", "chars", "input"];
 /// Argument keys of a patch.
 const PATCH_KEYS: &[&str] = &["input", "patch", "patchText", "patch_text", "diff", "command"];
 
-impl Family {
+impl ToolKind {
     /// Every word that plans use for a family.
     pub fn words() -> impl Iterator<Item = &'static str> {
         WORDS.iter().map(|(word, _)| *word)
@@ -185,16 +185,16 @@ impl Family {
     }
 }
 
-pub(super) fn family(tool: &str) -> Family {
+pub(super) fn family(tool: &str) -> ToolKind {
     let name = tool.to_lowercase();
     if name.starts_with("mcp__") || name.starts_with("mcp_") {
-        return Family::Mcp;
+        return ToolKind::Mcp;
     }
     let known = NAMES.iter().find(|(_, names)| names.contains(&name.as_str()));
-    known.map_or(Family::Other, |(family, _)| *family)
+    known.map_or(ToolKind::Other, |(family, _)| *family)
 }
 
-impl Call {
+impl ToolCall {
     /// Parses an agent's hook input: claude, codex, qwen and gemini send `tool_name` and `tool_input`,
     /// copilot `toolName` and `toolArgs`, and our plugins for pi and opencode send the same as claude.
     pub fn read(input: &Value) -> Result<Self, String> {
@@ -211,22 +211,25 @@ impl Call {
         // One tool for viewing and editing: the command says which. Other tools ignore it.
         let is_both = tool.to_lowercase().starts_with("str_replace");
         if is_both && arguments["command"].as_str() == Some("view") {
-            family = Family::Read;
+            family = ToolKind::Read;
         }
-        let script = (family == Family::Shell).then(|| script(arguments)).flatten();
+        let script = (family == ToolKind::Shell).then(|| script(arguments)).flatten();
         let patches = PATCH_KEYS.iter().filter_map(|key| arguments[*key].as_str());
         // codex also applies patches by a command.
         let patches = patches.chain(script.as_deref()).chain(arguments.as_str());
         let patched: Vec<String> = patches.filter_map(patched).flatten().collect();
-        if family == Family::Shell && !patched.is_empty() && script.as_deref().is_some_and(only_patches) {
-            family = Family::Edit;
+        if family == ToolKind::Shell && !patched.is_empty() && script.as_deref().is_some_and(only_patches) {
+            family = ToolKind::Edit;
         }
         let paths = match family {
             // It is unknown which of its arguments the tool uses.
-            Family::Edit => named_once(patched.into_iter().chain(files(arguments))),
-            Family::Read | Family::Shell | Family::Web | Family::Mcp | Family::Own | Family::Other => {
-                Vec::new()
-            }
+            ToolKind::Edit => named_once(patched.into_iter().chain(files(arguments))),
+            ToolKind::Read
+            | ToolKind::Shell
+            | ToolKind::Web
+            | ToolKind::Mcp
+            | ToolKind::Own
+            | ToolKind::Other => Vec::new(),
         };
         // A call with its own working directory is judged from there.
         let own = ["workdir", "working_directory", "dir_path", "directory"]
@@ -249,24 +252,24 @@ impl Call {
         let raw = &asked["rawInput"];
         let named = Self::new(title, raw, folder);
         let family = match asked["kind"].as_str() {
-            Some("read" | "search") => Family::Read,
-            Some("edit" | "delete" | "move") => Family::Edit,
-            Some("execute") => Family::Shell,
-            Some("fetch") => Family::Web,
-            Some("think" | "switch_mode") => Family::Own,
+            Some("read" | "search") => ToolKind::Read,
+            Some("edit" | "delete" | "move") => ToolKind::Edit,
+            Some("execute") => ToolKind::Shell,
+            Some("fetch") => ToolKind::Web,
+            Some("think" | "switch_mode") => ToolKind::Own,
             Some(_) | None => named.family,
         };
         let mut paths = Vec::new();
-        if family == Family::Edit {
+        if family == ToolKind::Edit {
             let parts = ["locations", "content"].iter().filter_map(|key| asked[*key].as_array()).flatten();
             paths.extend(parts.filter_map(|part| part["path"].as_str()).map(str::to_owned));
             paths.extend(files(raw));
             paths
                 .extend(PATCH_KEYS.iter().filter_map(|key| raw[*key].as_str()).filter_map(patched).flatten());
         }
-        let script = (family == Family::Shell).then(|| script(raw)).flatten();
+        let script = (family == ToolKind::Shell).then(|| script(raw)).flatten();
         let kind = asked["kind"].as_str().unwrap_or("other");
-        let tool = if named.family == Family::Other && family != Family::Other { kind } else { title };
+        let tool = if named.family == ToolKind::Other && family != ToolKind::Other { kind } else { title };
         Self { tool: tool.to_owned(), family, paths, script, folder: named.folder }
     }
 
@@ -274,9 +277,9 @@ impl Call {
     pub fn is_own(&self) -> bool {
         let is_ours = |name: &str| OURS.iter().any(|front| name.starts_with(front));
         let last = self.operation();
-        self.family == Family::Own
+        self.family == ToolKind::Own
             || (is_ours(last) && self.tool.to_lowercase().contains("planwright"))
-            || (self.family == Family::Other && is_ours(&self.tool))
+            || (self.family == ToolKind::Other && is_ours(&self.tool))
     }
 
     /// The name of the operation, without its server.
@@ -294,10 +297,10 @@ impl Call {
     /// server.
     pub(super) fn is_named(&self, name: &str) -> bool {
         let (own, name) = (self.tool.to_lowercase(), name.trim().to_lowercase());
-        if own == name || Family::of_word(&name) == Some(self.family) {
+        if own == name || ToolKind::of_word(&name) == Some(self.family) {
             return true;
         }
-        let is_foreign = matches!(self.family, Family::Mcp | Family::Other);
+        let is_foreign = matches!(self.family, ToolKind::Mcp | ToolKind::Other);
         let spelled = [name.clone(), name.replace('-', "_")];
         let fronts = ["mcp__", "mcp_", ""];
         is_foreign
@@ -315,7 +318,7 @@ impl Call {
         if self.tool == name {
             return true;
         }
-        let is_foreign = matches!(self.family, Family::Mcp | Family::Other);
+        let is_foreign = matches!(self.family, ToolKind::Mcp | ToolKind::Other);
         match self.tool.strip_prefix("mcp__") {
             Some(rest) => rest.strip_suffix(name).is_some_and(|front| front.ends_with("__")),
             None => {
@@ -402,13 +405,13 @@ fn quoted(word: &str) -> String {
 /// Whether a script only applies a patch.
 fn only_patches(script: &str) -> bool {
     let told = shell::analyse(script);
-    let is_patch = |call: &shell::Call| matches!(call.name.as_str(), "apply_patch" | "applypatch");
+    let is_patch = |call: &shell::ShellCall| matches!(call.name.as_str(), "apply_patch" | "applypatch");
     told.fault.is_none()
         && told.functions.is_empty()
         && !told.calls.is_empty()
         && told.calls.iter().all(is_patch)
         && told.adrift.is_none()
-        && told.paths.iter().all(|path| path.role != shell::Role::Written)
+        && told.paths.iter().all(|path| path.role != shell::FileRole::Written)
 }
 
 /// The files that a patch changes, parsed from its text; `None` if it isn't a patch.

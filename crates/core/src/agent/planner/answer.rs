@@ -4,11 +4,11 @@
 use std::fmt;
 
 use crate::dialect::{self, Dialect};
-use crate::plan::draft::{ContractDraft, Oddity};
+use crate::plan::draft::{ContractDraft, ParseIssue};
 use crate::syntax::source::Source;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct PlannerAnswer {
     pub plan: String,
     /// Everything else, except the changes.
     pub reasoning: String,
@@ -18,14 +18,14 @@ pub struct Answer {
 
 /// Why an answer contains no usable plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
+pub enum AnswerFault {
     Empty,
     /// Text, but no plan.
     NoPlan,
     Several(usize),
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for AnswerFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty => f.write_str("empty answer"),
@@ -40,7 +40,7 @@ impl fmt::Display for Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for AnswerFault {}
 
 const FENCES_MAX: usize = 2000;
 /// The most block ends that are tried, half of them the nearest and half the farthest: a plan ends at the
@@ -72,9 +72,9 @@ struct Block<'a> {
 }
 
 /// Parses an answer that contains a plan in this dialect.
-pub fn read(said: &str, dialect: &'static Dialect) -> Result<Answer, Fault> {
+pub fn read(said: &str, dialect: &'static Dialect) -> Result<PlannerAnswer, AnswerFault> {
     if said.trim().is_empty() {
-        return Err(Fault::Empty);
+        return Err(AnswerFault::Empty);
     }
     let fences = fences(said);
     let mut found: Vec<Block<'_>> = Vec::new();
@@ -82,19 +82,19 @@ pub fn read(said: &str, dialect: &'static Dialect) -> Result<Answer, Fault> {
         let is_inside = found.iter().any(|block| (block.whole.0..block.whole.1).contains(&fence.start));
         if !is_inside && begins_plan(&said[fence.below..], dialect) {
             if found.len() == PLANS_MAX {
-                return Err(Fault::Several(PLANS_MAX + 1));
+                return Err(AnswerFault::Several(PLANS_MAX + 1));
             }
             found.extend(best(said, &fences[place..], dialect));
         }
     }
     match found.as_slice() {
-        [] => bare(said, dialect).ok_or(Fault::NoPlan),
+        [] => bare(said, dialect).ok_or(AnswerFault::NoPlan),
         [block] => Ok(around(said, *block)),
         // A plan that is repeated verbatim still counts as one.
         [first, rest @ ..] if rest.iter().all(|other| other.text.trim() == first.text.trim()) => {
             Ok(around(said, *first))
         }
-        several => Err(Fault::Several(several.len())),
+        several => Err(AnswerFault::Several(several.len())),
     }
 }
 
@@ -147,14 +147,14 @@ fn tried<'b, 'a>(blocks: &'b [Block<'a>]) -> impl Iterator<Item = Block<'a>> + '
 /// shortest text.
 fn rank(text: &str, dialect: &'static Dialect) -> (bool, usize, std::cmp::Reverse<usize>) {
     let draft = Source::new("answer", text).written_in(dialect).draft();
-    let is_whole = !draft.oddities.0.iter().any(|oddity| oddity.value == Oddity::UnclosedFence);
+    let is_whole = !draft.oddities.0.iter().any(|oddity| oddity.value == ParseIssue::UnclosedFence);
     let is_judged = |contract: &ContractDraft| contract.command.is_some() || contract.is_manual;
     let judged = draft.steps.iter().filter(|step| step.contract.as_ref().is_some_and(is_judged)).count();
     (is_whole, judged, std::cmp::Reverse(text.len()))
 }
 
 /// A plan without a fence: from its frontmatter to the end.
-fn bare(said: &str, dialect: &'static Dialect) -> Option<Answer> {
+fn bare(said: &str, dialect: &'static Dialect) -> Option<PlannerAnswer> {
     let mut at = 0;
     let mut rules = 0;
     for line in said.split_inclusive('\n') {
@@ -193,7 +193,7 @@ fn fences(said: &str) -> Vec<Fence<'_>> {
 }
 
 /// The answer around its plan.
-fn around(said: &str, block: Block<'_>) -> Answer {
+fn around(said: &str, block: Block<'_>) -> PlannerAnswer {
     let (before, behind) = (&said[..block.whole.0], &said[block.whole.1..]);
     let mut changes = Vec::new();
     let mut reasoning = Vec::new();
@@ -213,7 +213,7 @@ fn around(said: &str, block: Block<'_>) -> Answer {
         }
     }
     let plan = block.text.trim_start_matches(['\n', '\r']).trim_end();
-    Answer { plan: format!("{plan}\n"), reasoning: kept(&reasoning), changes: kept(&changes) }
+    PlannerAnswer { plan: format!("{plan}\n"), reasoning: kept(&reasoning), changes: kept(&changes) }
 }
 
 enum Part {

@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::Deserialize;
 
-use crate::dialect::{Birth, NATIVE};
+use crate::dialect::{NATIVE, NewPlan};
 use crate::plan::draft::{ContractDraft, Draft, StepDraft, StepNumber};
 use crate::plan::verified;
 use crate::syntax::source::{Excerpt, Source, Span, Spanned};
@@ -19,7 +19,7 @@ const ATTEMPTS_MAX: u32 = 1000;
 const AGENT: &str = "coder";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Action {
+pub enum PlanJsonAction {
     /// A plan, or the rest of one.
     Plan(Box<Planned>),
     /// The agent reports that everything is done. Only contracts decide that.
@@ -44,7 +44,7 @@ pub struct Planned {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
+pub enum PlanJsonFault {
     /// Not JSON, or an unexpected structure; contains the position and the reason.
     Json(String),
     /// A step lacks a field, or combines incompatible ones.
@@ -61,7 +61,7 @@ pub enum Fault {
     },
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for PlanJsonFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Json(why) => write!(f, "invalid plan-json block: {why}"),
@@ -72,7 +72,7 @@ impl fmt::Display for Fault {
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for PlanJsonFault {}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, tag = "action", rename_all = "lowercase")]
@@ -164,12 +164,12 @@ struct Expect {
 }
 
 /// The block in an agent's message; `None` if there is none.
-pub fn find(said: &str) -> Option<Result<Action, Fault>> {
+pub fn find(said: &str) -> Option<Result<PlanJsonAction, PlanJsonFault>> {
     let blocks = blocks(said);
     match blocks.as_slice() {
         [] => None,
         [only] => Some(read(only)),
-        several => Some(Err(Fault::Several(several.len()))),
+        several => Some(Err(PlanJsonFault::Several(several.len()))),
     }
 }
 
@@ -197,16 +197,16 @@ fn blocks(said: &str) -> Vec<String> {
     codes.iter().filter(is_ours).map(|code| code.text.value.clone()).collect()
 }
 
-pub fn read(json: &str) -> Result<Action, Fault> {
-    let wire: Wire = serde_json::from_str(json).map_err(|error| Fault::Json(error.to_string()))?;
+pub fn read(json: &str) -> Result<PlanJsonAction, PlanJsonFault> {
+    let wire: Wire = serde_json::from_str(json).map_err(|error| PlanJsonFault::Json(error.to_string()))?;
     Ok(match wire {
-        Wire::Done { summary } => Action::Done { summary },
-        Wire::Escalate { reason, step } => Action::Escalate { step: step.map(Name::text), reason },
+        Wire::Done { summary } => PlanJsonAction::Done { summary },
+        Wire::Escalate { reason, step } => PlanJsonAction::Escalate { step: step.map(Name::text), reason },
         Wire::Plan { title, context, budget, steps, replace_from_step, revision } => {
             if steps.is_empty() {
-                return Err(Fault::Json("`steps` is empty".to_owned()));
+                return Err(PlanJsonFault::Json("`steps` is empty".to_owned()));
             }
-            let steps: Result<Vec<StepDraft>, Fault> =
+            let steps: Result<Vec<StepDraft>, PlanJsonFault> =
                 steps.into_iter().enumerate().map(|(place, step)| step.draft(place + 1)).collect();
             let text = |text: String| (!text.trim().is_empty()).then(|| unplaced(text));
             let draft = Draft {
@@ -216,14 +216,14 @@ pub fn read(json: &str) -> Result<Action, Fault> {
                 steps: steps?,
                 ..Draft::default()
             };
-            Action::Plan(Box::new(Planned { draft, replace_from: replace_from_step, revision }))
+            PlanJsonAction::Plan(Box::new(Planned { draft, replace_from: replace_from_step, revision }))
         }
     })
 }
 
 impl WireStep {
-    fn draft(self, number: usize) -> Result<StepDraft, Fault> {
-        let fault = |why: &str| Fault::Step { number, why: why.to_owned() };
+    fn draft(self, number: usize) -> Result<StepDraft, PlanJsonFault> {
+        let fault = |why: &str| PlanJsonFault::Step { number, why: why.to_owned() };
         let (target, task) = match (self.kind, &self.task, &self.command, &self.agent) {
             (Kind::Spawn, Some(task), None, agent) => {
                 (agent.clone().unwrap_or_else(|| AGENT.to_owned()), task.clone())
@@ -272,13 +272,13 @@ impl WireStep {
 }
 
 /// The contract for a check. A step without one is manual.
-fn contract(check: Option<Check>, number: usize) -> Result<ContractDraft, Fault> {
+fn contract(check: Option<Check>, number: usize) -> Result<ContractDraft, PlanJsonFault> {
     let expect = match check {
         None => return Ok(ContractDraft { is_manual: true, ..ContractDraft::default() }),
         Some(Check::Command(command)) => Expect { command: Some(command), ..Expect::default() },
         Some(Check::Expect(expect)) => expect,
     };
-    let fault = |why: &str| Err(Fault::Step { number, why: why.to_owned() });
+    let fault = |why: &str| Err(PlanJsonFault::Step { number, why: why.to_owned() });
     let code = expect.exit_code.unwrap_or(0);
     let files =
         expect.file_exists.iter().chain(&expect.files_exist).map(|path| format!("test -e {}", quoted(path)));
@@ -318,15 +318,15 @@ fn contract(check: Option<Check>, number: usize) -> Result<ContractDraft, Fault>
 
 /// The text of a new plan.
 pub fn compose(planned: &Planned) -> String {
-    NATIVE.compose(&planned.draft, &Birth { id: "plan", now: "" })
+    NATIVE.compose(&planned.draft, &NewPlan { id: "plan", now: "" })
 }
 
 /// The text of a native plan with everything from `replace_from` on replaced by these steps. Earlier text
 /// stays, byte for byte.
-pub fn replace(old: &Source, planned: &Planned) -> Result<String, Fault> {
+pub fn replace(old: &Source, planned: &Planned) -> Result<String, PlanJsonFault> {
     let said = planned.replace_from.unwrap_or(1);
     let draft = old.draft();
-    let fault = |why: String| Err(Fault::Place { said, why });
+    let fault = |why: String| Err(PlanJsonFault::Place { said, why });
     if !old.dialect().is_native() {
         return fault(format!(
             "cannot replace steps of a plan in dialect {}; give the whole plan",
@@ -343,7 +343,7 @@ pub fn replace(old: &Source, planned: &Planned) -> Result<String, Fault> {
     for (place, step) in new.steps.iter_mut().enumerate() {
         step.number.value = StepNumber::Counted(u32::try_from(said + place).unwrap_or(u32::MAX));
     }
-    let composed = NATIVE.compose(&new, &Birth { id: "plan", now: "" });
+    let composed = NATIVE.compose(&new, &NewPlan { id: "plan", now: "" });
     let read = old.with(composed.as_str()).draft();
     let begin = read.steps.first().map_or(composed.len(), |first| first.whole.0.start);
     let before = old.text()[..start].trim_end();

@@ -9,14 +9,14 @@ use crate::plan::verified;
 use crate::syntax::source::{Source, Span, Spanned};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Next {
+pub struct RevisionPlan {
     /// Also the name of its file.
     pub id: String,
     pub version: usize,
 }
 
 /// The version after the plan `name`: `auth` and `auth-v2` are followed by `auth-v2` and `auth-v3`.
-pub fn next(name: &str, draft: &Draft) -> Next {
+pub fn next(name: &str, draft: &Draft) -> RevisionPlan {
     let said = |key: &str| draft.frontmatter.value(key).map(|value| value.value.clone());
     let id = said("id").unwrap_or_else(|| name.to_owned());
     // A version written by hand may be identified by its name alone.
@@ -26,7 +26,7 @@ pub fn next(name: &str, draft: &Draft) -> Next {
         .filter(|&version: &usize| version > 1);
     let version = said("version").and_then(|version| version.parse().ok()).or(named).unwrap_or(1);
     let id = record::next_id(&id, version, said("previousPlanId").as_deref());
-    Next { id, version: version.saturating_add(1) }
+    RevisionPlan { id, version: version.saturating_add(1) }
 }
 
 /// How a new version changes finished steps, one sentence each; they must stay as they are.

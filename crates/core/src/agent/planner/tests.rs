@@ -7,7 +7,7 @@ use crate::dialect::NATIVE;
 
 const PLAN: &str = "---\ntype: plan\nstatus: draft\nowner: me\n---\n\n# T\n\n## Steps\n\n### 1. One\n\n**target:** coder\n\n**task:**\nDo it.\n\n**contract:**\n```shell\ntest -s a\n```\nexit_code == 0\n\n### 2. Two\n\n**target:** coder\n\n**task:**\nDo more.\n\n**contract:**\n```\ntest -s b\n```\nexit_code == 0\n";
 
-fn found(said: &str) -> Answer {
+fn found(said: &str) -> PlannerAnswer {
     read(said, NATIVE).unwrap_or_else(|fault| panic!("{fault}: {said}"))
 }
 
@@ -45,11 +45,11 @@ fn an_answer_without_exactly_one_plan_is_a_fault() {
     let other = PLAN.replace("# T", "# Another");
     let two = format!("`````markdown\n{PLAN}`````\n`````markdown\n{other}`````\n");
     for (said, fault) in [
-        ("  \n", Fault::Empty),
-        ("I made the plan and approved it.", Fault::NoPlan),
-        ("```markdown\n# no frontmatter\n```\n", Fault::NoPlan),
-        ("```json\n{}\n```", Fault::NoPlan),
-        (two.as_str(), Fault::Several(2)),
+        ("  \n", AnswerFault::Empty),
+        ("I made the plan and approved it.", AnswerFault::NoPlan),
+        ("```markdown\n# no frontmatter\n```\n", AnswerFault::NoPlan),
+        ("```json\n{}\n```", AnswerFault::NoPlan),
+        (two.as_str(), AnswerFault::Several(2)),
     ] {
         assert_eq!(read(said, NATIVE), Err(fault), "{said}");
     }
@@ -151,7 +151,7 @@ fn the_next_version_is_counted_from_the_base() {
         ("auth-v9", "version: 9\n", "auth-v10", 10),
         ("ipv6", "", "ipv6-v2", 2),
     ] {
-        assert_eq!(next(name, &with(keys)), Next { id: id.to_owned(), version }, "{name}");
+        assert_eq!(next(name, &with(keys)), RevisionPlan { id: id.to_owned(), version }, "{name}");
     }
 }
 
@@ -167,21 +167,21 @@ fn versions_are_compared_by_what_they_say() {
 // B-08: everything that is known is in the prompt, and a second prompt says what was wrong.
 #[test]
 fn a_prompt_says_everything_that_is_known() {
-    let around = Surroundings {
-        kind: crate::verify::suggest::Project {
+    let around = ProjectContext {
+        kind: crate::verify::suggest::ProjectFiles {
             has_cargo: true,
-            ..crate::verify::suggest::Project::default()
+            ..crate::verify::suggest::ProjectFiles::default()
         },
         targets: vec!["coder".to_owned()],
         tools: vec!["odoo: read, write".to_owned()],
         plans: vec!["login".to_owned()],
     };
-    let code = Context {
+    let code = PromptContext {
         reference: "file:src/a.rs".to_owned(),
-        text: Ok(crate::agent::prompt::Excerpt { text: "fn a() {}\n```\n".to_owned(), bytes_cut: 7 }),
+        text: Ok(crate::agent::prompt::PromptExcerpt { text: "fn a() {}\n```\n".to_owned(), bytes_cut: 7 }),
     };
-    let missing = Context { reference: "file:b".to_owned(), text: Err("not there".to_owned()) };
-    let prompt = wish(&Wish {
+    let missing = PromptContext { reference: "file:b".to_owned(), text: Err("not there".to_owned()) };
+    let prompt = wish(&PlanRequest {
         task: "Fix the login",
         code: &[code, missing],
         memories: &["the last fix broke x".to_owned()],
@@ -206,7 +206,7 @@ fn a_prompt_says_everything_that_is_known() {
     }
     let second = again(
         &prompt,
-        &Returned { plan: Some(&plan(PLAN)), complaints: &["error[PW1] at 3:1: no".to_owned()] },
+        &PlannerFeedback { plan: Some(&plan(PLAN)), complaints: &["error[PW1] at 3:1: no".to_owned()] },
     );
     assert!(
         second.starts_with(&prompt) && second.contains("error[PW1]") && second.contains("# T"),
@@ -214,13 +214,13 @@ fn a_prompt_says_everything_that_is_known() {
     );
 }
 
-fn json(json: &str) -> Result<plan_json::Action, plan_json::Fault> {
+fn json(json: &str) -> Result<plan_json::PlanJsonAction, plan_json::PlanJsonFault> {
     plan_json::find(&format!("Because.\n\n```plan-json\n{json}\n```\n")).expect("a block")
 }
 
 fn composed(steps: &str) -> String {
     match json(&format!("{{\"action\":\"plan\",\"title\":\"T\",\"steps\":[{steps}]}}")) {
-        Ok(plan_json::Action::Plan(planned)) => plan_json::compose(&planned),
+        Ok(plan_json::PlanJsonAction::Plan(planned)) => plan_json::compose(&planned),
         other => panic!("{other:?}: {steps}"),
     }
 }
@@ -276,11 +276,11 @@ fn a_block_that_does_not_fit_is_refused() {
     assert!(json(r#"{"action":"approve"}"#).is_err());
     assert!(json("not json").is_err());
     let two = "```plan-json\n{}\n```\n```plan-json\n{}\n```\n";
-    assert_eq!(plan_json::find(two), Some(Err(plan_json::Fault::Several(2))));
+    assert_eq!(plan_json::find(two), Some(Err(plan_json::PlanJsonFault::Several(2))));
     assert_eq!(plan_json::find("no block"), None);
     assert_eq!(
         json(r#"{"action":"escalate","question":"why?","step":2}"#),
-        Ok(plan_json::Action::Escalate { step: Some("2".to_owned()), reason: "why?".to_owned() })
+        Ok(plan_json::PlanJsonAction::Escalate { step: Some("2".to_owned()), reason: "why?".to_owned() })
     );
 }
 
@@ -292,7 +292,7 @@ fn steps_are_replaced_from_a_number_on() {
             r#"{{"action":"plan","replace_from_step":{from},"steps":[{{"kind":"spawn","title":"New","task":"Do it.","check":"x"}}]}}"#
         );
         match json(&text) {
-            Ok(plan_json::Action::Plan(planned)) => planned,
+            Ok(plan_json::PlanJsonAction::Plan(planned)) => planned,
             other => panic!("{other:?}"),
         }
     };

@@ -9,7 +9,7 @@ pub enum Advice {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rule {
+pub enum TriageRule {
     /// It can't be undone.
     Irreversible,
     /// It affects people or systems outside.
@@ -30,36 +30,41 @@ pub enum Rule {
 
 /// A rule that matches, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sign {
-    pub rule: Rule,
+pub struct Signal {
+    pub rule: TriageRule,
     /// The words of the task that matched.
     pub words: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Worth {
+pub struct Triage {
     pub advice: Advice,
     /// The rule that decided.
-    pub by: Rule,
+    pub by: TriageRule,
     /// Everything that matched, in rule order.
-    pub signs: Vec<Sign>,
+    pub signs: Vec<Signal>,
 }
 
 /// Every rule in order of precedence, with its name, its advice and the reason.
-pub const RULES: &[(Rule, &str, Advice, &str)] = &[
-    (Rule::Irreversible, "irreversible", Advice::Plan, "a person should decide before anything irreversible"),
+pub const RULES: &[(TriageRule, &str, Advice, &str)] = &[
     (
-        Rule::Outside,
+        TriageRule::Irreversible,
+        "irreversible",
+        Advice::Plan,
+        "a person should decide before anything irreversible",
+    ),
+    (
+        TriageRule::Outside,
         "outside",
         Advice::Plan,
         "a person should decide before anything affects other people or systems",
     ),
-    (Rule::Guarded, "guarded", Advice::Plan, "a guarded tool requires an approved plan"),
-    (Rule::Asked, "asked", Advice::Plan, "the task asks for a plan or a review first"),
-    (Rule::Question, "question", Advice::Act, "nothing changes, so there is nothing to approve"),
-    (Rule::Files, "files", Advice::Plan, "changes to several files are easier to verify step by step"),
-    (Rule::Steps, "steps", Advice::Plan, "several steps, each of which can have its own contract"),
-    (Rule::Small, "small", Advice::Act, "one small change that is easy to revert"),
+    (TriageRule::Guarded, "guarded", Advice::Plan, "a guarded tool requires an approved plan"),
+    (TriageRule::Asked, "asked", Advice::Plan, "the task asks for a plan or a review first"),
+    (TriageRule::Question, "question", Advice::Act, "nothing changes, so there is nothing to approve"),
+    (TriageRule::Files, "files", Advice::Plan, "changes to several files are easier to verify step by step"),
+    (TriageRule::Steps, "steps", Advice::Plan, "several steps, each of which can have its own contract"),
+    (TriageRule::Small, "small", Advice::Act, "one small change that is easy to revert"),
 ];
 
 /// From this many files on, the task is worth a plan.
@@ -255,43 +260,43 @@ const SMALL: &[&str] = &[
 ];
 
 /// Assesses a task. `guarded` are the names of guarded tools.
-pub fn worth(task: &str, guarded: &[String]) -> Worth {
+pub fn triage(task: &str, guarded: &[String]) -> Triage {
     let text = Words::of(task);
-    let signs: Vec<Sign> = RULES
+    let signs: Vec<Signal> = RULES
         .iter()
-        .map(|(rule, ..)| Sign { rule: *rule, words: seen(*rule, &text, guarded) })
+        .map(|(rule, ..)| Signal { rule: *rule, words: seen(*rule, &text, guarded) })
         .filter(|sign| !sign.words.is_empty())
         .collect();
-    let first = signs.first().map_or(Rule::Small, |sign| sign.rule);
-    Worth { advice: advice(first), by: first, signs }
+    let first = signs.first().map_or(TriageRule::Small, |sign| sign.rule);
+    Triage { advice: advice(first), by: first, signs }
 }
 
 /// The name and the reason of a rule.
-pub fn said(rule: Rule) -> (&'static str, &'static str) {
+pub fn said(rule: TriageRule) -> (&'static str, &'static str) {
     RULES.iter().find(|(known, ..)| *known == rule).map_or(("", ""), |(_, name, _, why)| (name, why))
 }
 
-fn advice(rule: Rule) -> Advice {
+fn advice(rule: TriageRule) -> Advice {
     RULES.iter().find(|(known, ..)| *known == rule).map_or(Advice::Act, |(_, _, advice, _)| *advice)
 }
 
 /// The words that match a rule; empty if it doesn't match.
-fn seen(rule: Rule, text: &Words, guarded: &[String]) -> Vec<String> {
+fn seen(rule: TriageRule, text: &Words, guarded: &[String]) -> Vec<String> {
     match rule {
-        Rule::Irreversible => {
+        TriageRule::Irreversible => {
             let found = text.among(IRREVERSIBLE);
             let is_code =
                 found.iter().all(|word| ["delete", "drop", "overwrite", "deletes"].contains(&word.as_str()));
             if is_code && !text.among(CODE).is_empty() { Vec::new() } else { found }
         }
-        Rule::Outside => text.among(OUTSIDE),
-        Rule::Guarded => guarded
+        TriageRule::Outside => text.among(OUTSIDE),
+        TriageRule::Guarded => guarded
             .iter()
             .filter(|tool| text.has(&tool.to_lowercase().replace('_', " ")) || text.has(&tool.to_lowercase()))
             .cloned()
             .collect(),
-        Rule::Asked => text.among(ASKED),
-        Rule::Question => {
+        TriageRule::Asked => text.among(ASKED),
+        TriageRule::Question => {
             let begins = text.first.as_deref().filter(|first| QUESTIONS.contains(first));
             let is_question = begins.is_some() || text.ends_as_question;
             match is_question && text.among(CHANGES).is_empty() {
@@ -299,7 +304,7 @@ fn seen(rule: Rule, text: &Words, guarded: &[String]) -> Vec<String> {
                 false => Vec::new(),
             }
         }
-        Rule::Files => {
+        TriageRule::Files => {
             let wide = text.among(EVERYWHERE);
             if text.paths.len() >= FILES_MIN {
                 text.paths.iter().cloned().chain(wide).collect()
@@ -307,12 +312,12 @@ fn seen(rule: Rule, text: &Words, guarded: &[String]) -> Vec<String> {
                 wide
             }
         }
-        Rule::Steps => {
+        TriageRule::Steps => {
             let mut found = text.among(STEPS);
             found.extend(text.items.iter().cloned());
             if found.len() >= STEPS_MIN { found } else { Vec::new() }
         }
-        Rule::Small => text.among(SMALL),
+        TriageRule::Small => text.among(SMALL),
     }
 }
 
@@ -384,37 +389,37 @@ mod tests {
     #[test]
     fn the_first_rule_that_fits_decides() {
         let guarded = ["gmail_send".to_owned(), "odoo_create".to_owned()];
-        let cases: &[(&str, Advice, Rule)] = &[
-            ("Delete all users that never logged in", Advice::Plan, Rule::Irreversible),
-            ("drop the table sessions", Advice::Plan, Rule::Irreversible),
-            ("git push --force to the release branch", Advice::Plan, Rule::Irreversible),
-            ("delete the unused import in main.rs", Advice::Act, Rule::Small),
-            ("Send the invoice to the client", Advice::Plan, Rule::Outside),
-            ("Deploy the new version", Advice::Plan, Rule::Outside),
-            ("Use gmail_send for the reminder", Advice::Plan, Rule::Guarded),
-            ("use odoo create on it", Advice::Plan, Rule::Guarded),
-            ("Write a plan for the login", Advice::Plan, Rule::Asked),
-            ("Why does the login time out?", Advice::Act, Rule::Question),
-            ("explain src/a.rs, src/b.rs and src/c.rs", Advice::Act, Rule::Question),
-            ("Can you fix the typo in README.md?", Advice::Act, Rule::Small),
-            ("change src/a.rs, src/b.rs and src/c.rs", Advice::Plan, Rule::Files),
-            ("change src/a.rs and src/b.rs", Advice::Act, Rule::Small),
-            ("Rename Session to Visit across the code", Advice::Plan, Rule::Files),
-            ("First write the test, then make it pass", Advice::Plan, Rule::Steps),
-            ("Do this:\n1. write the test\n2. make it pass", Advice::Plan, Rule::Steps),
-            ("fix the typo in README.md", Advice::Act, Rule::Small),
-            ("make the button blue", Advice::Act, Rule::Small),
-            ("", Advice::Act, Rule::Small),
+        let cases: &[(&str, Advice, TriageRule)] = &[
+            ("Delete all users that never logged in", Advice::Plan, TriageRule::Irreversible),
+            ("drop the table sessions", Advice::Plan, TriageRule::Irreversible),
+            ("git push --force to the release branch", Advice::Plan, TriageRule::Irreversible),
+            ("delete the unused import in main.rs", Advice::Act, TriageRule::Small),
+            ("Send the invoice to the client", Advice::Plan, TriageRule::Outside),
+            ("Deploy the new version", Advice::Plan, TriageRule::Outside),
+            ("Use gmail_send for the reminder", Advice::Plan, TriageRule::Guarded),
+            ("use odoo create on it", Advice::Plan, TriageRule::Guarded),
+            ("Write a plan for the login", Advice::Plan, TriageRule::Asked),
+            ("Why does the login time out?", Advice::Act, TriageRule::Question),
+            ("explain src/a.rs, src/b.rs and src/c.rs", Advice::Act, TriageRule::Question),
+            ("Can you fix the typo in README.md?", Advice::Act, TriageRule::Small),
+            ("change src/a.rs, src/b.rs and src/c.rs", Advice::Plan, TriageRule::Files),
+            ("change src/a.rs and src/b.rs", Advice::Act, TriageRule::Small),
+            ("Rename Session to Visit across the code", Advice::Plan, TriageRule::Files),
+            ("First write the test, then make it pass", Advice::Plan, TriageRule::Steps),
+            ("Do this:\n1. write the test\n2. make it pass", Advice::Plan, TriageRule::Steps),
+            ("fix the typo in README.md", Advice::Act, TriageRule::Small),
+            ("make the button blue", Advice::Act, TriageRule::Small),
+            ("", Advice::Act, TriageRule::Small),
         ];
         for (task, advice, by) in cases {
-            let found = worth(task, &guarded);
+            let found = triage(task, &guarded);
             assert_eq!((found.advice, found.by), (*advice, *by), "{task}: {found:?}");
         }
     }
 
     #[test]
     fn nothing_is_guarded_unless_somebody_says_so() {
-        assert_eq!(worth("Use gmail_send for it", &[]).by, Rule::Small);
+        assert_eq!(triage("Use gmail_send for it", &[]).by, TriageRule::Small);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Any agent that speaks the Agent Client Protocol, read through the output of our own bridge.
 
-use super::{Heard, Profile, Tokens, Trouble};
+use super::{AgentFailure, Profile, Tokens, Transcript};
 use crate::agent::transcript::{count, json, micro};
 
 /// Our bridge command; the agent's own command line follows.
@@ -26,7 +26,7 @@ pub(super) const PROFILE: Profile = Profile {
     hold: super::loose,
 };
 
-fn read(line: &str, heard: &mut Heard) {
+fn read(line: &str, heard: &mut Transcript) {
     let Some(event) = json(line) else { return };
     match event["type"].as_str() {
         Some("session") => heard.name_session(&event["session"]),
@@ -45,9 +45,9 @@ fn read(line: &str, heard: &mut Heard) {
         }
         Some("error") => {
             let text = event["message"].as_str().unwrap_or_default();
-            let signed_out = || Trouble::SignedOut { why: Trouble::shortened(text) };
+            let signed_out = || AgentFailure::SignedOut { why: AgentFailure::shortened(text) };
             let by_code = (event["code"] == AUTH_REQUIRED).then(signed_out);
-            heard.trouble = Trouble::of(text).or(by_code);
+            heard.trouble = AgentFailure::of(text).or(by_code);
         }
         Some(_) | None => {}
     }

@@ -1,7 +1,7 @@
 //! aider: plain text, with tokens and price in one sentence. It edits only files named on its command line,
 //! has no tools, and exits with 0 whatever happens.
 
-use super::{Credential, Heard, Profile, Tokens, Trouble};
+use super::{AgentFailure, Credential, Profile, Tokens, Transcript};
 
 pub(super) const PROFILE: Profile = Profile {
     name: "aider",
@@ -48,14 +48,14 @@ const CLASSES: &[(&str, u64)] = &[
 ];
 
 /// `Tokens: 2.4k sent, 9 received. Cost: $0.0012 message, $0.0012 session.`
-fn read(line: &str, heard: &mut Heard) {
+fn read(line: &str, heard: &mut Transcript) {
     let Some(told) = line.strip_prefix("Tokens: ") else {
         if let Some(fault) = line.strip_prefix("litellm.") {
             // `RateLimitError: AnthropicException - …`: the class identifies the error however the provider
             // words it.
             let class = fault.split(':').next().unwrap_or_default();
             let status = CLASSES.iter().find(|(known, _)| *known == class).map(|(_, status)| *status);
-            heard.trouble = Trouble::with_status(status, line).or_else(|| Trouble::of(line));
+            heard.trouble = AgentFailure::with_status(status, line).or_else(|| AgentFailure::of(line));
         } else {
             heard.add_to_said(&format!("{line}\n"));
         }

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::{Additions, Credential, Heard, Profile, Rig, Tokens, Trouble};
-use crate::agent::permission::{Family, Mode, Scope};
+use super::{AgentFailure, Credential, ExtraArgs, PermissionRules, Profile, Tokens, Transcript};
+use crate::agent::permission::{PermissionMode, Permissions, ToolKind};
 use crate::agent::transcript::{count, json, micro};
 
 pub(super) const PROFILE: Profile = Profile {
@@ -42,7 +42,7 @@ pub(super) const PROFILE: Profile = Profile {
     hold,
 };
 
-fn read(line: &str, heard: &mut Heard) {
+fn read(line: &str, heard: &mut Transcript) {
     if let Some(message) = json(line) {
         take(&message, heard, CacheReads::Apart);
     }
@@ -58,7 +58,7 @@ pub(super) enum CacheReads {
 }
 
 /// Reads one message. Other agents print the same format.
-pub(super) fn take(message: &Value, heard: &mut Heard, cache_reads: CacheReads) {
+pub(super) fn take(message: &Value, heard: &mut Transcript, cache_reads: CacheReads) {
     heard.name_session(&message["session_id"]);
     match message["type"].as_str() {
         Some("system") => heard.name_model(&message["model"]),
@@ -72,7 +72,7 @@ pub(super) fn take(message: &Value, heard: &mut Heard, cache_reads: CacheReads) 
     }
 }
 
-fn take_result(result: &Value, heard: &mut Heard, cache_reads: CacheReads) {
+fn take_result(result: &Value, heard: &mut Transcript, cache_reads: CacheReads) {
     let usage = &result["usage"];
     let cached = count(&usage["cache_read_input_tokens"]);
     let apart = match cache_reads {
@@ -93,24 +93,24 @@ fn take_result(result: &Value, heard: &mut Heard, cache_reads: CacheReads) {
     if result["is_error"] == true {
         let text =
             if text.is_empty() { result["error"]["message"].as_str().unwrap_or_default() } else { text };
-        heard.trouble = Trouble::with_status(Trouble::status(&result["api_error_status"]), text)
-            .or_else(|| Trouble::of(text));
+        heard.trouble = AgentFailure::with_status(AgentFailure::status(&result["api_error_status"]), text)
+            .or_else(|| AgentFailure::of(text));
     } else if result["stop_reason"] == "refusal" {
-        heard.trouble = Some(Trouble::Refused { why: text.to_owned() });
+        heard.trouble = Some(AgentFailure::Refused { why: text.to_owned() });
     }
 }
 
 /// Its tool names, by family.
-const TOOLS: &[(Family, &[&str])] = &[
-    (Family::Edit, &["Edit", "Write", "MultiEdit", "NotebookEdit"]),
-    (Family::Shell, &["Bash"]),
-    (Family::Web, &["WebFetch", "WebSearch"]),
+const TOOLS: &[(ToolKind, &[&str])] = &[
+    (ToolKind::Edit, &["Edit", "Write", "MultiEdit", "NotebookEdit"]),
+    (ToolKind::Shell, &["Bash"]),
+    (ToolKind::Web, &["WebFetch", "WebSearch"]),
 ];
 
 /// A hook for every call, from a settings file passed on the command line. A broken hook lets every call
 /// through, so where something is out of scope, only the hook can grant permission.
-fn hold(scope: &Scope, rig: &Rig<'_>) -> Additions {
-    let is_bound = scope.mode != Mode::Log && !scope.is_open();
+fn hold(scope: &Permissions, rig: &PermissionRules<'_>) -> ExtraArgs {
+    let is_bound = scope.mode != PermissionMode::Log && !scope.is_open();
     let command = if is_bound { format!("{} --grant", rig.command()) } else { rig.command() };
     let mut words = vec!["--settings".to_owned(), rig.file("claude.json")];
     if is_bound {
@@ -122,5 +122,5 @@ fn hold(scope: &Scope, rig: &Rig<'_>) -> Additions {
         words.extend(missing.into_iter().map(str::to_owned));
     }
     let settings = super::hooks("PreToolUse", &command, 30);
-    Additions { words, files: vec![("claude.json".to_owned(), settings)], ..Additions::default() }
+    ExtraArgs { words, files: vec![("claude.json".to_owned(), settings)], ..ExtraArgs::default() }
 }

@@ -1,7 +1,7 @@
 //! Codex, headless: thread events, with token counts at the end of each turn and never a price.
 
-use super::{Additions, Credential, Heard, Profile, Rig, Tokens, Trouble};
-use crate::agent::permission::{Family, Mode, Scope};
+use super::{AgentFailure, Credential, ExtraArgs, PermissionRules, Profile, Tokens, Transcript};
+use crate::agent::permission::{PermissionMode, Permissions, ToolKind};
 use crate::agent::transcript::{count, json};
 
 pub(super) const PROFILE: Profile = Profile {
@@ -23,7 +23,7 @@ pub(super) const PROFILE: Profile = Profile {
     hold,
 };
 
-fn read(line: &str, heard: &mut Heard) {
+fn read(line: &str, heard: &mut Transcript) {
     let Some(event) = json(line) else { return };
     match event["type"].as_str() {
         Some("thread.started") => heard.name_session(&event["thread_id"]),
@@ -40,7 +40,7 @@ fn read(line: &str, heard: &mut Heard) {
             heard.trouble = None;
         }
         Some("turn.failed") => {
-            heard.trouble = Trouble::of(event["error"]["message"].as_str().unwrap_or_default());
+            heard.trouble = AgentFailure::of(event["error"]["message"].as_str().unwrap_or_default());
         }
         Some(_) | None => {}
     }
@@ -48,13 +48,14 @@ fn read(line: &str, heard: &mut Heard) {
 
 /// A hook for every call, passed on the command line because its home directory is the user's. It silently
 /// ignores untrusted hooks, so this process trusts this one. Its sandbox holds even if the hook fails.
-fn hold(scope: &Scope, rig: &Rig<'_>) -> Additions {
+fn hold(scope: &Permissions, rig: &PermissionRules<'_>) -> ExtraArgs {
     let command = serde_json::Value::from(rig.command());
     let hook = format!("hooks.PreToolUse=[{{matcher=\"*\",hooks=[{{type=\"command\",command={command}}}]}}]");
     let mut words = ["--dangerously-bypass-hook-trust", "-c", hook.as_str()].map(str::to_owned).to_vec();
-    let is_reader = !scope.has(Family::Edit) && (scope.mode == Mode::Plan || !scope.has(Family::Shell));
-    if scope.mode != Mode::Log && is_reader {
+    let is_reader =
+        !scope.has(ToolKind::Edit) && (scope.mode == PermissionMode::Plan || !scope.has(ToolKind::Shell));
+    if scope.mode != PermissionMode::Log && is_reader {
         words.extend(["-s", "read-only"].map(str::to_owned));
     }
-    Additions { words, ..Additions::default() }
+    ExtraArgs { words, ..ExtraArgs::default() }
 }

@@ -1,7 +1,7 @@
 //! GitHub Copilot CLI, headless: session events, with token counts in a separate file.
 
-use super::{Additions, Credential, Heard, Profile, Rig, Tokens, Trouble};
-use crate::agent::permission::{Family, Scope};
+use super::{AgentFailure, Credential, ExtraArgs, PermissionRules, Profile, Tokens, Transcript};
+use crate::agent::permission::{Permissions, ToolKind};
 use crate::agent::transcript::{count, json};
 
 pub(super) const PROFILE: Profile = Profile {
@@ -33,7 +33,7 @@ pub(super) const PROFILE: Profile = Profile {
     hold,
 };
 
-fn read(line: &str, heard: &mut Heard) {
+fn read(line: &str, heard: &mut Transcript) {
     let Some(event) = json(line) else { return };
     match event["type"].as_str() {
         Some("assistant.message") => {
@@ -43,8 +43,8 @@ fn read(line: &str, heard: &mut Heard) {
         Some("session.error") => {
             let data = &event["data"];
             let text = data["message"].as_str().unwrap_or_default();
-            heard.trouble = Trouble::with_status(Trouble::status(&data["statusCode"]), text)
-                .or_else(|| Trouble::of(text));
+            heard.trouble = AgentFailure::with_status(AgentFailure::status(&data["statusCode"]), text)
+                .or_else(|| AgentFailure::of(text));
         }
         Some("result") => heard.name_session(&event["sessionId"]),
         Some(_) | None => {}
@@ -52,7 +52,7 @@ fn read(line: &str, heard: &mut Heard) {
 }
 
 /// Token usage, by model.
-fn read_usage(text: &str, heard: &mut Heard) {
+fn read_usage(text: &str, heard: &mut Transcript) {
     let Some(file) = json(text) else { return };
     for (model, metrics) in file["modelMetrics"].as_object().into_iter().flatten() {
         let usage = &metrics["usage"];
@@ -65,11 +65,11 @@ fn read_usage(text: &str, heard: &mut Heard) {
     }
 }
 
-const TOOLS: &[(Family, &[&str])] = &[(Family::Edit, &["write"]), (Family::Shell, &["shell"])];
+const TOOLS: &[(ToolKind, &[&str])] = &[(ToolKind::Edit, &["write"]), (ToolKind::Shell, &["shell"])];
 
 /// Denies whole tools by its own rules. It gets no hook: its hooks are workspace files, which an agent could
 /// change.
-fn hold(scope: &Scope, _rig: &Rig<'_>) -> Additions {
+fn hold(scope: &Permissions, _rig: &PermissionRules<'_>) -> ExtraArgs {
     let words = scope.missing(TOOLS).into_iter().map(|name| format!("--deny-tool={name}"));
-    Additions { words: words.collect(), ..Additions::default() }
+    ExtraArgs { words: words.collect(), ..ExtraArgs::default() }
 }

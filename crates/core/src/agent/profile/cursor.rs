@@ -1,7 +1,7 @@
 //! Cursor's agent, headless: the message format of Claude Code.
 
 use super::claude::{self, CacheReads};
-use super::{Credential, Heard, Profile};
+use super::{Credential, Profile, Transcript};
 use crate::agent::transcript::json;
 
 pub(super) const PROFILE: Profile = Profile {
@@ -19,7 +19,7 @@ pub(super) const PROFILE: Profile = Profile {
     hold: super::loose,
 };
 
-fn read(line: &str, heard: &mut Heard) {
+fn read(line: &str, heard: &mut Transcript) {
     if let Some(message) = json(line) {
         claude::take(&message, heard, CacheReads::Apart);
     }

@@ -1,7 +1,7 @@
 //! Gemini CLI, headless: messages in chunks, then a result with the tokens of all its models.
 
-use super::{Additions, Credential, Heard, Profile, Rig, Tokens, Trouble};
-use crate::agent::permission::{Family, Scope};
+use super::{AgentFailure, Credential, ExtraArgs, PermissionRules, Profile, Tokens, Transcript};
+use crate::agent::permission::{Permissions, ToolKind};
 use crate::agent::transcript::{count, json};
 
 pub(super) const PROFILE: Profile = Profile {
@@ -24,7 +24,7 @@ pub(super) const PROFILE: Profile = Profile {
     hold,
 };
 
-fn read(line: &str, heard: &mut Heard) {
+fn read(line: &str, heard: &mut Transcript) {
     let Some(event) = json(line) else { return };
     match event["type"].as_str() {
         Some("init") => {
@@ -38,7 +38,7 @@ fn read(line: &str, heard: &mut Heard) {
         Some("tool_use") => heard.said.clear(),
         Some("error") if event["severity"] != "warning" => {
             heard.trouble =
-                Trouble::of(event["message"].as_str().unwrap_or_default()).or(heard.trouble.take());
+                AgentFailure::of(event["message"].as_str().unwrap_or_default()).or(heard.trouble.take());
         }
         Some("result") => {
             let stats = &event["stats"];
@@ -52,22 +52,22 @@ fn read(line: &str, heard: &mut Heard) {
             if event["status"] == "success" {
                 heard.trouble = None;
             } else if let Some(why) = event["error"]["message"].as_str() {
-                heard.trouble = Trouble::of(why).or(heard.trouble.take());
+                heard.trouble = AgentFailure::of(why).or(heard.trouble.take());
             }
         }
         Some(_) | None => {}
     }
 }
 
-const TOOLS: &[(Family, &[&str])] = &[
-    (Family::Edit, &["write_file", "replace"]),
-    (Family::Shell, &["run_shell_command"]),
-    (Family::Web, &["web_fetch", "google_web_search"]),
+const TOOLS: &[(ToolKind, &[&str])] = &[
+    (ToolKind::Edit, &["write_file", "replace"]),
+    (ToolKind::Shell, &["run_shell_command"]),
+    (ToolKind::Web, &["web_fetch", "google_web_search"]),
 ];
 
 /// A hook for every call, from a settings file with the lowest precedence, and a policy that denies without
 /// asking.
-fn hold(scope: &Scope, rig: &Rig<'_>) -> Additions {
+fn hold(scope: &Permissions, rig: &PermissionRules<'_>) -> ExtraArgs {
     let mut files = vec![("gemini.json".to_owned(), super::hooks("BeforeTool", &rig.command(), 30_000))];
     let mut words = Vec::new();
     let missing = scope.missing(TOOLS);
@@ -81,5 +81,5 @@ fn hold(scope: &Scope, rig: &Rig<'_>) -> Additions {
         words.extend(["--policy".to_owned(), rig.file("gemini.toml")]);
     }
     let environment = vec![("GEMINI_CLI_SYSTEM_DEFAULTS_PATH".to_owned(), rig.file("gemini.json"))];
-    Additions { words, environment, files }
+    ExtraArgs { words, environment, files }
 }

@@ -1,6 +1,6 @@
 //! goose, headless.
 
-use super::{Credential, Heard, Profile, Tokens, Trouble};
+use super::{AgentFailure, Credential, Profile, Tokens, Transcript};
 use crate::agent::transcript::{count, json};
 
 pub(super) const PROFILE: Profile = Profile {
@@ -18,7 +18,7 @@ pub(super) const PROFILE: Profile = Profile {
     hold: super::loose,
 };
 
-fn read(line: &str, heard: &mut Heard) {
+fn read(line: &str, heard: &mut Transcript) {
     let Some(event) = json(line) else { return };
     match event["type"].as_str() {
         Some("message") if event["message"]["role"] == "assistant" => {
@@ -32,7 +32,7 @@ fn read(line: &str, heard: &mut Heard) {
                 heard.tokens = Some(Tokens { input: total.saturating_sub(output), cached: 0, output });
             }
         }
-        Some("error") => heard.trouble = Trouble::of(event["error"].as_str().unwrap_or_default()),
+        Some("error") => heard.trouble = AgentFailure::of(event["error"].as_str().unwrap_or_default()),
         Some(_) | None => {}
     }
 }

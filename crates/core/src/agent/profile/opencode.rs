@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::{Additions, Credential, Heard, Profile, Rig, Tokens, Trouble};
-use crate::agent::permission::{Family, Mode, Scope};
+use super::{AgentFailure, Credential, ExtraArgs, PermissionRules, Profile, Tokens, Transcript};
+use crate::agent::permission::{PermissionMode, Permissions, ToolKind};
 use crate::agent::transcript::{count, json};
 
 pub(super) const PROFILE: Profile = Profile {
@@ -25,7 +25,7 @@ pub(super) const PROFILE: Profile = Profile {
     hold,
 };
 
-fn read(line: &str, heard: &mut Heard) {
+fn read(line: &str, heard: &mut Transcript) {
     let Some(event) = json(line) else { return };
     heard.name_session(&event["sessionID"]);
     let part = &event["part"];
@@ -44,15 +44,15 @@ fn read(line: &str, heard: &mut Heard) {
             let data = &event["error"]["data"];
             let text =
                 data["message"].as_str().or_else(|| event["error"]["name"].as_str()).unwrap_or_default();
-            heard.trouble = Trouble::with_status(Trouble::status(&data["statusCode"]), text)
-                .or_else(|| Trouble::of(text));
+            heard.trouble = AgentFailure::with_status(AgentFailure::status(&data["statusCode"]), text)
+                .or_else(|| AgentFailure::of(text));
         }
         Some(_) | None => {}
     }
 }
 
-const TOOLS: &[(Family, &[&str])] =
-    &[(Family::Edit, &["edit"]), (Family::Shell, &["bash"]), (Family::Web, &["webfetch"])];
+const TOOLS: &[(ToolKind, &[&str])] =
+    &[(ToolKind::Edit, &["edit"]), (ToolKind::Shell, &["bash"]), (ToolKind::Web, &["webfetch"])];
 
 /// The plugin that asks planwright before each tool call.
 const PLUGIN: &str = r#"import { spawnSync } from "node:child_process";
@@ -67,7 +67,7 @@ export const Planwright = async ({ directory }) => ({
 
 /// A plugin that asks planwright for every call, and opencode's own permissions for whole tools that are out
 /// of scope.
-fn hold(scope: &Scope, rig: &Rig<'_>) -> Additions {
+fn hold(scope: &Permissions, rig: &PermissionRules<'_>) -> ExtraArgs {
     let mut permission = serde_json::Map::new();
     for name in scope.missing(TOOLS) {
         permission.insert(name.to_owned(), "deny".into());
@@ -75,8 +75,8 @@ fn hold(scope: &Scope, rig: &Rig<'_>) -> Additions {
     // Its patterns support neither braces nor classes; for those, the plugin decides.
     let is_plain = |pattern: &String| !pattern.contains(['{', '[', '\\', '?']);
     if let Some(touches) = scope.touches.as_ref().filter(|touches| touches.iter().all(is_plain))
-        && scope.mode == Mode::Block
-        && scope.has(Family::Edit)
+        && scope.mode == PermissionMode::Block
+        && scope.has(ToolKind::Edit)
     {
         let mut edit = serde_json::Map::from_iter([("*".to_owned(), Value::from("deny"))]);
         edit.extend(touches.iter().map(|pattern| (pattern.clone(), Value::from("allow"))));
@@ -85,5 +85,5 @@ fn hold(scope: &Scope, rig: &Rig<'_>) -> Additions {
     let plugin = format!("file://{}", rig.file("opencode.mjs"));
     let config = serde_json::json!({"plugin": [plugin], "permission": permission});
     let environment = vec![("OPENCODE_CONFIG_CONTENT".to_owned(), config.to_string())];
-    Additions { words: Vec::new(), environment, files: vec![("opencode.mjs".to_owned(), rig.shim(PLUGIN))] }
+    ExtraArgs { words: Vec::new(), environment, files: vec![("opencode.mjs".to_owned(), rig.shim(PLUGIN))] }
 }

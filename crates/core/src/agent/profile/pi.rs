@@ -1,8 +1,8 @@
 //! pi, headless: session events, with tokens and price in each message. It exits with 0 even if its model is
 //! unreachable.
 
-use super::{Additions, Credential, Heard, Profile, Rig, Tokens, Trouble};
-use crate::agent::permission::{Family, Scope};
+use super::{AgentFailure, Credential, ExtraArgs, PermissionRules, Profile, Tokens, Transcript};
+use crate::agent::permission::{Permissions, ToolKind};
 use crate::agent::transcript::{count, json};
 
 pub(super) const PROFILE: Profile = Profile {
@@ -26,7 +26,7 @@ pub(super) const PROFILE: Profile = Profile {
     hold,
 };
 
-fn read(line: &str, heard: &mut Heard) {
+fn read(line: &str, heard: &mut Transcript) {
     let Some(event) = json(line) else { return };
     match event["type"].as_str() {
         Some("session") => heard.name_session(&event["id"]),
@@ -43,7 +43,7 @@ fn read(line: &str, heard: &mut Heard) {
             let texts: Vec<&str> = blocks.filter_map(|block| block["text"].as_str()).collect();
             heard.say(&texts.join("\n"));
             heard.trouble = match message["stopReason"].as_str() {
-                Some("error") => Trouble::of(message["errorMessage"].as_str().unwrap_or_default()),
+                Some("error") => AgentFailure::of(message["errorMessage"].as_str().unwrap_or_default()),
                 Some(_) | None => None,
             };
         }
@@ -51,7 +51,7 @@ fn read(line: &str, heard: &mut Heard) {
     }
 }
 
-const TOOLS: &[(Family, &[&str])] = &[(Family::Edit, &["edit", "write"]), (Family::Shell, &["bash"])];
+const TOOLS: &[(ToolKind, &[&str])] = &[(ToolKind::Edit, &["edit", "write"]), (ToolKind::Shell, &["bash"])];
 
 /// The extension that asks planwright before each tool call. pi blocks the call if it throws, and exits if it
 /// can't be loaded.
@@ -66,11 +66,11 @@ export default function (pi: any) {
 "#;
 
 /// An extension that asks planwright for every call; tools that are out of scope are excluded.
-fn hold(scope: &Scope, rig: &Rig<'_>) -> Additions {
+fn hold(scope: &Permissions, rig: &PermissionRules<'_>) -> ExtraArgs {
     let mut words = vec!["-e".to_owned(), rig.file("pi.ts")];
     let missing = scope.missing(TOOLS);
     if !missing.is_empty() {
         words.extend(["--exclude-tools".to_owned(), missing.join(",")]);
     }
-    Additions { words, environment: Vec::new(), files: vec![("pi.ts".to_owned(), rig.shim(EXTENSION))] }
+    ExtraArgs { words, environment: Vec::new(), files: vec![("pi.ts".to_owned(), rig.shim(EXTENSION))] }
 }

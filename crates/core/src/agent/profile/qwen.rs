@@ -1,8 +1,8 @@
 //! Qwen Code, headless: the message format of Claude Code, with the token counts of an `OpenAI` provider.
 
 use super::claude::{self, CacheReads};
-use super::{Additions, Credential, Heard, Profile, Rig};
-use crate::agent::permission::{Family, Scope};
+use super::{Credential, ExtraArgs, PermissionRules, Profile, Transcript};
+use crate::agent::permission::{Permissions, ToolKind};
 use crate::agent::transcript::json;
 
 pub(super) const PROFILE: Profile = Profile {
@@ -24,24 +24,24 @@ pub(super) const PROFILE: Profile = Profile {
     hold,
 };
 
-fn read(line: &str, heard: &mut Heard) {
+fn read(line: &str, heard: &mut Transcript) {
     if let Some(message) = json(line) {
         claude::take(&message, heard, CacheReads::Among);
     }
 }
 
-const TOOLS: &[(Family, &[&str])] = &[
-    (Family::Edit, &["write_file", "edit"]),
-    (Family::Shell, &["run_shell_command"]),
-    (Family::Web, &["web_fetch", "web_search"]),
+const TOOLS: &[(ToolKind, &[&str])] = &[
+    (ToolKind::Edit, &["write_file", "edit"]),
+    (ToolKind::Shell, &["run_shell_command"]),
+    (ToolKind::Web, &["web_fetch", "web_search"]),
 ];
 
 /// A hook for every call, from a settings file with the lowest precedence; tools that are out of scope are
 /// excluded.
-fn hold(scope: &Scope, rig: &Rig<'_>) -> Additions {
+fn hold(scope: &Permissions, rig: &PermissionRules<'_>) -> ExtraArgs {
     let files = vec![("qwen.json".to_owned(), super::hooks("PreToolUse", &rig.command(), 30_000))];
     let environment = vec![("QWEN_CODE_SYSTEM_DEFAULTS_PATH".to_owned(), rig.file("qwen.json"))];
     let missing = scope.missing(TOOLS).into_iter();
     let words = missing.flat_map(|name| ["--exclude-tools".to_owned(), name.to_owned()]).collect();
-    Additions { words, environment, files }
+    ExtraArgs { words, environment, files }
 }

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Facts;
+use super::PolicyFacts;
 use crate::plan::verified::{Contract, Plan, Step};
-use crate::run::baseline::Before;
+use crate::run::baseline::BaselineResult;
 use crate::run::schedule::SHELL;
 use crate::syntax::glob;
 use crate::syntax::glob::Glob;
@@ -17,7 +17,7 @@ pub struct Automatic {
     /// Everything that a step may touch is within these.
     pub paths: Option<Vec<Glob>>,
     /// Every tool that a step may use is one of these.
-    pub tools: Option<Tools>,
+    pub tools: Option<ToolLists>,
     /// The target of every step is one of these.
     pub agents: Option<Vec<String>>,
     /// The agent command of every target is exactly this one.
@@ -39,14 +39,14 @@ pub struct Automatic {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Tools {
+pub enum ToolLists {
     /// All of them, including steps that list none.
     Any,
     These(Vec<String>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Judged {
+pub enum AutoDecision {
     Holds,
     /// A condition doesn't hold, or not certainly; contains the reason.
     Fails(String),
@@ -66,17 +66,17 @@ impl Automatic {
             && !self.is_red_required
     }
 
-    pub fn judge(&self, plan: &Plan, facts: &Facts<'_>) -> Judged {
+    pub fn judge(&self, plan: &Plan, facts: &PolicyFacts<'_>) -> AutoDecision {
         let why = if self.is_empty() || plan.steps.is_empty() {
             Some("the rule has no conditions".to_owned())
         } else {
             self.whole(plan, facts).or_else(|| plan.steps.iter().find_map(|step| self.step(step, facts)))
         };
-        why.map_or(Judged::Holds, Judged::Fails)
+        why.map_or(AutoDecision::Holds, AutoDecision::Fails)
     }
 
     /// Why the rule doesn't match the plan as a whole.
-    fn whole(&self, plan: &Plan, facts: &Facts<'_>) -> Option<String> {
+    fn whole(&self, plan: &Plan, facts: &PolicyFacts<'_>) -> Option<String> {
         let is_missing = |list: &Option<Vec<String>>, name: &str| {
             list.as_ref().is_some_and(|list| !list.iter().any(|known| known == name))
         };
@@ -103,7 +103,7 @@ impl Automatic {
     }
 
     /// Why the rule doesn't match a step.
-    fn step(&self, step: &Step, facts: &Facts<'_>) -> Option<String> {
+    fn step(&self, step: &Step, facts: &PolicyFacts<'_>) -> Option<String> {
         let id = &step.id;
         self.untouchable(step)
             .or_else(|| self.unusable(step))
@@ -128,16 +128,16 @@ impl Automatic {
 
     fn unusable(&self, step: &Step) -> Option<String> {
         match self.tools.as_ref()? {
-            Tools::Any => None,
-            Tools::These(_) if step.tools.is_empty() => Some("no `tools` declared".to_owned()),
-            Tools::These(tools) => {
+            ToolLists::Any => None,
+            ToolLists::These(_) if step.tools.is_empty() => Some("no `tools` declared".to_owned()),
+            ToolLists::These(tools) => {
                 let other = step.tools.iter().find(|tool| !tools.contains(tool))?;
                 Some(format!("tool `{other}` is not in the rule"))
             }
         }
     }
 
-    fn unserved(&self, step: &Step, facts: &Facts<'_>) -> Option<String> {
+    fn unserved(&self, step: &Step, facts: &PolicyFacts<'_>) -> Option<String> {
         let target = &step.target;
         let named =
             |name: &str| self.agents.as_ref().is_some_and(|agents| agents.iter().any(|agent| agent == name));
@@ -162,7 +162,7 @@ fn amount(unit: &str, most: Option<u64>, budget: Option<u64>) -> Option<String> 
 }
 
 /// Why a contract isn't known to fail before the work. The planner's excuse doesn't count here.
-fn not_red(step: &Step, facts: &Facts<'_>) -> Option<String> {
+fn not_red(step: &Step, facts: &PolicyFacts<'_>) -> Option<String> {
     match step.contract {
         Contract::Manual => return None,
         Contract::Shell { .. } => {}
@@ -171,6 +171,6 @@ fn not_red(step: &Step, facts: &Facts<'_>) -> Option<String> {
     if red.peek().is_none() {
         return Some("the contract was not run before the work".to_owned());
     }
-    let other = red.find(|red| !matches!(red.before, Before::Fails(_)))?;
+    let other = red.find(|red| !matches!(red.before, BaselineResult::Fails(_)))?;
     Some(format!("the contract {}", other.before.meaning()))
 }

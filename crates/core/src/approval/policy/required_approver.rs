@@ -5,7 +5,7 @@ use crate::dialect::frontmatter;
 use crate::plan::draft::Draft;
 use crate::syntax::source::Source;
 use crate::syntax::yaml;
-use crate::syntax::yaml::{Node, Value};
+use crate::syntax::yaml::{YamlNode, YamlValue};
 
 pub const REQUIRED_FROM: &str = "approval_required_from";
 
@@ -32,16 +32,17 @@ fn list(source: &Source) -> Option<Vec<String>> {
     let keys = match parts.block {
         Some(_) => frontmatter::nodes(source, &parts).0,
         None => match yaml::read(source.text(), 0).0?.value {
-            Value::Map(keys) => keys,
-            Value::Scalar { .. } | Value::List(_) => return None,
+            YamlValue::Map(keys) => keys,
+            YamlValue::Scalar { .. } | YamlValue::List(_) => return None,
         },
     };
-    let is_key = |node: &Node| matches!(&node.value, Value::Scalar { text, .. } if text == REQUIRED_FROM);
+    let is_key =
+        |node: &YamlNode| matches!(&node.value, YamlValue::Scalar { text, .. } if text == REQUIRED_FROM);
     let (_, value) = keys.into_iter().find(|(key, _)| is_key(key))?;
-    let Value::List(items) = value.value else { return None };
-    let name = |item: Node| match item.value {
-        Value::Scalar { text, .. } => Some(text.trim().to_owned()).filter(|name| !name.is_empty()),
-        Value::List(_) | Value::Map(_) => None,
+    let YamlValue::List(items) = value.value else { return None };
+    let name = |item: YamlNode| match item.value {
+        YamlValue::Scalar { text, .. } => Some(text.trim().to_owned()).filter(|name| !name.is_empty()),
+        YamlValue::List(_) | YamlValue::Map(_) => None,
     };
     items.into_iter().map(name).collect()
 }

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use super::{Approvers, Ask, BY_DEFAULT, Facts, Policy, REQUIRED_FROM};
+use super::{Approvers, BY_DEFAULT, Policy, PolicyFacts, PolicyQuestion, REQUIRED_FROM};
 use crate::plan::verified::{Plan, Step};
 use crate::syntax::glob;
 use crate::syntax::glob::Glob;
 
 /// What an approval requires. `None` means the default.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Demand {
+pub struct Requirement {
     /// The people and groups who may approve; `None` for anybody.
     pub from: Option<Vec<String>>,
     pub needed: Option<u32>,
@@ -31,7 +31,7 @@ pub struct When {
     pub tools: Option<Vec<String>>,
     /// It may cost this much, in millionths of a dollar.
     pub micro_dollars: Option<u64>,
-    pub demand: Demand,
+    pub demand: Requirement,
 }
 
 impl When {
@@ -64,12 +64,12 @@ fn may_use(step: &Step, tools: &[String]) -> bool {
 
 /// The sum of all requirements.
 pub(super) struct Gathered {
-    pub(super) ask: Ask,
+    pub(super) ask: PolicyQuestion,
     /// Whether only the default applies.
     pub(super) is_usual: bool,
 }
 
-pub(super) fn gather(policy: Option<&Policy>, plan: &Plan, facts: &Facts<'_>) -> Gathered {
+pub(super) fn gather(policy: Option<&Policy>, plan: &Plan, facts: &PolicyFacts<'_>) -> Gathered {
     let none = Policy::default();
     let rules = policy.unwrap_or(&none);
     let when: Vec<&When> = rules.when.iter().filter(|when| when.may_apply(plan)).collect();
@@ -83,7 +83,7 @@ pub(super) fn gather(policy: Option<&Policy>, plan: &Plan, facts: &Facts<'_>) ->
     }
     let expires = demands().filter_map(|demand| demand.expires_seconds).min();
     let until = |seconds: u64| facts.now_ms.saturating_add(seconds.saturating_mul(1000));
-    let ask = Ask {
+    let ask = PolicyQuestion {
         needed: demands().filter_map(|demand| demand.needed).max().unwrap_or(1).max(1),
         from,
         planner_may_approve: demands().all(|demand| demand.planner_may_approve.unwrap_or(true)),
@@ -96,7 +96,7 @@ pub(super) fn gather(policy: Option<&Policy>, plan: &Plan, facts: &Facts<'_>) ->
     Gathered { ask, is_usual: when.is_empty() && facts.required_from.is_none() }
 }
 
-fn rule(policy: Option<&Policy>, when: &[&When], facts: &Facts<'_>) -> String {
+fn rule(policy: Option<&Policy>, when: &[&When], facts: &PolicyFacts<'_>) -> String {
     let usual = if policy.is_some() { "approval" } else { BY_DEFAULT };
     let mut names = vec![usual.to_owned()];
     names.extend(when.iter().map(|when| format!("approval.when `{}`", when.name)));

@@ -16,7 +16,7 @@ pub struct Difference {
     pub step: Option<String>,
     /// The number of the step in the plan that contains it.
     pub number: Option<u32>,
-    pub what: What,
+    pub what: DiffSubject,
     /// `None` if it was empty.
     pub was: Option<String>,
     /// `None` if it is empty now.
@@ -25,7 +25,7 @@ pub struct Difference {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum What {
+pub enum DiffSubject {
     Added,
     Removed,
     Moved,
@@ -58,7 +58,7 @@ pub enum What {
     Judge,
 }
 
-impl What {
+impl DiffSubject {
     /// The character that introduces it in a list of changes.
     pub fn sign(self) -> char {
         if self == Self::Added {
@@ -136,17 +136,17 @@ pub fn differences(old: &Plan, new: &Plan, pairs: &[Option<usize>]) -> Vec<Diffe
         match pair {
             None => found.push(Difference {
                 now: Some(step.title.clone()),
-                ..Difference::of(Some(step), What::Added)
+                ..Difference::of(Some(step), DiffSubject::Added)
             }),
             Some(pair) => {
                 let was = &old.steps[*pair];
                 if moved.contains(&place) {
-                    let mut difference = Difference::of(Some(step), What::Moved);
+                    let mut difference = Difference::of(Some(step), DiffSubject::Moved);
                     difference.was = Some(was.number.to_string());
                     difference.now = Some(step.number.to_string());
                     found.push(difference);
                 } else if is_renumbered((was.number, *pair), (step.number, place)) {
-                    let mut difference = Difference::of(Some(step), What::Number);
+                    let mut difference = Difference::of(Some(step), DiffSubject::Number);
                     difference.was = Some(was.number.to_string());
                     difference.now = Some(step.number.to_string());
                     found.push(difference);
@@ -159,13 +159,13 @@ pub fn differences(old: &Plan, new: &Plan, pairs: &[Option<usize>]) -> Vec<Diffe
     let gone = old.steps.iter().enumerate().filter(|(place, _)| !kept.contains(place));
     found.extend(gone.map(|(_, step)| Difference {
         was: Some(step.title.clone()),
-        ..Difference::of(Some(step), What::Removed)
+        ..Difference::of(Some(step), DiffSubject::Removed)
     }));
     found
 }
 
 impl Difference {
-    fn of(step: Option<&Step>, what: What) -> Self {
+    fn of(step: Option<&Step>, what: DiffSubject) -> Self {
         Self {
             step: step.map(|step| step.id.clone()),
             number: step.map(|step| step.number),
@@ -207,7 +207,7 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    fn field<T: PartialEq>(&mut self, what: What, was: &T, now: &T, show: impl Fn(&T) -> String) {
+    fn field<T: PartialEq>(&mut self, what: DiffSubject, was: &T, now: &T, show: impl Fn(&T) -> String) {
         if was != now {
             let said = |value: &T| Some(show(value)).filter(|text| !text.is_empty());
             let difference = Difference::of(self.step, what);
@@ -220,11 +220,11 @@ fn of_plan(old: &Plan, new: &Plan, found: &mut Vec<Difference>) {
     // Destructured, so that a new field can't be forgotten.
     let Plan { title, owner, context, priority, budget, steps: _ } = new;
     let mut comparison = Comparison { step: None, found };
-    comparison.field(What::Title, &old.title, title, String::clone);
-    comparison.field(What::Owner, &old.owner, owner, String::clone);
-    comparison.field(What::Context, &old.context, context, String::clone);
-    comparison.field(What::Priority, &old.priority, priority, String::clone);
-    comparison.field(What::Budget, &old.budget, budget, spent);
+    comparison.field(DiffSubject::Title, &old.title, title, String::clone);
+    comparison.field(DiffSubject::Owner, &old.owner, owner, String::clone);
+    comparison.field(DiffSubject::Context, &old.context, context, String::clone);
+    comparison.field(DiffSubject::Priority, &old.priority, priority, String::clone);
+    comparison.field(DiffSubject::Budget, &old.budget, budget, spent);
 }
 
 fn of_step((old, was): (&Plan, &Step), (new, step): (&Plan, &Step), found: &mut Vec<Difference>) {
@@ -252,26 +252,26 @@ fn of_step((old, was): (&Plan, &Step), (new, step): (&Plan, &Step), found: &mut 
         judge,
     } = step;
     let mut comparison = Comparison { step: Some(step), found };
-    comparison.field(What::Id, &was.id, id, String::clone);
-    comparison.field(What::Title, &was.title, title, String::clone);
-    comparison.field(What::Target, &was.target, target, String::clone);
-    comparison.field(What::Task, &was.task, task, String::clone);
-    comparison.field(What::Contract, &was.contract, contract, contract_text);
-    comparison.field(What::OnFail, &was.on_fail, on_fail, ToString::to_string);
-    comparison.field(What::Needs, &ids(old, &was.needs), &ids(new, needs), |ids| ids.join(", "));
-    comparison.field(What::Reads, &was.reads, reads, |reads| references(reads));
-    comparison.field(What::Touches, &was.touches, touches, |globs| declared(globs.as_deref()));
-    comparison.field(What::Accept, &was.accept, accept, |lines| lines.join("\n"));
-    comparison.field(What::Timeout, &was.timeout_seconds, timeout_seconds, |time| seconds(*time));
+    comparison.field(DiffSubject::Id, &was.id, id, String::clone);
+    comparison.field(DiffSubject::Title, &was.title, title, String::clone);
+    comparison.field(DiffSubject::Target, &was.target, target, String::clone);
+    comparison.field(DiffSubject::Task, &was.task, task, String::clone);
+    comparison.field(DiffSubject::Contract, &was.contract, contract, contract_text);
+    comparison.field(DiffSubject::OnFail, &was.on_fail, on_fail, ToString::to_string);
+    comparison.field(DiffSubject::Needs, &ids(old, &was.needs), &ids(new, needs), |ids| ids.join(", "));
+    comparison.field(DiffSubject::Reads, &was.reads, reads, |reads| references(reads));
+    comparison.field(DiffSubject::Touches, &was.touches, touches, |globs| declared(globs.as_deref()));
+    comparison.field(DiffSubject::Accept, &was.accept, accept, |lines| lines.join("\n"));
+    comparison.field(DiffSubject::Timeout, &was.timeout_seconds, timeout_seconds, |time| seconds(*time));
     let limits = (&was.contract_timeout_seconds, contract_timeout_seconds);
-    comparison.field(What::ContractTimeout, limits.0, limits.1, |time| seconds(*time));
-    comparison.field(What::Tools, &was.tools, tools, |tools| tools.join("\n"));
-    comparison.field(What::Env, &was.env, env, |lines| lines.join("\n"));
-    comparison.field(What::Network, &was.network, network, |text| text.clone().unwrap_or_default());
-    comparison.field(What::Setup, &was.setup, setup, |text| text.clone().unwrap_or_default());
-    comparison.field(What::Sealed, &was.sealed, sealed, |globs| globs.join("\n"));
-    comparison.field(What::Green, &was.green, green, |text| text.clone().unwrap_or_default());
-    comparison.field(What::Judge, &was.judge, judge, |text| text.clone().unwrap_or_default());
+    comparison.field(DiffSubject::ContractTimeout, limits.0, limits.1, |time| seconds(*time));
+    comparison.field(DiffSubject::Tools, &was.tools, tools, |tools| tools.join("\n"));
+    comparison.field(DiffSubject::Env, &was.env, env, |lines| lines.join("\n"));
+    comparison.field(DiffSubject::Network, &was.network, network, |text| text.clone().unwrap_or_default());
+    comparison.field(DiffSubject::Setup, &was.setup, setup, |text| text.clone().unwrap_or_default());
+    comparison.field(DiffSubject::Sealed, &was.sealed, sealed, |globs| globs.join("\n"));
+    comparison.field(DiffSubject::Green, &was.green, green, |text| text.clone().unwrap_or_default());
+    comparison.field(DiffSubject::Judge, &was.judge, judge, |text| text.clone().unwrap_or_default());
 }
 
 fn contract_text(contract: &Contract) -> String {

@@ -10,7 +10,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 use super::operand::{self, Operands};
 use crate::plan::verified::{Contract, Step};
 use crate::syntax::shell;
-use crate::syntax::shell::{Demand, Nature, Outcome, Place, Single};
+use crate::syntax::shell::{ExitOutcome, FileRequirement, Nature, RequirementPlace, Single};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -47,7 +47,7 @@ impl fmt::Display for Direction {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct StrictnessFinding {
     pub direction: Direction,
     /// Each is one difference, in prose.
     pub because: Vec<String>,
@@ -78,7 +78,7 @@ type Proofs = Vec<(Move, String)>;
 
 /// Compares how a step is judged with how it was judged before: the command, the expected exit code, the time
 /// limit, and its environment.
-pub fn compare(old: &Step, new: &Step) -> Finding {
+pub fn compare(old: &Step, new: &Step) -> StrictnessFinding {
     let mut proofs = Proofs::new();
     match (&old.contract, &new.contract) {
         (Contract::Manual, Contract::Manual) => {}
@@ -100,11 +100,11 @@ pub fn compare(old: &Step, new: &Step) -> Finding {
 }
 
 /// Compares two commands that both must exit with `expect`.
-pub fn compare_commands(old: &str, new: &str, expect: u8) -> Finding {
+pub fn compare_commands(old: &str, new: &str, expect: u8) -> StrictnessFinding {
     combine(commands((old, expect), (new, expect)))
 }
 
-fn combine(proofs: Proofs) -> Finding {
+fn combine(proofs: Proofs) -> StrictnessFinding {
     let has = |wanted: Move| proofs.iter().any(|(found, _)| *found == wanted);
     let direction = match (has(Move::Unproven), has(Move::Stricter), has(Move::Weaker)) {
         _ if proofs.is_empty() => Direction::Same,
@@ -112,7 +112,7 @@ fn combine(proofs: Proofs) -> Finding {
         (false, false, true) => Direction::Weaker,
         (true, _, _) | (false, true, true) | (false, false, false) => Direction::Changed,
     };
-    Finding {
+    StrictnessFinding {
         direction,
         because: proofs.into_iter().map(|(_, why)| why).filter(|why| !why.is_empty()).collect(),
     }
@@ -165,7 +165,7 @@ fn commands((old, expected): (&str, u8), (new, expect): (&str, u8)) -> Proofs {
     if expected != expect {
         return unproven();
     }
-    let always = |script: &str| matches!(shell::analyse(script).outcome, Outcome::Fixed { code, .. } if code == expect);
+    let always = |script: &str| matches!(shell::analyse(script).outcome, ExitOutcome::Fixed { code, .. } if code == expect);
     match (always(old), always(new)) {
         (false, true) => return vec![(Move::Weaker, "always passes now".to_owned())],
         (true, false) => return vec![(Move::Stricter, "always passed before".to_owned())],
@@ -242,7 +242,7 @@ impl Tail {
 }
 
 /// What two commands must share to be the same. What a compound command's failure means depends on its place.
-fn key(single: &Single) -> (String, Option<Place>) {
+fn key(single: &Single) -> (String, Option<RequirementPlace>) {
     let place = match single.nature {
         Nature::Whole => Some(single.place),
         Nature::Looks | Nature::Acts | Nature::Tightens | Nature::Loosens | Nature::Steers => None,
@@ -251,12 +251,16 @@ fn key(single: &Single) -> (String, Option<Place>) {
 }
 
 /// The commands of a script, without a `||` that ignores their failure, unless the other script has the same.
-fn laid_open(demands: &[Demand], other: &[Demand], found: &mut dyn FnMut(Move, String)) -> Vec<Single> {
+fn laid_open(
+    demands: &[FileRequirement],
+    other: &[FileRequirement],
+    found: &mut dyn FnMut(Move, String),
+) -> Vec<Single> {
     let mut singles = Vec::new();
     for demand in demands {
         match demand {
-            Demand::One(single) => singles.push(single.clone()),
-            Demand::Forgiven { text, place, .. } if other.contains(demand) => {
+            FileRequirement::One(single) => singles.push(single.clone()),
+            FileRequirement::Forgiven { text, place, .. } if other.contains(demand) => {
                 singles.push(Single {
                     text: text.clone(),
                     nature: Nature::Whole,
@@ -264,11 +268,11 @@ fn laid_open(demands: &[Demand], other: &[Demand], found: &mut dyn FnMut(Move, S
                     words: vec![],
                 });
             }
-            Demand::Forgiven { stem, instead, .. } => {
+            FileRequirement::Forgiven { stem, instead, .. } => {
                 // Before `||`, a compound command continues where it would have ended: then even `|| exit 1`
                 // ignores failures.
                 let is_plain = stem.iter().all(|single| single.nature != Nature::Whole);
-                let fails = |text: &String| matches!(shell::analyse(text).outcome, Outcome::Fixed { code, .. } if code != 0);
+                let fails = |text: &String| matches!(shell::analyse(text).outcome, ExitOutcome::Fixed { code, .. } if code != 0);
                 let moved = if is_plain && instead.iter().all(fails) { Move::Neutral } else { Move::Weaker };
                 found(moved, format!("|| {}", instead.join(" || ")));
                 singles.extend(stem.iter().cloned());
@@ -302,9 +306,9 @@ fn loosened(old: &[Single], new: &[Single]) -> Option<Proofs> {
 /// The effect of one more command: at the end, or before something that might observe what it did.
 fn added(single: &Single, tail: Tail) -> Option<Move> {
     let can_fail = match shell::analyse(&single.text).outcome {
-        Outcome::Fixed { code, .. } => code != 0,
-        Outcome::Masked { .. } => false,
-        Outcome::Open => true,
+        ExitOutcome::Fixed { code, .. } => code != 0,
+        ExitOutcome::Masked { .. } => false,
+        ExitOutcome::Open => true,
     };
     match single.nature {
         Nature::Looks if can_fail => Some(Move::Stricter),

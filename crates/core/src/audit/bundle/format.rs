@@ -7,7 +7,7 @@ use blake3::Hash;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::{Book, Bundle, Head, Kept, Link, RunBook};
+use super::{AuditBundle, Chain, ChainHead, ChainLink, NamedBlob, RunBook};
 
 /// The name of the format, in the first line of every file.
 pub const SCHEMA: &str = "planwright.receipts/1";
@@ -90,8 +90,8 @@ struct HeadData {
     hash: String,
 }
 
-impl From<Head> for HeadData {
-    fn from(head: Head) -> Self {
+impl From<ChainHead> for HeadData {
+    fn from(head: ChainHead) -> Self {
         Self { seq: head.seq, hash: head.hash.to_hex().to_string() }
     }
 }
@@ -107,7 +107,7 @@ impl std::fmt::Display for Unwritable {
 
 impl std::error::Error for Unwritable {}
 
-impl Bundle {
+impl AuditBundle {
     /// The file: one JSON object per line, the same bytes for the same record.
     pub fn text(&self) -> Result<String, Unwritable> {
         let mut file = String::new();
@@ -150,7 +150,7 @@ impl Bundle {
         }
         for (hash, kept) in &self.blobs {
             let text = kept.content.clone().and_then(|bytes| String::from_utf8(bytes).ok());
-            let Kept { bytes, dropped_at_ms, .. } = *kept;
+            let NamedBlob { bytes, dropped_at_ms, .. } = *kept;
             put(&mut file, &Line::Blob(BlobLine { hash: hash.clone(), bytes, dropped_at_ms, text }));
         }
         let end = EndLine {
@@ -163,7 +163,7 @@ impl Bundle {
 
     /// Parses a file. Reports unreadable lines by number and parses the rest anyway, so that it can be
     /// checked, too.
-    pub fn read(bytes: &[u8]) -> (Self, Vec<Fault>) {
+    pub fn read(bytes: &[u8]) -> (Self, Vec<BundleFault>) {
         let mut reader = Reader::default();
         let mut above = 0;
         for (place, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
@@ -171,7 +171,7 @@ impl Bundle {
             above += line.len();
         }
         if !reader.is_ended {
-            reader.faults.push(Fault::Cut);
+            reader.faults.push(BundleFault::Cut);
         }
         (reader.bundle, reader.faults)
     }
@@ -183,7 +183,7 @@ fn put(file: &mut String, line: &Line) {
     let _ = writeln!(file, "{text}");
 }
 
-fn record(link: &Link) -> Option<RecordLine> {
+fn record(link: &ChainLink) -> Option<RecordLine> {
     let text = String::from_utf8(link.text.clone()).ok()?;
     let is_one_line = !text.contains(['\n', '\r']) && text.trim() == text;
     Some(RecordLine {
@@ -197,7 +197,7 @@ fn record(link: &Link) -> Option<RecordLine> {
 
 /// Problems of a file as such.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
+pub enum BundleFault {
     /// A line is invalid or misplaced; contains the reason.
     Line(usize, String),
     /// The bytes are not those that were exported.
@@ -208,8 +208,8 @@ pub enum Fault {
 
 #[derive(Default)]
 struct Reader {
-    bundle: Bundle,
-    faults: Vec<Fault>,
+    bundle: AuditBundle,
+    faults: Vec<BundleFault>,
     /// Whether the records that follow belong to the last run, not to the ledger.
     is_in_run: bool,
     is_ended: bool,
@@ -235,7 +235,7 @@ impl Reader {
             Ok(read) => self.take_line(place, read, (above, line.ends_with(b"\n"))),
         };
         if let Err(why) = taken {
-            self.faults.push(Fault::Line(place, why));
+            self.faults.push(BundleFault::Line(place, why));
         }
     }
 
@@ -250,7 +250,7 @@ impl Reader {
             Line::Header(_) => {}
             Line::Ledger(_) if self.bundle.ledger.is_some() => return Err("duplicate ledger".to_owned()),
             Line::Ledger(LedgerLine { number, head }) => {
-                self.bundle.ledger = Some(Book { number, links: Vec::new(), head: Some(head.read()?) });
+                self.bundle.ledger = Some(Chain { number, links: Vec::new(), head: Some(head.read()?) });
             }
             Line::Entry(_) if self.is_in_run => return Err("ledger entry after a run".to_owned()),
             Line::Entry(record) => {
@@ -259,7 +259,7 @@ impl Reader {
             }
             Line::Run(RunLine { number, name, digest, dialect, created_at_ms, head, text }) => {
                 self.is_in_run = true;
-                let book = Book { number, links: Vec::new(), head: Some(head.read()?) };
+                let book = Chain { number, links: Vec::new(), head: Some(head.read()?) };
                 self.bundle.runs.push(RunBook { book, name, digest, text, dialect, created_at_ms });
             }
             Line::Event(record) => {
@@ -267,7 +267,7 @@ impl Reader {
                 run.book.links.push(record.link()?);
             }
             Line::Blob(BlobLine { hash, bytes, dropped_at_ms, text }) => {
-                let kept = Kept { bytes, content: text.map(String::into_bytes), dropped_at_ms };
+                let kept = NamedBlob { bytes, content: text.map(String::into_bytes), dropped_at_ms };
                 if self.bundle.blobs.insert(hash.clone(), kept).is_some() {
                     return Err(format!("duplicate blob {hash}"));
                 }
@@ -276,7 +276,7 @@ impl Reader {
                 // Without its newline even the last line is truncated.
                 self.is_ended = is_whole;
                 if end.lines != place - 1 || end.blake3 != blake3::hash(above).to_hex().as_str() {
-                    self.faults.push(Fault::Seal);
+                    self.faults.push(BundleFault::Seal);
                 }
             }
         }
@@ -285,8 +285,8 @@ impl Reader {
 }
 
 impl RecordLine {
-    fn link(self) -> Result<Link, String> {
-        Ok(Link {
+    fn link(self) -> Result<ChainLink, String> {
+        Ok(ChainLink {
             seq: self.seq,
             at_ms: self.at_ms,
             prev: hash_of(&self.prev)?,
@@ -297,8 +297,8 @@ impl RecordLine {
 }
 
 impl HeadData {
-    fn read(&self) -> Result<Head, String> {
-        Ok(Head { seq: self.seq, hash: hash_of(&self.hash)? })
+    fn read(&self) -> Result<ChainHead, String> {
+        Ok(ChainHead { seq: self.seq, hash: hash_of(&self.hash)? })
     }
 }
 

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{History, Proof, Work};
+use super::{Proof, RecordedWork, RerunHistory};
 
 const NAMED_MAX: usize = 8;
 const FILES_MAX: usize = 5;
@@ -17,7 +17,7 @@ pub enum Broke {
         #[serde(flatten)]
         suspect: Suspect,
         /// How that is known.
-        known: Known,
+        known: KnownTree,
     },
     Commit {
         commit: String,
@@ -51,8 +51,8 @@ impl Broke {
             Self::At { suspect, known } => {
                 let files = suspect.files.join(", ");
                 let why = match known {
-                    Known::NamedFile => format!("which changed {files}"),
-                    Known::OnlyChange => format!("the only change since: {files}"),
+                    KnownTree::NamedFile => format!("which changed {files}"),
+                    KnownTree::OnlyChange => format!("the only change since: {files}"),
                 };
                 format!("broke at {}, {why}", named(suspect))
             }
@@ -83,7 +83,7 @@ fn short(commit: &str) -> &str {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Known {
+pub enum KnownTree {
     /// Only it changed a file that the contract names.
     NamedFile,
     /// Only it changed anything.
@@ -102,7 +102,7 @@ pub struct Suspect {
 }
 
 impl Suspect {
-    pub fn of(work: &Work, named: &[String]) -> Self {
+    pub fn of(work: &RecordedWork, named: &[String]) -> Self {
         let (mut files, others): (Vec<String>, Vec<String>) =
             work.changed.iter().cloned().partition(|file| is_named(file, named));
         files.extend(others);
@@ -113,25 +113,25 @@ impl Suspect {
 
 /// What broke the contract of `proof`, according to the record. `named` are the files that the contract
 /// names, `tree` is the content that it fails on.
-pub fn suspect(history: &History, proof: &Proof, named: &[String], tree: &str) -> Broke {
+pub fn suspect(history: &RerunHistory, proof: &Proof, named: &[String], tree: &str) -> Broke {
     if !tree.is_empty() && proof.tree == tree {
         return Broke::Outside;
     }
     // While receipts are for the content that passed, nothing was broken yet.
     let same = history.trees.iter().filter(|(.., tree)| !proof.tree.is_empty() && *tree == proof.tree);
     let intact = same.map(|(seq, ..)| *seq).max().unwrap_or(0);
-    let is_later = |work: &&Work| {
+    let is_later = |work: &&RecordedWork| {
         let is_own = work.plan.is_none() && work.step == proof.step;
         !is_own && work.is_after(proof) && (work.plan.is_some() || work.seq > intact)
     };
-    let later: Vec<&Work> = history.work.iter().filter(is_later).collect();
-    let touching: Vec<&Work> =
+    let later: Vec<&RecordedWork> = history.work.iter().filter(is_later).collect();
+    let touching: Vec<&RecordedWork> =
         later.iter().copied().filter(|work| work.changed.iter().any(|file| is_named(file, named))).collect();
     let suspects =
-        |works: &[&Work]| works.iter().map(|work| Suspect::of(work, named)).take(NAMED_MAX).collect();
+        |works: &[&RecordedWork]| works.iter().map(|work| Suspect::of(work, named)).take(NAMED_MAX).collect();
     match (touching.as_slice(), later.as_slice()) {
-        ([only], _) => Broke::At { suspect: Suspect::of(only, named), known: Known::NamedFile },
-        ([], [only]) => Broke::At { suspect: Suspect::of(only, named), known: Known::OnlyChange },
+        ([only], _) => Broke::At { suspect: Suspect::of(only, named), known: KnownTree::NamedFile },
+        ([], [only]) => Broke::At { suspect: Suspect::of(only, named), known: KnownTree::OnlyChange },
         ([], []) => Broke::Since,
         ([], several) | (several, _) => Broke::Among { suspects: suspects(several) },
     }

@@ -2,7 +2,7 @@
 //! positive costs one run of a contract, while a missed claim is never checked.
 
 use crate::plan::draft::{Draft, Mark, StepDraft, StepNumber};
-use crate::plan::lifecycle::State;
+use crate::plan::lifecycle::PlanState;
 use crate::plan::verified;
 use crate::plan::verified::Step;
 use crate::syntax::source::Source;
@@ -32,7 +32,7 @@ const TICKS: &[&str] = &["✅", "☑", "✔", "✓", "[x]", "[X]"];
 
 /// A file's claim about a step. Proves nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Claim {
+pub enum MarkClaim {
     Done,
     /// No claim that it is done.
     Nothing,
@@ -47,7 +47,7 @@ pub struct AsRead {
     pub id: String,
     pub title: String,
     /// The claim in the file: by a mark, by the plan's progress, or because the whole plan is marked as done.
-    pub claim: Claim,
+    pub claim: MarkClaim,
     /// The error says why its contract is unknown.
     pub step: Result<Step, &'static str>,
 }
@@ -56,15 +56,15 @@ pub struct AsRead {
 /// most unchecked plans are invalid.
 pub fn as_read(source: &Source, draft: &Draft) -> Vec<AsRead> {
     let said = draft.frontmatter.value("status").is_some_and(|status| is_done(&status.value));
-    let is_all_done = said || draft.state.as_ref().is_some_and(|state| state.value == State::Done);
+    let is_all_done = said || draft.state.as_ref().is_some_and(|state| state.value == PlanState::Done);
     // The record dialect counts the next step from 0: the steps before it are done.
     let next =
         draft.frontmatter.value("currentStepIndex").and_then(|next| next.value.parse().ok()).unwrap_or(0);
     let read = draft.steps.iter().zip(verified::ids(draft)).enumerate().map(|(place, (step, id))| {
         let claim = match step.mark() {
-            Some(Mark::Done) => Claim::Done,
-            None if is_all_done || place < next || is_ticked(source, step) => Claim::Done,
-            None | Some(Mark::Running | Mark::Failed | Mark::Skipped) => Claim::Nothing,
+            Some(Mark::Done) => MarkClaim::Done,
+            None if is_all_done || place < next || is_ticked(source, step) => MarkClaim::Done,
+            None | Some(Mark::Running | Mark::Failed | Mark::Skipped) => MarkClaim::Nothing,
         };
         let number = match &step.number.value {
             StepNumber::Counted(number) => number.to_string(),

@@ -72,7 +72,7 @@ const NONE: &[&str] = &["", "no", "none", "off", "false", "never"];
 
 /// Why the result of a step's contract may depend on more than the project's files, judging by its text;
 /// `None` if nothing suggests it.
-pub fn beyond(step: &Step) -> Option<String> {
+pub fn reads_outside(step: &Step) -> Option<String> {
     let Contract::Shell { command, .. } = &step.contract else {
         return Some("no contract".to_owned());
     };

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::run::event::{Answer, Event};
+use crate::run::event::{AskAnswer, Event};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct History {
+pub struct RerunHistory {
     /// By step id.
     pub steps: BTreeMap<String, Recorded>,
     /// Attempts that changed files, in the order of their ends.
-    pub work: Vec<Work>,
+    pub work: Vec<RecordedWork>,
     /// The trees that receipts are for, in order: position, step and tree. Omits receipts without a tree.
     pub trees: Vec<(u64, String, String)>,
     /// The approved digest; empty if nothing is recorded.
@@ -50,7 +50,7 @@ pub struct Proof {
 
 /// An attempt that changed files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Work {
+pub struct RecordedWork {
     pub step: String,
     pub attempt: u32,
     /// The position of its end in the journal.
@@ -79,7 +79,7 @@ impl Recorded {
     }
 }
 
-impl Work {
+impl RecordedWork {
     /// Whether it ended after a receipt was recorded. Positions restart with each run, so across runs only
     /// the clock can tell.
     pub fn is_after(&self, proof: &Proof) -> bool {
@@ -90,7 +90,7 @@ impl Work {
     }
 }
 
-impl History {
+impl RerunHistory {
     /// Reads the journal of a run: position, time and event, in order.
     pub fn of<'a>(events: impl IntoIterator<Item = (u64, u64, &'a Event)>) -> Self {
         let mut history = Self::default();
@@ -102,7 +102,7 @@ impl History {
                 Event::AttemptStarted { step, attempt, .. } => {
                     begun.insert((step, *attempt), at_ms);
                 }
-                Event::AttemptFinished { step, attempt, changed, .. } => history.work.push(Work {
+                Event::AttemptFinished { step, attempt, changed, .. } => history.work.push(RecordedWork {
                     step: step.clone(),
                     attempt: *attempt,
                     seq,
@@ -156,7 +156,7 @@ impl History {
 
     /// Adds the attempts of another plan in the same workspace, which can break things, too.
     pub fn beside(&mut self, plan: &str, other: Self) {
-        let others = other.work.into_iter().map(|work| Work { plan: Some(plan.to_owned()), ..work });
+        let others = other.work.into_iter().map(|work| RecordedWork { plan: Some(plan.to_owned()), ..work });
         self.work.extend(others);
         self.work.sort_by_key(|work| work.ended_ms);
     }
@@ -165,15 +165,15 @@ impl History {
         self.steps.get(id).unwrap_or(&Recorded::Nothing)
     }
 
-    fn answered(&mut self, step: &str, answer: &Answer, by: &str) {
+    fn answered(&mut self, step: &str, answer: &AskAnswer, by: &str) {
         let recorded = match answer {
-            Answer::Confirm => Recorded::Confirmed { by: by.to_owned() },
-            Answer::Skip { reason } => Recorded::Skipped { by: by.to_owned(), reason: reason.clone() },
-            Answer::Retry { .. }
-            | Answer::TakeOver
-            | Answer::Stop
-            | Answer::Revise { .. }
-            | Answer::Budget { .. } => return,
+            AskAnswer::Confirm => Recorded::Confirmed { by: by.to_owned() },
+            AskAnswer::Skip { reason } => Recorded::Skipped { by: by.to_owned(), reason: reason.clone() },
+            AskAnswer::Retry { .. }
+            | AskAnswer::TakeOver
+            | AskAnswer::Stop
+            | AskAnswer::Revise { .. }
+            | AskAnswer::Budget { .. } => return,
         };
         self.steps.insert(step.to_owned(), recorded);
     }

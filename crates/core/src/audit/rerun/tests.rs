@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::run::event::{Agents, Answer, AttemptEnd, Blob, Event, Reason, Receipt, Usage};
+use crate::run::event::{AgentCommands, AskAnswer, AskReason, AttemptEnd, Blob, Event, Receipt, Usage};
 use crate::run::judge::{Observation, judge};
 
 fn proof(contract: &str, seq: u64) -> Proof {
@@ -25,30 +25,34 @@ fn a_claim_is_settled_by_the_contract_and_nothing_else() {
     let other = || Recorded::Passed(proof("d", 1));
     let other_code = || Recorded::Passed(Proof { expect: Some(1), ..proof("c", 1) });
     let confirmed = || Recorded::Confirmed { by: "mara".to_owned() };
-    let fails = Now::Fails("exit 1".to_owned());
-    let cannot = Now::CannotRun("exit 127".to_owned());
-    let (done, nothing) = (Claim::Done, Claim::Nothing);
+    let fails = CurrentResult::Fails("exit 1".to_owned());
+    let cannot = CurrentResult::CannotRun("exit 127".to_owned());
+    let (done, nothing) = (MarkClaim::Done, MarkClaim::Nothing);
     let cases = [
-        (done, Recorded::Nothing, &Now::Passes, Settled::Holds),
-        (nothing, Recorded::Nothing, &Now::Passes, Settled::Holds),
-        (nothing, receipt(), &Now::Passes, Settled::Holds),
-        (done, other(), &Now::Passes, Settled::Moved),
-        (done, other_code(), &Now::Passes, Settled::Moved),
-        (done, Recorded::Nothing, &fails, Settled::False),
-        (nothing, Recorded::Nothing, &fails, Settled::Open),
-        (done, receipt(), &fails, Settled::Broken),
-        (nothing, receipt(), &fails, Settled::Broken),
-        (done, other(), &fails, Settled::False),
-        (done, confirmed(), &fails, Settled::False),
-        (done, Recorded::Nothing, &cannot, Settled::Unknown),
-        (nothing, receipt(), &cannot, Settled::Unknown),
-        (nothing, Recorded::Nothing, &cannot, Settled::Open),
-        (done, confirmed(), &Now::Manual, Settled::Confirmed),
-        (done, Recorded::Nothing, &Now::Manual, Settled::Unknown),
-        (nothing, Recorded::Nothing, &Now::Manual, Settled::Open),
+        (done, Recorded::Nothing, &CurrentResult::Passes, RerunOutcome::Holds),
+        (nothing, Recorded::Nothing, &CurrentResult::Passes, RerunOutcome::Holds),
+        (nothing, receipt(), &CurrentResult::Passes, RerunOutcome::Holds),
+        (done, other(), &CurrentResult::Passes, RerunOutcome::Moved),
+        (done, other_code(), &CurrentResult::Passes, RerunOutcome::Moved),
+        (done, Recorded::Nothing, &fails, RerunOutcome::False),
+        (nothing, Recorded::Nothing, &fails, RerunOutcome::Open),
+        (done, receipt(), &fails, RerunOutcome::Broken),
+        (nothing, receipt(), &fails, RerunOutcome::Broken),
+        (done, other(), &fails, RerunOutcome::False),
+        (done, confirmed(), &fails, RerunOutcome::False),
+        (done, Recorded::Nothing, &cannot, RerunOutcome::Unknown),
+        (nothing, receipt(), &cannot, RerunOutcome::Unknown),
+        (nothing, Recorded::Nothing, &cannot, RerunOutcome::Open),
+        (done, confirmed(), &CurrentResult::Manual, RerunOutcome::Confirmed),
+        (done, Recorded::Nothing, &CurrentResult::Manual, RerunOutcome::Unknown),
+        (nothing, Recorded::Nothing, &CurrentResult::Manual, RerunOutcome::Open),
     ];
     for (claim, recorded, now, settled) in cases {
-        assert_eq!(Settled::of(claim, &recorded, ("c", 0), now), settled, "{claim:?} {recorded:?} {now:?}");
+        assert_eq!(
+            RerunOutcome::of(claim, &recorded, ("c", 0), now),
+            settled,
+            "{claim:?} {recorded:?} {now:?}"
+        );
     }
 }
 
@@ -94,19 +98,19 @@ fn judged(step: &str, code: i32, tree: &str) -> Event {
     }
 }
 
-fn history(events: &[Event]) -> History {
+fn history(events: &[Event]) -> RerunHistory {
     let begin = Event::RunStarted {
         digest: "d".to_owned(),
         approved_by: "mara".to_owned(),
         approved_at: "terminal".to_owned(),
         base: None,
-        agents: Agents::new(),
+        agents: AgentCommands::new(),
         sealed: BTreeMap::new(),
         approvals: Vec::new(),
         note: String::new(),
     };
     let events: Vec<Event> = std::iter::once(begin).chain(events.iter().cloned()).collect();
-    History::of((1..).zip(&events).map(|(seq, event)| (seq, seq * 10, event)))
+    RerunHistory::of((1..).zip(&events).map(|(seq, event)| (seq, seq * 10, event)))
 }
 
 #[test]
@@ -114,11 +118,14 @@ fn the_journal_tells_what_each_step_has() {
     let ask = Event::AskOpened {
         ask: "look/1".to_owned(),
         step: Some("look".to_owned()),
-        reason: Reason::Manual,
+        reason: AskReason::Manual,
         text: String::new(),
     };
-    let answer =
-        |ask: &str, answer: Answer| Event::AskAnswered { ask: ask.to_owned(), answer, by: "mara".to_owned() };
+    let answer = |ask: &str, answer: AskAnswer| Event::AskAnswered {
+        ask: ask.to_owned(),
+        answer,
+        by: "mara".to_owned(),
+    };
     let history = history(&[
         started("one"),
         finished("one", &[]),
@@ -126,8 +133,8 @@ fn the_journal_tells_what_each_step_has() {
         judged("two", 0, ""),
         judged("two", 1, ""),
         ask,
-        answer("look/1", Answer::Confirm),
-        answer("nobody/1", Answer::Confirm),
+        answer("look/1", AskAnswer::Confirm),
+        answer("nobody/1", AskAnswer::Confirm),
     ]);
     assert_eq!(history.digest, "d");
     assert_eq!(history.step("one").proof().map(|proof| proof.seq), Some(4));
@@ -138,7 +145,7 @@ fn the_journal_tells_what_each_step_has() {
 }
 
 /// Steps two to seven, each with its changed files and the tree of its receipt.
-fn run_of(steps: &[(&str, &[&str], &str)]) -> History {
+fn run_of(steps: &[(&str, &[&str], &str)]) -> RerunHistory {
     let events: Vec<Event> = steps
         .iter()
         .flat_map(|(step, changed, tree)| [started(step), finished(step, changed), judged(step, 0, tree)])
@@ -146,7 +153,7 @@ fn run_of(steps: &[(&str, &[&str], &str)]) -> History {
     history(&events)
 }
 
-fn who(history: &History, named: &[&str], tree: &str) -> String {
+fn who(history: &RerunHistory, named: &[&str], tree: &str) -> String {
     let named: Vec<String> = named.iter().map(|&name| name.to_owned()).collect();
     let proof = history.step("two").proof().expect("it passed").clone();
     match suspect(history, &proof, &named, tree) {

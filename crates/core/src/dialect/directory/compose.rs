@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use super::{NOTES, PLAN_FILE, TASK_FOLDER, is_id, task};
 use crate::dialect::frontmatter;
-use crate::dialect::{Birth, native};
+use crate::dialect::{NewPlan, native};
 use crate::plan::draft::{ContractDraft, Draft, StepDraft};
 use crate::plan::verified;
-use crate::syntax::source::{FILE_SEPARATOR, Part, Source, Spanned};
+use crate::syntax::source::{FILE_SEPARATOR, Source, SourcePart, Spanned};
 use crate::syntax::yaml;
 
 /// A new text with the meaning of the draft, as far as this dialect supports it.
-pub(super) fn compose(draft: &Draft, birth: &Birth<'_>) -> String {
+pub(super) fn compose(draft: &Draft, birth: &NewPlan<'_>) -> String {
     let ids = ids(draft);
     let names = verified::ids(draft);
     let waits = verified::needs(draft, &names);
@@ -58,7 +58,7 @@ fn ids(draft: &Draft) -> Vec<String> {
     ids
 }
 
-fn plan_text(draft: &Draft, birth: &Birth<'_>) -> String {
+fn plan_text(draft: &Draft, birth: &NewPlan<'_>) -> String {
     let title = draft.title.as_ref().map(|title| one_line(&title.value)).filter(|title| !title.is_empty());
     let title = title.unwrap_or_else(|| birth.id.to_owned());
     let mut text = format!("---\ntitle: {}\n", yaml::quote(&title));
@@ -141,7 +141,7 @@ fn one_line(text: &str) -> String {
 
 /// The files in canonical form: LF, no byte order mark, a blank line after the frontmatter, none at the end.
 pub(super) fn canonical(source: &Source) -> String {
-    let file = |part: &Part| {
+    let file = |part: &SourcePart| {
         let text = source.slice(part.span).replace("\r\n", "\n").replace('\r', "\n");
         let parts = frontmatter::split(&text);
         let body = text[parts.body..].trim_start_matches('\n').trim_end();

@@ -2,50 +2,50 @@
 
 use super::{DIALECT, NOTES, plan_part};
 use crate::dialect::frontmatter;
-use crate::plan::draft::{Draft, Field, StepDraft};
+use crate::plan::draft::{Draft, DraftField, StepDraft};
 use crate::plan::edit;
-use crate::plan::edit::{Change, Refusal};
+use crate::plan::edit::{EditError, PlanEdit};
 use crate::syntax::markdown::Blocks;
 use crate::syntax::source::{Edit, Source, Span};
 use crate::syntax::yaml;
 
 /// The edits for `change` in `source`, parsed as `draft`.
-pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<Vec<Edit>, Refusal> {
+pub(super) fn edits(source: &Source, draft: &Draft, change: &PlanEdit) -> Result<Vec<Edit>, EditError> {
     match change {
         // The files don't record states: only the journal does.
-        Change::Mark { .. } | Change::Become { .. } | Change::Trace { .. } => Ok(Vec::new()),
-        Change::Set { key, value } => Ok(vec![set(source, key, value)?]),
-        Change::Note { text } => Ok(vec![append_note(source, text)?]),
-        Change::Rename { step, id } => rename(source, draft, *step, id),
-        Change::Need { step, on } => add_need(source, draft, *step, on),
-        Change::Move { step, .. } => Err(in_file_name(source, &draft.steps[*step])),
-        Change::Renumber => {
+        PlanEdit::Mark { .. } | PlanEdit::Become { .. } | PlanEdit::Trace { .. } => Ok(Vec::new()),
+        PlanEdit::Set { key, value } => Ok(vec![set(source, key, value)?]),
+        PlanEdit::Note { text } => Ok(vec![append_note(source, text)?]),
+        PlanEdit::Rename { step, id } => rename(source, draft, *step, id),
+        PlanEdit::Need { step, on } => add_need(source, draft, *step, on),
+        PlanEdit::Move { step, .. } => Err(in_file_name(source, &draft.steps[*step])),
+        PlanEdit::Renumber => {
             draft.steps.first().map_or(Ok(Vec::new()), |step| Err(in_file_name(source, step)))
         }
-        Change::Append { .. } => {
-            Err(Refusal::NoWord { what: "a new step".to_owned(), dialect: super::DIALECT.name })
+        PlanEdit::Append { .. } => {
+            Err(EditError::NoWord { what: "a new step".to_owned(), dialect: super::DIALECT.name })
         }
-        Change::Expand { step, .. } => Err(Refusal::NotATemplate { step: *step }),
+        PlanEdit::Expand { step, .. } => Err(EditError::NotATemplate { step: *step }),
     }
 }
 
 /// File names set the order of the tasks, and a text edit can't rename a file.
-fn in_file_name(source: &Source, step: &StepDraft) -> Refusal {
-    Refusal::FileName { path: source.part_at(step.whole.0.start).path.clone() }
+fn in_file_name(source: &Source, step: &StepDraft) -> EditError {
+    EditError::FileName { path: source.part_at(step.whole.0.start).path.clone() }
 }
 
-fn set(source: &Source, key: &str, value: &str) -> Result<Edit, Refusal> {
-    let no_word = || Refusal::NoWord { what: key.to_owned(), dialect: DIALECT.name };
+fn set(source: &Source, key: &str, value: &str) -> Result<Edit, EditError> {
+    let no_word = || EditError::NoWord { what: key.to_owned(), dialect: DIALECT.name };
     if !DIALECT.keys.contains(&key) {
         return Err(no_word());
     }
     let part = plan_part(source).ok_or_else(no_word)?;
     frontmatter::set_part(source, part.span, key, value)
-        .ok_or_else(|| Refusal::NotPlain { key: key.to_owned() })
+        .ok_or_else(|| EditError::NotPlain { key: key.to_owned() })
 }
 
-fn append_note(source: &Source, text: &str) -> Result<Edit, Refusal> {
-    let no_file = || Refusal::NoWord { what: "a note".to_owned(), dialect: DIALECT.name };
+fn append_note(source: &Source, text: &str) -> Result<Edit, EditError> {
+    let no_file = || EditError::NoWord { what: "a note".to_owned(), dialect: DIALECT.name };
     let part = plan_part(source).ok_or_else(no_file)?.span;
     let newline = source.line_ending_in(part);
     let body = Span::new(frontmatter::split_part(source, part).body, part.end);
@@ -64,7 +64,7 @@ fn append_note(source: &Source, text: &str) -> Result<Edit, Refusal> {
     Ok(Edit::insert(part.end, format!("{gap}## {NOTES}{newline}{newline}- {text}{newline}")))
 }
 
-fn rename(source: &Source, draft: &Draft, place: usize, id: &str) -> Result<Vec<Edit>, Refusal> {
+fn rename(source: &Source, draft: &Draft, place: usize, id: &str) -> Result<Vec<Edit>, EditError> {
     let old = crate::plan::verified::ids(draft).swap_remove(place);
     let needs = draft.steps.iter().filter_map(|step| step.needs.as_ref()).flatten();
     let mut edits: Vec<Edit> = needs
@@ -72,12 +72,12 @@ fn rename(source: &Source, draft: &Draft, place: usize, id: &str) -> Result<Vec<
         .map(|need| Edit::replace(need.span, yaml::quote(id)))
         .collect();
     let own = frontmatter::set_part(source, draft.steps[place].whole.0, "id", id);
-    edits.push(own.ok_or_else(|| Refusal::NotPlain { key: "id".to_owned() })?);
+    edits.push(own.ok_or_else(|| EditError::NotPlain { key: "id".to_owned() })?);
     Ok(edits)
 }
 
 /// Adds a name to `depends_on`, in the style of the existing list.
-fn add_need(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<Vec<Edit>, Refusal> {
+fn add_need(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<Vec<Edit>, EditError> {
     const KEY: &str = "depends_on";
     let step = &draft.steps[place];
     if edit::declared_needs(draft, place)?.iter().any(|name| name == on) {
@@ -85,7 +85,7 @@ fn add_need(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<Ve
     }
     let on = yaml::quote(on);
     let part = step.whole.0;
-    let Some(field) = step.field(Field::Needs) else {
+    let Some(field) = step.field(DraftField::Needs) else {
         return insert_line(source, part, &format!("{KEY}: [{on}]"));
     };
     let is_inline = source.slice(field.value).starts_with('[');
@@ -99,18 +99,18 @@ fn add_need(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<Ve
         }
         None if is_inline => Edit::insert(field.value.start + 1, on),
         None if field.value.is_empty() => Edit::insert(field.value.start, format!(" [{on}]")),
-        None => return Err(Refusal::NotPlain { key: KEY.to_owned() }),
+        None => return Err(EditError::NotPlain { key: KEY.to_owned() }),
     }])
 }
 
 /// Appends a line to a file's frontmatter.
-fn insert_line(source: &Source, part: Span, line: &str) -> Result<Vec<Edit>, Refusal> {
+fn insert_line(source: &Source, part: Span, line: &str) -> Result<Vec<Edit>, EditError> {
     let parts = frontmatter::split_part(source, part);
     let newline = source.line_ending_in(part);
     let edit = match parts.yaml {
         Some(block) => Edit::insert(block.end, format!("{line}{newline}")),
         None if parts.is_unclosed => {
-            return Err(Refusal::WouldChangeMore("the frontmatter is never closed".to_owned()));
+            return Err(EditError::WouldChangeMore("the frontmatter is never closed".to_owned()));
         }
         None => Edit::insert(parts.body, format!("---{newline}{line}{newline}---{newline}")),
     };

@@ -2,19 +2,19 @@
 
 use super::{FIELDS, RESERVED, TASK_FOLDER, first_line};
 use crate::dialect::frontmatter;
-use crate::dialect::frontmatter::Parts;
+use crate::dialect::frontmatter::FrontmatterParts;
 use crate::dialect::verification;
-use crate::plan::draft::{ContractDraft, Field, FieldDraft, Layout, Oddity, StepDraft, StepNumber};
+use crate::plan::draft::{ContractDraft, DraftField, FieldDraft, Layout, ParseIssue, StepDraft, StepNumber};
 use crate::plan::edit;
 use crate::syntax::markdown::{Blocks, Heading};
-use crate::syntax::source::{Part, Source, Span, Spanned};
-use crate::syntax::yaml::{Node, Style, Value};
+use crate::syntax::source::{Source, SourcePart, Span, Spanned};
+use crate::syntax::yaml::{YamlNode, YamlStyle, YamlValue};
 
 /// The section or label with the contract. The dialect itself has none: it is planwright's addition.
 pub(super) const VERIFICATION: &str = "Verification";
 
 /// A task with number and title only, for lists.
-pub(super) fn bare(source: &Source, part: &Part, place: usize) -> StepDraft {
+pub(super) fn bare(source: &Source, part: &SourcePart, place: usize) -> StepDraft {
     let parts = frontmatter::split_part(source, part.span);
     let at = Span::at(part.span.start);
     let heading = title_line(source, Span::new(parts.body, part.span.end));
@@ -31,9 +31,9 @@ pub(super) fn bare(source: &Source, part: &Part, place: usize) -> StepDraft {
 /// A complete task.
 pub(super) fn read(
     source: &Source,
-    part: &Part,
+    part: &SourcePart,
     place: usize,
-    oddities: &mut Vec<Spanned<Oddity>>,
+    oddities: &mut Vec<Spanned<ParseIssue>>,
 ) -> StepDraft {
     let parts = frontmatter::split_part(source, part.span);
     let mut step = bare(source, part, place);
@@ -45,7 +45,7 @@ pub(super) fn read(
         step.heading = Layout(source.line_at(id.span.start));
     }
     let blocks = Blocks::read_in(source, body);
-    oddities.extend(blocks.unclosed.iter().map(|&span| Spanned::new(Oddity::UnclosedFence, span)));
+    oddities.extend(blocks.unclosed.iter().map(|&span| Spanned::new(ParseIssue::UnclosedFence, span)));
     read_body(source, &blocks, body, &mut step);
     step
 }
@@ -53,14 +53,14 @@ pub(super) fn read(
 /// The frontmatter of a file, with its irregularities.
 pub(super) fn entries(
     source: &Source,
-    parts: &Parts,
-    oddities: &mut Vec<Spanned<Oddity>>,
-) -> Vec<(Node, Node)> {
+    parts: &FrontmatterParts,
+    oddities: &mut Vec<Spanned<ParseIssue>>,
+) -> Vec<(YamlNode, YamlNode)> {
     let (entries, faults) = frontmatter::nodes(source, parts);
     let tabs = parts.yaml.into_iter().flat_map(|yaml| lines(source, yaml));
     let tabs = tabs.filter(|&line| source.slice(line).starts_with('\t') && faults.is_empty()).map(|line| {
         let why = "the frontmatter is not valid YAML: a line is indented with a tab".to_owned();
-        Spanned::new(Oddity::Frontmatter(why), Span::new(line.start, line.start + 1))
+        Spanned::new(ParseIssue::Frontmatter(why), Span::new(line.start, line.start + 1))
     });
     oddities.extend(tabs.collect::<Vec<_>>());
     oddities.extend(faults);
@@ -69,14 +69,14 @@ pub(super) fn entries(
 
 fn read_fields(
     source: &Source,
-    entries: &[(Node, Node)],
+    entries: &[(YamlNode, YamlNode)],
     step: &mut StepDraft,
-    oddities: &mut Vec<Spanned<Oddity>>,
+    oddities: &mut Vec<Spanned<ParseIssue>>,
 ) {
     for (key, value) in entries {
-        let Value::Scalar { text: name, .. } = &key.value else {
+        let YamlValue::Scalar { text: name, .. } = &key.value else {
             let why = "a frontmatter key is not plain text".to_owned();
-            oddities.push(Spanned::new(Oddity::Frontmatter(why), key.span));
+            oddities.push(Spanned::new(ParseIssue::Frontmatter(why), key.span));
             continue;
         };
         let kind = FIELDS.iter().find(|(_, names)| names.contains(&name.as_str())).map(|&(kind, _)| kind);
@@ -101,35 +101,38 @@ fn read_fields(
 
 /// Typed access to frontmatter entries.
 pub(super) struct Fields<'a> {
-    entries: &'a [(Node, Node)],
-    oddities: &'a mut Vec<Spanned<Oddity>>,
+    entries: &'a [(YamlNode, YamlNode)],
+    oddities: &'a mut Vec<Spanned<ParseIssue>>,
 }
 
 impl<'a> Fields<'a> {
-    pub(super) fn new(entries: &'a [(Node, Node)], oddities: &'a mut Vec<Spanned<Oddity>>) -> Self {
+    pub(super) fn new(
+        entries: &'a [(YamlNode, YamlNode)],
+        oddities: &'a mut Vec<Spanned<ParseIssue>>,
+    ) -> Self {
         Self { entries, oddities }
     }
 
     /// The first value of a key; duplicates have been reported.
-    fn value(&self, key: &str) -> Option<&'a Node> {
-        let is_key = |node: &Node| matches!(&node.value, Value::Scalar { text, .. } if text == key);
+    fn value(&self, key: &str) -> Option<&'a YamlNode> {
+        let is_key = |node: &YamlNode| matches!(&node.value, YamlValue::Scalar { text, .. } if text == key);
         self.entries.iter().find(|(node, _)| is_key(node)).map(|(_, value)| value)
     }
 
     fn complain(&mut self, key: &str, expected: &'static str, span: Span) {
-        self.oddities.push(Spanned::new(Oddity::WrongType { key: key.to_owned(), expected }, span));
+        self.oddities.push(Spanned::new(ParseIssue::WrongType { key: key.to_owned(), expected }, span));
     }
 
     /// A text; `None` if the key or its value is missing.
     pub(super) fn line(&mut self, key: &str) -> Option<Spanned<String>> {
         let node = self.value(key)?;
         match &node.value {
-            Value::Scalar { .. } => {
+            YamlValue::Scalar { .. } => {
                 let lines: Vec<String> = scalar(node)?.lines().map(|line| line.trim().to_owned()).collect();
                 let text = lines.join(" ").trim().to_owned();
                 (!text.is_empty()).then(|| Spanned::new(text, node.span))
             }
-            Value::List(_) | Value::Map(_) => {
+            YamlValue::List(_) | YamlValue::Map(_) => {
                 self.complain(key, "text", node.span);
                 None
             }
@@ -140,9 +143,9 @@ impl<'a> Fields<'a> {
     pub(super) fn list(&mut self, key: &str, expected: &'static str) -> Vec<Spanned<String>> {
         let Some(node) = self.value(key) else { return Vec::new() };
         let items = match &node.value {
-            Value::List(items) => items,
-            Value::Scalar { .. } if scalar(node).is_none() => return Vec::new(),
-            Value::Scalar { .. } | Value::Map(_) => {
+            YamlValue::List(items) => items,
+            YamlValue::Scalar { .. } if scalar(node).is_none() => return Vec::new(),
+            YamlValue::Scalar { .. } | YamlValue::Map(_) => {
                 self.complain(key, expected, node.span);
                 return Vec::new();
             }
@@ -159,14 +162,14 @@ impl<'a> Fields<'a> {
 }
 
 /// The text of a scalar; `None` for null and for other kinds of values.
-fn scalar(node: &Node) -> Option<&str> {
+fn scalar(node: &YamlNode) -> Option<&str> {
     match &node.value {
-        Value::Scalar { text, style } => {
+        YamlValue::Scalar { text, style } => {
             let is_null =
-                *style == Style::Plain && ["", "~", "null", "Null", "NULL"].contains(&text.as_str());
+                *style == YamlStyle::Plain && ["", "~", "null", "Null", "NULL"].contains(&text.as_str());
             (!is_null).then_some(text.as_str())
         }
-        Value::List(_) | Value::Map(_) => None,
+        YamlValue::List(_) | YamlValue::Map(_) => None,
     }
 }
 
@@ -187,7 +190,7 @@ fn read_body(source: &Source, blocks: &Blocks, body: Span, step: &mut StepDraft)
         let value = source.line_at(section.region.start);
         let value =
             Span::new(section.region.start, value.end.clamp(section.region.start, section.region.end));
-        let (kind, whole) = (Some(Field::Contract), section.whole);
+        let (kind, whole) = (Some(DraftField::Contract), section.whole);
         step.fields.0.push(FieldDraft { name: section.name, kind, label: section.label, value, whole });
     }
     step.contract = contract;

@@ -6,17 +6,19 @@ mod sections;
 
 use std::collections::HashMap;
 
-use super::item::Item;
+use super::item::ImportedItem;
 use super::json_walk;
 use super::json_walk::Collector;
-use super::status::{self, Said};
-use super::{Foreign, tell};
+use super::status;
+use super::status::ImportedStatus;
+use super::{Importer, tell};
 use crate::dialect::frontmatter;
-use crate::plan::draft::{Draft, Oddity};
-use crate::syntax::source::{FILE_SEPARATOR, Part, Source, Span, Spanned};
-use facts::Facts;
+use crate::plan::draft::{Draft, ParseIssue};
+use crate::syntax::source::{FILE_SEPARATOR, Source, SourcePart, Span, Spanned};
+use facts::BacklogFacts;
 
-pub(super) const FOREIGN: Foreign = Foreign { name: "backlog", tool: "Backlog.md tasks", recognises, parse };
+pub(super) const FOREIGN: Importer =
+    Importer { name: "backlog", tool: "Backlog.md tasks", recognises, parse };
 
 /// Keys that are internal to the tool, or parsed elsewhere.
 const NOT_TOLD: &[&str] = &[
@@ -92,7 +94,7 @@ fn parse(source: &Source) -> Draft {
         let is_task = facts.one("id").or(facts.one("title")).or(facts.one("status")).is_some();
         if is_folder && !is_task && named_task(path).is_none() {
             let why = "not a task: no `id` in frontmatter".to_owned();
-            found.remark(Spanned::new(Oddity::Unreadable(why), Span::at(part.span.start)));
+            found.remark(Spanned::new(ParseIssue::Unreadable(why), Span::at(part.span.start)));
             continue;
         }
         let (item, unknown) = task(source, (part, path), &facts);
@@ -111,7 +113,11 @@ fn parse(source: &Source) -> Draft {
 }
 
 /// The task of one file.
-fn task(source: &Source, (part, path): (&Part, &str), facts: &Facts) -> (Item, Option<Spanned<Oddity>>) {
+fn task(
+    source: &Source,
+    (part, path): (&SourcePart, &str),
+    facts: &BacklogFacts,
+) -> (ImportedItem, Option<Spanned<ParseIssue>>) {
     let named = named_task(path);
     let body = sections::read(source, part.span);
     let start = Span::at(part.span.start);
@@ -122,7 +128,7 @@ fn task(source: &Source, (part, path): (&Part, &str), facts: &Facts) -> (Item, O
         .map(|title| Spanned::new(title, start));
     let title = facts.one("title").cloned().or(body.title.clone()).or(called);
     let title = title.unwrap_or_else(|| Spanned::new(id.clone().unwrap_or_else(|| "Task".to_owned()), start));
-    let mut item = Item::new(&id.unwrap_or_default(), &title, part.span);
+    let mut item = ImportedItem::new(&id.unwrap_or_default(), &title, part.span);
     item.key = item.key.to_lowercase();
     item.needs = facts.all("dependencies").iter().chain(facts.all("depends_on")).map(lower).collect();
     item.step.accept = body.criteria;
@@ -139,15 +145,15 @@ fn task(source: &Source, (part, path): (&Part, &str), facts: &Facts) -> (Item, O
     let mut unknown = None;
     if let Some(word) = facts.one("status") {
         let (mark, is_plain) = match status::read(&word.value) {
-            Said::Plainly(mark) => (mark, true),
-            Said::Roughly(mark) => (mark, false),
-            Said::Unknown => (None, false),
+            ImportedStatus::Plainly(mark) => (mark, true),
+            ImportedStatus::Roughly(mark) => (mark, false),
+            ImportedStatus::Unknown => (None, false),
         };
         item.step.marks.extend(mark.map(|mark| Spanned::new(mark, word.span)));
         item.step.marks.dedup_by_key(|mark| mark.value);
         text.extend((!is_plain).then(|| format!("Status: {}", word.value)));
-        let is_unknown = status::read(&word.value) == Said::Unknown;
-        unknown = is_unknown.then(|| Spanned::new(Oddity::UnknownMark(word.value.clone()), word.span));
+        let is_unknown = status::read(&word.value) == ImportedStatus::Unknown;
+        unknown = is_unknown.then(|| Spanned::new(ParseIssue::UnknownMark(word.value.clone()), word.span));
     }
     let text = if text.is_empty() { item.step.title.value.clone() } else { text.join("\n\n") };
     item.step.task = Some(Spanned::new(text, part.span));
@@ -166,7 +172,7 @@ fn name(said: &Spanned<String>) -> Option<Spanned<String>> {
 }
 
 /// Finds parent tasks.
-fn lay_inside(items: &mut [Item], parents: &[Option<String>]) {
+fn lay_inside(items: &mut [ImportedItem], parents: &[Option<String>]) {
     let places: HashMap<String, usize> =
         items.iter().enumerate().rev().map(|(place, item)| (item.key.clone(), place)).collect();
     for (place, parent) in parents.iter().enumerate() {

@@ -5,12 +5,13 @@ use std::collections::HashMap;
 
 use super::json_walk;
 use super::json_walk::Collector;
-use super::{Foreign, json_task};
-use crate::plan::draft::{Draft, Oddity};
-use crate::syntax::json::Node;
+use super::{Importer, json_task};
+use crate::plan::draft::{Draft, ParseIssue};
+use crate::syntax::json::JsonNode;
 use crate::syntax::source::{Source, Spanned};
 
-pub(super) const FOREIGN: Foreign = Foreign { name: "beads", tool: "beads issues.jsonl", recognises, parse };
+pub(super) const FOREIGN: Importer =
+    Importer { name: "beads", tool: "beads issues.jsonl", recognises, parse };
 
 /// Relations that don't block.
 const NO_WAITS: &[&str] = &[
@@ -50,7 +51,7 @@ fn parse(source: &Source) -> Draft {
     let values = values
         .iter()
         .flat_map(|value| if value.is_list() { value.items() } else { std::slice::from_ref(value) });
-    let mut issues: Vec<&Node> = Vec::new();
+    let mut issues: Vec<&JsonNode> = Vec::new();
     for value in values {
         if value.any(&["title", "description"]).is_some()
             || (value.get("id").is_some() && value.get("kind").is_none())
@@ -60,7 +61,7 @@ fn parse(source: &Source) -> Draft {
             about.extend(json_task::about(value, &["_type"], &[]));
         } else {
             let why = "not an issue".to_owned();
-            found.remark(Spanned::new(Oddity::Unreadable(why), value.span));
+            found.remark(Spanned::new(ParseIssue::Unreadable(why), value.span));
         }
     }
     for issue in &issues {
@@ -78,17 +79,17 @@ fn parse(source: &Source) -> Draft {
 }
 
 /// Sorts the relations of an issue into needs, its parent, and information for the agent.
-fn depend(found: &mut Collector, places: &HashMap<String, usize>, (place, issue): (usize, &Node)) {
-    let dependencies = issue.get("dependencies").map(Node::items).unwrap_or_default();
+fn depend(found: &mut Collector, places: &HashMap<String, usize>, (place, issue): (usize, &JsonNode)) {
+    let dependencies = issue.get("dependencies").map(JsonNode::items).unwrap_or_default();
     let item = &mut found.items[place];
     item.needs.clear();
     for dependency in dependencies {
-        let Some(on) = dependency.get("depends_on_id").and_then(Node::said).or_else(|| dependency.said())
+        let Some(on) = dependency.get("depends_on_id").and_then(JsonNode::said).or_else(|| dependency.said())
         else {
             super::tell(&mut item.step, &format!("Depends on: {}", json_task::spell(dependency)));
             continue;
         };
-        let kind = dependency.get("type").and_then(Node::said).unwrap_or_default();
+        let kind = dependency.get("type").and_then(JsonNode::said).unwrap_or_default();
         let parent = places.get(&on).copied().filter(|&parent| parent != place && item.parent.is_none());
         match (PARENTS.contains(&kind.as_str()), parent) {
             (true, Some(parent)) => item.parent = Some(parent),

@@ -1,14 +1,14 @@
 //! Imports cc-sdd specs: like Kiro's `tasks.md`, with `(P)` after the number of a parallel task and `_Depends:` lines.
 
-use super::checklist::{Checklist, Label, Style, numbered};
-use super::order::Order;
-use super::{Foreign, entitle, kiro, settle};
+use super::checklist::{Checklist, ChecklistLabel, ChecklistStyle, numbered};
+use super::order::ImportOrder;
+use super::{Importer, entitle, kiro, settle};
 use crate::plan::draft::Draft;
 use crate::syntax::source::Source;
 
-pub(super) const FOREIGN: Foreign = Foreign { name: "cc-sdd", tool: "cc-sdd tasks.md", recognises, parse };
+pub(super) const FOREIGN: Importer = Importer { name: "cc-sdd", tool: "cc-sdd tasks.md", recognises, parse };
 
-const STYLE: Style = Style { mark: kiro::mark, label, order: Order::Listed };
+const STYLE: ChecklistStyle = ChecklistStyle { mark: kiro::mark, label, order: ImportOrder::Listed };
 
 /// Marks a task that may run in parallel.
 const PARALLEL: &str = "(P)";
@@ -34,13 +34,13 @@ fn parse(source: &Source) -> Draft {
     draft
 }
 
-fn label(text: &str) -> Label {
+fn label(text: &str) -> ChecklistLabel {
     let number = numbered(text);
     let behind = &text[number.length..];
     match behind.strip_prefix(PARALLEL) {
         Some(rest) if number.name.is_some() => {
             let length = text.len() - rest.trim_start().len();
-            Label { length, is_parallel: true, ..number }
+            ChecklistLabel { length, is_parallel: true, ..number }
         }
         Some(_) | None => number,
     }

@@ -1,11 +1,12 @@
 //! Imports checklists, the format of most tools: every box is a step, and a task depends on its subtasks. Everything
 //! else in the file is context.
 
-use super::lenient_markdown::{Check, Item, Kind, Page};
-use super::order::{self, Nest, Order};
+use super::lenient_markdown::{BlockKind, Checkbox, MarkdownItem, MarkdownPage};
+use super::order;
+use super::order::{ImportOrder, Nest};
 use super::{legal, prose, step};
 use crate::dialect::frontmatter;
-use crate::plan::draft::{Draft, Layout, Mark, Oddity, StepDraft};
+use crate::plan::draft::{Draft, Layout, Mark, ParseIssue, StepDraft};
 use crate::syntax::source::{Source, Span, Spanned};
 
 /// The nesting limit; deeper tasks are treated as if at this depth.
@@ -13,25 +14,25 @@ const DEPTH_MAX: usize = 64;
 
 /// The conventions of a tool.
 #[derive(Clone, Copy)]
-pub(crate) struct Style {
+pub(crate) struct ChecklistStyle {
     /// The meaning of the character in a box.
     pub(crate) mark: fn(char) -> Option<Mark>,
     /// Parses the marker before a task's text.
-    pub(crate) label: fn(&str) -> Label,
+    pub(crate) label: fn(&str) -> ChecklistLabel,
     /// The implied order of tasks without declared dependencies.
-    pub(crate) order: Order,
+    pub(crate) order: ImportOrder,
 }
 
-impl Style {
+impl ChecklistStyle {
     /// The claim of a box.
-    pub(crate) fn mark_of(self, task: &Task) -> Option<Mark> {
+    pub(crate) fn mark_of(self, task: &ChecklistTask) -> Option<Mark> {
         (self.mark)(task.check.sign)
     }
 }
 
 /// The marker before a task's text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Label {
+pub(crate) struct ChecklistLabel {
     /// Its length in bytes.
     pub(crate) length: usize,
     /// The name of the task.
@@ -42,11 +43,11 @@ pub(crate) struct Label {
 
 /// One task of a list.
 #[derive(Debug, Clone)]
-pub(crate) struct Task {
+pub(crate) struct ChecklistTask {
     /// Its line, and the first line after it and its children.
     pub(crate) lines: (usize, usize),
-    pub(crate) item: Item,
-    pub(crate) check: Check,
+    pub(crate) item: MarkdownItem,
+    pub(crate) check: Checkbox,
     /// The parent task.
     pub(crate) parent: Option<usize>,
     /// The line of its heading.
@@ -55,10 +56,10 @@ pub(crate) struct Task {
 
 /// A file that was read up to its tasks.
 pub(crate) struct Checklist<'a> {
-    pub(crate) page: Page<'a>,
-    pub(crate) tasks: Vec<Task>,
+    pub(crate) page: MarkdownPage<'a>,
+    pub(crate) tasks: Vec<ChecklistTask>,
     frontmatter: crate::plan::draft::Frontmatter,
-    oddities: Vec<Spanned<Oddity>>,
+    oddities: Vec<Spanned<ParseIssue>>,
 }
 
 impl<'a> Checklist<'a> {
@@ -71,22 +72,23 @@ impl<'a> Checklist<'a> {
     pub(crate) fn read_named(source: &'a Source, part: Span, is_named: fn(&str) -> bool) -> Self {
         let parts = frontmatter::split_part(source, part);
         let (frontmatter, mut oddities) = frontmatter::read(source, &parts);
-        let page = Page::read(source, Span::new(parts.body, part.end));
-        oddities.extend(page.unclosed.iter().map(|&span| Spanned::new(Oddity::UnclosedFence, span)));
+        let page = MarkdownPage::read(source, Span::new(parts.body, part.end));
+        oddities.extend(page.unclosed.iter().map(|&span| Spanned::new(ParseIssue::UnclosedFence, span)));
         let tasks = tasks(&page, is_named);
         Self { page, tasks, frontmatter, oddities }
     }
 
     /// The tasks in some lines.
-    pub(crate) fn tasks_in(&self, lines: (usize, usize)) -> &[Task] {
+    pub(crate) fn tasks_in(&self, lines: (usize, usize)) -> &[ChecklistTask] {
         let from = self.tasks.partition_point(|task| task.lines.0 < lines.0);
         let to = self.tasks.partition_point(|task| task.lines.0 < lines.1);
         &self.tasks[from..to.max(from)]
     }
 
     /// The draft in which every task is a step.
-    pub(crate) fn draft(&self, style: Style) -> Draft {
-        let labels: Vec<Label> = self.tasks.iter().map(|task| (style.label)(self.said(task))).collect();
+    pub(crate) fn draft(&self, style: ChecklistStyle) -> Draft {
+        let labels: Vec<ChecklistLabel> =
+            self.tasks.iter().map(|task| (style.label)(self.said(task))).collect();
         let nest = Nest::of(&self.tasks, &labels);
         let step = |place: usize| self.step(place, &labels[place], &nest.children[place], style);
         let mut steps: Vec<StepDraft> = (0..self.tasks.len()).map(step).collect();
@@ -148,24 +150,34 @@ impl<'a> Checklist<'a> {
         let mut below: Option<usize> = None;
         for at in (0..self.page.lines.len()).rev() {
             match self.page.lines[at].kind {
-                Kind::Heading { .. } | Kind::Item(_) | Kind::Text | Kind::Hidden | Kind::Blank
+                BlockKind::Heading { .. }
+                | BlockKind::Item(_)
+                | BlockKind::Text
+                | BlockKind::Hidden
+                | BlockKind::Blank
                     if is_gone[at] => {}
-                Kind::Blank => {}
-                Kind::Heading { level, .. } if below.is_some_and(|below| below > level) => {
+                BlockKind::Blank => {}
+                BlockKind::Heading { level, .. } if below.is_some_and(|below| below > level) => {
                     below = Some(level);
                 }
-                Kind::Heading { .. } if had_tasks(at) => is_gone[at] = true,
-                Kind::Heading { level, .. } => below = Some(level),
-                Kind::Item(_) | Kind::Text | Kind::Hidden => below = Some(usize::MAX),
+                BlockKind::Heading { .. } if had_tasks(at) => is_gone[at] = true,
+                BlockKind::Heading { level, .. } => below = Some(level),
+                BlockKind::Item(_) | BlockKind::Text | BlockKind::Hidden => below = Some(usize::MAX),
             }
         }
     }
 
-    fn said(&self, task: &Task) -> &'a str {
+    fn said(&self, task: &ChecklistTask) -> &'a str {
         self.page.source.slice(task.item.text)
     }
 
-    fn step(&self, place: usize, label: &Label, children: &[usize], style: Style) -> StepDraft {
+    fn step(
+        &self,
+        place: usize,
+        label: &ChecklistLabel,
+        children: &[usize],
+        style: ChecklistStyle,
+    ) -> StepDraft {
         let task = &self.tasks[place];
         let (from, to) = task.lines;
         let whole =
@@ -186,7 +198,7 @@ impl<'a> Checklist<'a> {
     }
 
     /// The text for the agent: the task with everything below it, its subtasks, and its section.
-    fn task_text(&self, task: &Task, children: &[usize]) -> String {
+    fn task_text(&self, task: &ChecklistTask, children: &[usize]) -> String {
         let (from, to) = task.lines;
         let mut own: Vec<usize> = Vec::new();
         let mut at = from + 1;
@@ -217,14 +229,15 @@ impl<'a> Checklist<'a> {
 }
 
 /// The tasks of a page in file order.
-fn tasks(page: &Page<'_>, is_named: fn(&str) -> bool) -> Vec<Task> {
-    let unticked = |item: Item| Check { sign: ' ', span: Span::at(item.text.start), is_optional: false };
+fn tasks(page: &MarkdownPage<'_>, is_named: fn(&str) -> bool) -> Vec<ChecklistTask> {
+    let unticked =
+        |item: MarkdownItem| Checkbox { sign: ' ', span: Span::at(item.text.start), is_optional: false };
     let read = |at: usize| {
         let item = page.item(at)?;
         let named = || is_named(page.source.slice(item.text)).then(|| unticked(item));
         Some((item, item.check.or_else(named)?))
     };
-    let mut tasks: Vec<Task> = Vec::new();
+    let mut tasks: Vec<ChecklistTask> = Vec::new();
     // The open tasks with their indentation.
     let mut open: Vec<(usize, usize)> = Vec::new();
     let mut section = None;
@@ -239,7 +252,7 @@ fn tasks(page: &Page<'_>, is_named: fn(&str) -> bool) -> Vec<Task> {
         let parent = open.last().map(|&(task, _)| task);
         open.push((tasks.len(), indent));
         let lines = (at, page.item_end(at));
-        tasks.push(Task { lines, item, check, parent, section });
+        tasks.push(ChecklistTask { lines, item, check, parent, section });
     }
     tasks
 }
@@ -284,12 +297,12 @@ pub(crate) fn usual_mark(sign: char) -> Option<Mark> {
 }
 
 /// The number before a task: `1.`, `1.2`, `1.2.3)`, or none.
-pub(crate) fn numbered(text: &str) -> Label {
+pub(crate) fn numbered(text: &str) -> ChecklistLabel {
     let bare = text.trim_start_matches("**");
     let digits = bare.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
     let number = bare[..digits].trim_end_matches('.');
     if number.is_empty() || !number.starts_with(|first: char| first.is_ascii_digit()) || number.len() > 24 {
-        return Label::default();
+        return ChecklistLabel::default();
     }
     let letter = bare[digits..].bytes().take(1).filter(u8::is_ascii_lowercase).count();
     let letter = if bare[digits + letter..].starts_with([' ', '.', ')', ':']) { letter } else { 0 };
@@ -297,10 +310,10 @@ pub(crate) fn numbered(text: &str) -> Label {
     let is_ended = digits > number.len() || behind.starts_with([')', ':']);
     // "3 retries" starts with a number that is part of the text.
     if !is_ended && !number.contains('.') || !behind.starts_with([' ', ')', ':', '*', '.', '\t']) {
-        return Label::default();
+        return ChecklistLabel::default();
     }
     let rest = behind.trim_start_matches([')', ':', '.']).trim_start_matches("**").trim_start();
     let rest = rest.trim_start_matches(['-', '–', '—', ':']).trim_start();
     let name = bare[..digits + letter].trim_end_matches('.').to_owned();
-    Label { length: text.len() - rest.len(), name: Some(name), is_parallel: false }
+    ChecklistLabel { length: text.len() - rest.len(), name: Some(name), is_parallel: false }
 }

@@ -1,11 +1,11 @@
 //! Imports Claude Code plans: `~/.claude/plans/<words>.md`, free text with headings, phases and lists.
 
-use super::{Foreign, entitle, generic, is_markdown, settle};
+use super::{Importer, entitle, generic, is_markdown, settle};
 use crate::plan::draft::Draft;
 use crate::syntax::source::Source;
 
-pub(super) const FOREIGN: Foreign =
-    Foreign { name: "claude-plan", tool: "Claude Code plan", recognises, parse };
+pub(super) const FOREIGN: Importer =
+    Importer { name: "claude-plan", tool: "Claude Code plan", recognises, parse };
 
 fn recognises(place: &str, _: &str) -> Option<String> {
     (place.contains(".claude/plans/") && is_markdown(place)).then(|| "a file in .claude/plans/".to_owned())

@@ -5,14 +5,14 @@ use std::collections::HashMap;
 
 use super::json_walk;
 use super::json_walk::Collector;
-use super::{Foreign, json_task};
-use crate::plan::draft::{Draft, Oddity};
+use super::{Importer, json_task};
+use crate::plan::draft::{Draft, ParseIssue};
 use crate::syntax::json;
-use crate::syntax::json::Node;
+use crate::syntax::json::JsonNode;
 use crate::syntax::source::{FILE_SEPARATOR, Source, Span, Spanned};
 
-pub(super) const FOREIGN: Foreign =
-    Foreign { name: "claude-tasks", tool: "Claude Code tasks and todos", recognises, parse };
+pub(super) const FOREIGN: Importer =
+    Importer { name: "claude-tasks", tool: "Claude Code tasks and todos", recognises, parse };
 
 /// How deeply the call to `TodoWrite` may be nested in a transcript line.
 const DEPTH_MAX: usize = 8;
@@ -30,23 +30,23 @@ fn recognises(place: &str, head: &str) -> Option<String> {
         return Some("a Claude Code todo list".to_owned());
     }
     let root = roots.first()?;
-    let tasks = root.get("tasks").map_or_else(|| root.items(), Node::items);
+    let tasks = root.get("tasks").map_or_else(|| root.items(), JsonNode::items);
     let is_told = is_task(root) || tasks.first().is_some_and(is_task);
     is_told.then(|| "a Claude Code task with subject and status".to_owned())
 }
 
-fn is_task(node: &Node) -> bool {
+fn is_task(node: &JsonNode) -> bool {
     node.get("subject").is_some()
         && ["status", "blockedBy", "blocks", "activeForm"].iter().any(|key| node.get(key).is_some())
 }
 
-fn is_todo(node: &Node) -> bool {
+fn is_todo(node: &JsonNode) -> bool {
     node.get("content").is_some() && node.get("status").is_some() && node.get("title").is_none()
 }
 
 /// The todo list in a value: itself, or the arguments of `TodoWrite`.
-fn todos(node: &Node, depth: usize) -> Option<&[Node]> {
-    let list = node.get("todos").map_or_else(|| node.items(), Node::items);
+fn todos(node: &JsonNode, depth: usize) -> Option<&[JsonNode]> {
+    let list = node.get("todos").map_or_else(|| node.items(), JsonNode::items);
     if list.first().is_some_and(is_todo) {
         return Some(list);
     }
@@ -69,7 +69,7 @@ fn parse(source: &Source) -> Draft {
                 part.path.trim_end_matches(".json").rsplit('/').next().and_then(|name| name.parse().ok());
             read.extend(values.into_iter().map(|value| (number.unwrap_or(u64::MAX), value)));
             faults.extend(
-                wrong.into_iter().map(|fault| Spanned::new(Oddity::Unreadable(fault.value), fault.span)),
+                wrong.into_iter().map(|fault| Spanned::new(ParseIssue::Unreadable(fault.value), fault.span)),
             );
         }
         // Directories are sorted alphabetically, tasks numerically: 10 comes after 9.
@@ -87,7 +87,7 @@ fn parse(source: &Source) -> Draft {
     }
     if found.items.is_empty() {
         let why = "no task with a subject and no todo list found".to_owned();
-        found.remark(Spanned::new(Oddity::Unreadable(why), Span::at(0)));
+        found.remark(Spanned::new(ParseIssue::Unreadable(why), Span::at(0)));
     }
     let mut draft = found.draft(faults);
     json_walk::name(&mut draft, None, "Claude Code tasks");
@@ -95,13 +95,13 @@ fn parse(source: &Source) -> Draft {
 }
 
 /// Collects the tasks; a task depends on those that claim to block it, even if it doesn't name them.
-fn take_tasks(found: &mut Collector, roots: &[Node]) {
-    let lists = roots.iter().map(|root| root.get("tasks").map_or_else(|| root.items(), Node::items));
+fn take_tasks(found: &mut Collector, roots: &[JsonNode]) {
+    let lists = roots.iter().map(|root| root.get("tasks").map_or_else(|| root.items(), JsonNode::items));
     let nodes = roots
         .iter()
         .zip(lists)
         .flat_map(|(root, list)| if list.is_empty() { std::slice::from_ref(root) } else { list });
-    let nodes: Vec<&Node> =
+    let nodes: Vec<&JsonNode> =
         nodes.filter(|node| node.any(&["subject", "title", "id", "content"]).is_some()).collect();
     for node in &nodes {
         let place = found.take(node, "", None);
@@ -111,8 +111,8 @@ fn take_tasks(found: &mut Collector, roots: &[Node]) {
     let places: HashMap<String, usize> =
         found.items.iter().enumerate().rev().map(|(place, item)| (item.key.clone(), place)).collect();
     for (place, node) in nodes.iter().enumerate() {
-        let blocked = node.get("blocks").map(Node::items).unwrap_or_default();
-        for waits in blocked.iter().filter_map(Node::said) {
+        let blocked = node.get("blocks").map(JsonNode::items).unwrap_or_default();
+        for waits in blocked.iter().filter_map(JsonNode::said) {
             match places.get(&waits) {
                 Some(&other) if other != place && !found.items[other].after.contains(&place) => {
                     let key = found.items[place].key.clone();

@@ -1,14 +1,14 @@
 //! Imports Cursor plans: `.cursor/plans/<name>.plan.md` with `todos:` in its frontmatter; older ones have a checklist.
 
 use super::checklist::Checklist;
-use super::{Foreign, entitle, generic, is_markdown, legal, prose, settle, step};
+use super::{Importer, entitle, generic, is_markdown, legal, prose, settle, step};
 use crate::dialect::frontmatter;
 use crate::plan::draft::{Draft, Mark, StepDraft};
 use crate::syntax::source::{Source, Span, Spanned};
 use crate::syntax::yaml;
-use crate::syntax::yaml::{Node, Style, Value};
+use crate::syntax::yaml::{YamlNode, YamlStyle, YamlValue};
 
-pub(super) const FOREIGN: Foreign = Foreign { name: "cursor", tool: "Cursor plan", recognises, parse };
+pub(super) const FOREIGN: Importer = Importer { name: "cursor", tool: "Cursor plan", recognises, parse };
 
 fn recognises(place: &str, head: &str) -> Option<String> {
     if place.ends_with(".plan.md") {
@@ -50,11 +50,11 @@ fn parse(source: &Source) -> Draft {
 fn todos(source: &Source, yaml: Span) -> Vec<StepDraft> {
     let (root, faults) = yaml::read(source.slice(yaml), yaml.start);
     let items = match root.map(|root| root.value) {
-        Some(Value::Map(entries)) => entries.into_iter().find(|(key, _)| text(key) == Some("todos")),
-        Some(Value::Scalar { .. } | Value::List(_)) | None => None,
+        Some(YamlValue::Map(entries)) => entries.into_iter().find(|(key, _)| text(key) == Some("todos")),
+        Some(YamlValue::Scalar { .. } | YamlValue::List(_)) | None => None,
     };
     let items = match items {
-        Some((_, Node { value: Value::List(items), .. })) => items,
+        Some((_, YamlNode { value: YamlValue::List(items), .. })) => items,
         Some(_) | None => Vec::new(),
     };
     let written = if faults.is_empty() { Vec::new() } else { written(source, yaml) };
@@ -63,8 +63,8 @@ fn todos(source: &Source, yaml: Span) -> Vec<StepDraft> {
 }
 
 /// The items of `todos:`, parsed line by line; each value is the rest of its line.
-fn written(source: &Source, yaml: Span) -> Vec<Node> {
-    let mut items: Vec<Node> = Vec::new();
+fn written(source: &Source, yaml: Span) -> Vec<YamlNode> {
+    let mut items: Vec<YamlNode> = Vec::new();
     let mut is_inside = false;
     let mut at = yaml.start;
     for line in source.slice(yaml).split_inclusive('\n') {
@@ -78,17 +78,17 @@ fn written(source: &Source, yaml: Span) -> Vec<Node> {
         let behind = bare.strip_prefix("- ");
         let pair = behind.unwrap_or(bare).split_once(':').filter(|_| is_inside);
         let Some((key, value)) = pair else { continue };
-        let node = |text: &str| Node {
+        let node = |text: &str| YamlNode {
             span,
-            value: Value::Scalar {
+            value: YamlValue::Scalar {
                 text: text.trim().trim_matches(['"', '\'']).to_owned(),
-                style: Style::Plain,
+                style: YamlStyle::Plain,
             },
         };
         if behind.is_some() {
-            items.push(Node { span, value: Value::Map(Vec::new()) });
+            items.push(YamlNode { span, value: YamlValue::Map(Vec::new()) });
         }
-        if let Some(Node { span: whole, value: Value::Map(entries) }) = items.last_mut() {
+        if let Some(YamlNode { span: whole, value: YamlValue::Map(entries) }) = items.last_mut() {
             whole.end = span.end;
             entries.push((node(key), node(value)));
         }
@@ -99,8 +99,8 @@ fn written(source: &Source, yaml: Span) -> Vec<Node> {
 /// The keys of a todo that have a place in a step.
 const KNOWN: &[&str] = &["id", "content", "status", "dependencies", "depends_on", "dependsOn"];
 
-fn todo(place: usize, item: &Node) -> StepDraft {
-    let Value::Map(entries) = &item.value else {
+fn todo(place: usize, item: &YamlNode) -> StepDraft {
+    let YamlValue::Map(entries) = &item.value else {
         return said(&Spanned::new(text(item).unwrap_or_default().to_owned(), item.span), place, item.span);
     };
     let field = |name: &str| entries.iter().find(|(key, _)| text(key) == Some(name)).map(|(_, value)| value);
@@ -146,18 +146,18 @@ fn mark(status: &Spanned<String>) -> Option<Spanned<Mark>> {
     Some(Spanned::new(mark, status.span))
 }
 
-fn names(node: &Node) -> Vec<Spanned<String>> {
-    let name = |node: &Node| Some(Spanned::new(legal(text(node)?)?, node.span));
+fn names(node: &YamlNode) -> Vec<Spanned<String>> {
+    let name = |node: &YamlNode| Some(Spanned::new(legal(text(node)?)?, node.span));
     match &node.value {
-        Value::List(items) => items.iter().filter_map(name).collect(),
-        Value::Scalar { .. } | Value::Map(_) => name(node).into_iter().collect(),
+        YamlValue::List(items) => items.iter().filter_map(name).collect(),
+        YamlValue::Scalar { .. } | YamlValue::Map(_) => name(node).into_iter().collect(),
     }
 }
 
 /// The text of a node that is one.
-fn text(node: &Node) -> Option<&str> {
+fn text(node: &YamlNode) -> Option<&str> {
     match &node.value {
-        Value::Scalar { text, .. } => Some(text),
-        Value::List(_) | Value::Map(_) => None,
+        YamlValue::Scalar { text, .. } => Some(text),
+        YamlValue::List(_) | YamlValue::Map(_) => None,
     }
 }

@@ -3,13 +3,13 @@
 
 use super::json_walk;
 use super::json_walk::Collector;
-use super::{Foreign, json_task};
-use crate::plan::draft::{Draft, Oddity};
-use crate::syntax::json::Node;
+use super::{Importer, json_task};
+use crate::plan::draft::{Draft, ParseIssue};
+use crate::syntax::json::JsonNode;
 use crate::syntax::source::{Source, Span, Spanned};
 
-pub(super) const FOREIGN: Foreign =
-    Foreign { name: "feature-list", tool: "feature_list.json of long-running agents", recognises, parse };
+pub(super) const FOREIGN: Importer =
+    Importer { name: "feature-list", tool: "feature_list.json of long-running agents", recognises, parse };
 
 fn recognises(place: &str, head: &str) -> Option<String> {
     let file = place.rsplit('/').next().unwrap_or_default();
@@ -22,7 +22,7 @@ fn recognises(place: &str, head: &str) -> Option<String> {
     }
     let list = if root.is_list() { root } else { root.get("features").filter(|list| list.is_list())? };
     let is_feature =
-        |node: &Node| node.is_map() && node.get("passes").is_some() && node.get("description").is_some();
+        |node: &JsonNode| node.is_map() && node.get("passes").is_some() && node.get("description").is_some();
     match list.items().first() {
         Some(first) if is_feature(first) => Some("features with `passes` and `description`".to_owned()),
         Some(first) if is_called_so && json_task::is_task(first) => {
@@ -34,9 +34,9 @@ fn recognises(place: &str, head: &str) -> Option<String> {
 }
 
 /// The features of a file that lists them by name or number.
-fn members(root: &Node) -> Vec<&Node> {
+fn members(root: &JsonNode) -> Vec<&JsonNode> {
     let holder = root.get("features").filter(|features| features.is_map()).unwrap_or(root);
-    let members: Vec<&Node> = holder.entries().iter().map(|(_, value)| value).collect();
+    let members: Vec<&JsonNode> = holder.entries().iter().map(|(_, value)| value).collect();
     if members.iter().all(|member| json_task::is_task(member)) { members } else { Vec::new() }
 }
 
@@ -68,7 +68,7 @@ fn parse(source: &Source) -> Draft {
     }
     if found.items.is_empty() && !is_list {
         let why = "no `features` list found".to_owned();
-        found.remark(Spanned::new(Oddity::Unreadable(why), Span::at(0)));
+        found.remark(Spanned::new(ParseIssue::Unreadable(why), Span::at(0)));
     }
     let mut draft = found.draft(faults);
     json_walk::name(&mut draft, title, "Features");

@@ -1,15 +1,16 @@
 //! Imports any other Markdown file with a to-do list: its checkboxes, or numbered headings and lists.
 
-use super::checklist::{Checklist, Label, Style, usual_mark};
-use super::order::Order;
-use super::{Foreign, entitle, is_markdown, outline, ralphex, settle, spec_kit};
+use super::checklist::{Checklist, ChecklistLabel, ChecklistStyle, usual_mark};
+use super::order::ImportOrder;
+use super::{Importer, entitle, is_markdown, outline, ralphex, settle, spec_kit};
 use crate::plan::draft::Draft;
 use crate::syntax::source::{Source, Span};
 
-pub(super) const FOREIGN: Foreign =
-    Foreign { name: "checklist", tool: "any markdown list", recognises, parse };
+pub(super) const FOREIGN: Importer =
+    Importer { name: "checklist", tool: "any markdown list", recognises, parse };
 
-pub(super) const STYLE: Style = Style { mark: usual_mark, label, order: Order::Listed };
+pub(super) const STYLE: ChecklistStyle =
+    ChecklistStyle { mark: usual_mark, label, order: ImportOrder::Listed };
 
 fn recognises(place: &str, head: &str) -> Option<String> {
     let source = Source::new(place, head);
@@ -39,6 +40,6 @@ pub(super) fn boxes(list: &Checklist<'_>) -> Draft {
     if list.tasks.is_empty() { outline::draft(list) } else { list.draft(STYLE) }
 }
 
-fn label(text: &str) -> Label {
+fn label(text: &str) -> ChecklistLabel {
     spec_kit::label(text)
 }

@@ -1,14 +1,14 @@
 //! Imports GSD plans: `PLAN.md` files with tasks as elements such as `<task><name>…</name><action>…`, and the boxes of
 //! `ROADMAP.md`.
 
-use super::checklist::{Checklist, Label, Style, usual_mark};
-use super::order::Order;
-use super::{Foreign, entitle, files, generic, join, legal, prose, settle, step, tell};
+use super::checklist::{Checklist, ChecklistLabel, ChecklistStyle, usual_mark};
+use super::order::ImportOrder;
+use super::{Importer, entitle, files, generic, join, legal, prose, settle, step, tell};
 use crate::dialect::frontmatter;
 use crate::plan::draft::{ContractDraft, Draft, StepDraft};
 use crate::syntax::source::{Excerpt, Source, Span, Spanned};
 
-pub(super) const FOREIGN: Foreign = Foreign { name: "gsd", tool: "GSD plan or roadmap", recognises, parse };
+pub(super) const FOREIGN: Importer = Importer { name: "gsd", tool: "GSD plan or roadmap", recognises, parse };
 
 fn recognises(place: &str, head: &str) -> Option<String> {
     let has_tasks = head.lines().any(|line| opens(line, "task")) && head.contains("<name>");
@@ -249,7 +249,8 @@ fn prefix(steps: &mut [StepDraft], plan: &str) {
     }
 }
 
-const ROADMAP: Style = Style { mark: usual_mark, label: roadmap_label, order: Order::Free };
+const ROADMAP: ChecklistStyle =
+    ChecklistStyle { mark: usual_mark, label: roadmap_label, order: ImportOrder::Free };
 
 /// A roadmap: phases run one after the other; each depends on its plans, and these on the previous phase.
 fn roadmap(list: &Checklist<'_>) -> Draft {
@@ -281,7 +282,7 @@ fn roadmap(list: &Checklist<'_>) -> Draft {
 }
 
 /// `**Phase 2: Title**`, `02-01: Title`, `02-01-PLAN.md — Title`.
-fn roadmap_label(text: &str) -> Label {
+fn roadmap_label(text: &str) -> ChecklistLabel {
     let bare = text.trim_start_matches(['*', '[', '`']);
     let Some(behind) = bare.strip_prefix("Phase ") else {
         let length = bare.bytes().take_while(|byte| byte.is_ascii_digit() || b".-".contains(byte)).count();
@@ -289,13 +290,20 @@ fn roadmap_label(text: &str) -> Label {
         let is_plan = name.contains('-') && name.starts_with(|first: char| first.is_ascii_digit());
         let rest = bare[name.len()..].strip_prefix("-PLAN.md").unwrap_or(&bare[name.len()..]);
         let rest = rest.trim_start_matches(['*', ']', '`', ':', ' ', '—', '–', '-']);
-        let label =
-            Label { length: text.len() - rest.len(), name: Some(format!("plan-{name}")), is_parallel: false };
-        return if is_plan { label } else { Label::default() };
+        let label = ChecklistLabel {
+            length: text.len() - rest.len(),
+            name: Some(format!("plan-{name}")),
+            is_parallel: false,
+        };
+        return if is_plan { label } else { ChecklistLabel::default() };
     };
     let digits = behind.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
     let number = behind[..digits].trim_end_matches('.');
     let rest = behind[number.len()..].trim_start_matches(['*', ':', ' ', '—', '–', '-']);
     let name = (!number.is_empty()).then(|| format!("phase-{number}"));
-    Label { length: if name.is_some() { text.len() - rest.len() } else { 0 }, name, is_parallel: false }
+    ChecklistLabel {
+        length: if name.is_some() { text.len() - rest.len() } else { 0 },
+        name,
+        is_parallel: false,
+    }
 }

@@ -16,7 +16,7 @@ const ANCESTORS_MAX: usize = 16;
 
 /// A task of another tool.
 #[derive(Debug)]
-pub(super) struct Item {
+pub(super) struct ImportedItem {
     /// The tool's own id, qualified to be unique in the file; empty if there is none.
     pub(super) key: String,
     /// Prefixes to try when resolving a needed id, in order.
@@ -33,7 +33,7 @@ pub(super) struct Item {
     pub(super) step: StepDraft,
 }
 
-impl Item {
+impl ImportedItem {
     /// A task with a title and nothing else.
     pub(super) fn new(id: &str, title: &Spanned<String>, whole: Span) -> Self {
         let (title, rest) = one_line(title);
@@ -77,7 +77,7 @@ fn in_heading(title: &str) -> (String, Option<Mark>) {
 }
 
 /// The plan of these tasks. A parent is done after its subtasks, which inherit its needs.
-pub(super) fn draft(mut items: Vec<Item>) -> Draft {
+pub(super) fn draft(mut items: Vec<ImportedItem>) -> Draft {
     let ids = unique_ids(&items);
     let places = Places::of(&items);
     let mut said = Vec::with_capacity(items.len());
@@ -108,12 +108,12 @@ pub(super) fn draft(mut items: Vec<Item>) -> Draft {
 }
 
 /// A valid, unique id for every task.
-fn unique_ids(items: &[Item]) -> Vec<String> {
+fn unique_ids(items: &[ImportedItem]) -> Vec<String> {
     let mut taken = BTreeSet::new();
     // The next suffix per name: thousands of tasks may share one.
     let mut counts: HashMap<String, u32> = HashMap::new();
     let cut = |name: &str, length: usize| name[..name.len().min(length)].trim_end_matches('-').to_owned();
-    let mut id = |item: &Item| {
+    let mut id = |item: &ImportedItem| {
         let name =
             legal(&item.name).or_else(|| legal(&item.step.title.value)).unwrap_or_else(|| "task".to_owned());
         // In a list of needs, this word means "none".
@@ -139,7 +139,7 @@ struct Places {
 }
 
 impl Places {
-    fn of(items: &[Item]) -> Self {
+    fn of(items: &[ImportedItem]) -> Self {
         let mut places = Self { exact: HashMap::new(), loose: HashMap::new() };
         for (place, item) in items.iter().enumerate().filter(|(_, item)| !item.key.is_empty()) {
             places.exact.entry(item.key.clone()).or_insert(place);
@@ -149,7 +149,7 @@ impl Places {
     }
 
     /// The positions of needed tasks, and the names of unknown ones.
-    fn resolve(&self, item: &Item, own: usize) -> (Vec<Spanned<usize>>, Vec<String>) {
+    fn resolve(&self, item: &ImportedItem, own: usize) -> (Vec<Spanned<usize>>, Vec<String>) {
         let (mut found, mut lost, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
         for need in &item.needs {
             match self.find(item, own, &need.value) {
@@ -165,7 +165,7 @@ impl Places {
     /// The task that a name means to the one at position `own`. A number may refer to a sibling or to a task of the
     /// list: the nearer one is meant, unless it comes later and the other one before. Otherwise tasks would depend on
     /// each other.
-    fn find(&self, item: &Item, own: usize, name: &str) -> Option<usize> {
+    fn find(&self, item: &ImportedItem, own: usize, name: &str) -> Option<usize> {
         let name = name.trim();
         // `US-001 (the schema)`, `#12`, `task-7: Title`
         let word = name.trim_start_matches('#').split([' ', ':', '(', ',']).next().unwrap_or_default();
@@ -183,7 +183,7 @@ impl Places {
 }
 
 /// The needs implied by nesting, without those that would form a cycle.
-fn implied(items: &[Item], said: &[Vec<Spanned<usize>>]) -> Vec<Vec<usize>> {
+fn implied(items: &[ImportedItem], said: &[Vec<Spanned<usize>>]) -> Vec<Vec<usize>> {
     let mut implied: Vec<Vec<usize>> = vec![Vec::new(); items.len()];
     let ancestors = |place: usize| {
         std::iter::successors(items[place].parent, |&above| items[above].parent).take(ANCESTORS_MAX)

@@ -2,29 +2,30 @@
 
 use std::path::Path;
 
-use super::item::{self, Item};
+use super::item;
+use super::item::ImportedItem;
 use super::{json_task, prose};
-use crate::plan::draft::{Draft, Oddity};
-use crate::syntax::json::Node;
+use crate::plan::draft::{Draft, ParseIssue};
+use crate::syntax::json::JsonNode;
 use crate::syntax::source::{Span, Spanned};
 
 /// The tasks that were found so far.
 #[derive(Debug, Default)]
 pub(super) struct Collector {
-    pub(super) items: Vec<Item>,
-    oddities: Vec<Spanned<Oddity>>,
+    pub(super) items: Vec<ImportedItem>,
+    oddities: Vec<Spanned<ParseIssue>>,
 }
 
 impl Collector {
     /// Collects the tasks of a list and their subtasks. `scope` separates their ids from those of other lists.
-    pub(super) fn take_list(&mut self, list: &Node, scope: &str) {
+    pub(super) fn take_list(&mut self, list: &JsonNode, scope: &str) {
         for node in list.items().iter().filter(|node| json_task::says_something(node)) {
             self.take(node, scope, None);
         }
     }
 
     /// Collects one task and its subtasks; returns its position.
-    pub(super) fn take(&mut self, node: &Node, scope: &str, parent: Option<usize>) -> usize {
+    pub(super) fn take(&mut self, node: &JsonNode, scope: &str, parent: Option<usize>) -> usize {
         let place = self.items.len();
         let mut item = json_task::item(node, place);
         let id = std::mem::take(&mut item.key);
@@ -54,17 +55,17 @@ impl Collector {
     }
 
     /// Records an irregularity.
-    pub(super) fn remark(&mut self, oddity: Spanned<Oddity>) {
+    pub(super) fn remark(&mut self, oddity: Spanned<ParseIssue>) {
         self.oddities.push(oddity);
     }
 
     /// Records irregularities.
-    pub(super) fn remark_all(&mut self, oddities: impl IntoIterator<Item = Spanned<Oddity>>) {
+    pub(super) fn remark_all(&mut self, oddities: impl IntoIterator<Item = Spanned<ParseIssue>>) {
         self.oddities.extend(oddities);
     }
 
     /// The plan of all tasks.
-    pub(super) fn draft(self, faults: Vec<Spanned<Oddity>>) -> Draft {
+    pub(super) fn draft(self, faults: Vec<Spanned<ParseIssue>>) -> Draft {
         let mut draft = item::draft(self.items);
         json_task::remark(&mut draft, self.oddities.into_iter().chain(faults));
         draft
@@ -72,7 +73,7 @@ impl Collector {
 }
 
 /// Makes each of these tasks depend on the previous one.
-pub(super) fn in_a_row(items: &mut [Item], order: &[usize]) {
+pub(super) fn in_a_row(items: &mut [ImportedItem], order: &[usize]) {
     for pair in order.windows(2) {
         items[pair[1]].after.push(pair[0]);
     }

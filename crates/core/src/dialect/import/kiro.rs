@@ -1,15 +1,15 @@
 //! Imports Kiro specs: `.kiro/specs/<name>/tasks.md` with `- [ ] 1. Task`, subtasks `1.1`, and the requirements that
 //! each covers.
 
-use super::checklist::{Checklist, Label, Style, numbered, usual_mark};
-use super::order::Order;
-use super::{Foreign, cc_sdd, entitle, outline, settle};
+use super::checklist::{Checklist, ChecklistLabel, ChecklistStyle, numbered, usual_mark};
+use super::order::ImportOrder;
+use super::{Importer, cc_sdd, entitle, outline, settle};
 use crate::plan::draft::{Draft, Mark};
 use crate::syntax::source::Source;
 
-pub(super) const FOREIGN: Foreign = Foreign { name: "kiro", tool: "Kiro tasks.md", recognises, parse };
+pub(super) const FOREIGN: Importer = Importer { name: "kiro", tool: "Kiro tasks.md", recognises, parse };
 
-const STYLE: Style = Style { mark, label, order: Order::Listed };
+const STYLE: ChecklistStyle = ChecklistStyle { mark, label, order: ImportOrder::Listed };
 
 fn recognises(place: &str, head: &str) -> Option<String> {
     if cc_sdd::is_parallel_list(head) {
@@ -36,10 +36,10 @@ pub(super) fn mark(sign: char) -> Option<Mark> {
     if sign == '-' { Some(Mark::Running) } else { usual_mark(sign) }
 }
 
-fn label(text: &str) -> Label {
+fn label(text: &str) -> ChecklistLabel {
     // `- [ ]-6. Task`: a dash that was meant for the box.
     let bare = text.trim_start_matches('-');
     let label = numbered(bare);
     let skipped = if label.name.is_some() { text.len() - bare.len() } else { 0 };
-    Label { length: label.length + skipped, ..label }
+    ChecklistLabel { length: label.length + skipped, ..label }
 }

@@ -5,17 +5,17 @@ use crate::syntax::source::{Source, Span};
 
 /// One line of a page.
 #[derive(Debug, Clone)]
-pub(crate) struct Line {
+pub(crate) struct MarkdownLine {
     /// Without line ending.
     pub(crate) span: Span,
     /// Its indentation in columns.
     pub(crate) indent: usize,
-    pub(crate) kind: Kind,
+    pub(crate) kind: BlockKind,
 }
 
 /// What a line is.
 #[derive(Debug, Clone)]
-pub(crate) enum Kind {
+pub(crate) enum BlockKind {
     Blank,
     /// A line with `#` in front.
     Heading {
@@ -24,7 +24,7 @@ pub(crate) enum Kind {
         text: Span,
     },
     /// An item of a list.
-    Item(Item),
+    Item(MarkdownItem),
     /// Any other visible text.
     Text,
     /// Code, or part of a comment.
@@ -33,17 +33,17 @@ pub(crate) enum Kind {
 
 /// An item of a list.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Item {
+pub(crate) struct MarkdownItem {
     /// Its number in a numbered list.
     pub(crate) number: Option<Span>,
-    pub(crate) check: Option<Check>,
+    pub(crate) check: Option<Checkbox>,
     /// The text after bullet and box.
     pub(crate) text: Span,
 }
 
 /// The box of an item.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Check {
+pub(crate) struct Checkbox {
     /// Its character; a blank if empty.
     pub(crate) sign: char,
     /// The box with its brackets.
@@ -54,30 +54,30 @@ pub(crate) struct Check {
 
 /// The lines of one file.
 #[derive(Debug)]
-pub(crate) struct Page<'a> {
+pub(crate) struct MarkdownPage<'a> {
     pub(crate) source: &'a Source,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<MarkdownLine>,
     /// Opening lines of unclosed fences. The lines below them are parsed as text.
     pub(crate) unclosed: Vec<Span>,
 }
 
-impl<'a> Page<'a> {
+impl<'a> MarkdownPage<'a> {
     /// Reads the lines of `span`.
     pub(crate) fn read(source: &'a Source, span: Span) -> Self {
         let spans = lines(source, span);
         let (hidden, unclosed) = hide(source, &spans);
         let lines = spans.iter().zip(hidden).map(|(&span, is_hidden)| {
             let text = source.slice(span);
-            let kind = if is_hidden { Kind::Hidden } else { kind(source, span) };
-            Line { span, indent: columns(text), kind }
+            let kind = if is_hidden { BlockKind::Hidden } else { kind(source, span) };
+            MarkdownLine { span, indent: columns(text), kind }
         });
         Self { source, lines: lines.collect(), unclosed }
     }
 
     /// The lines `from..to` as a text, without their common indentation.
     pub(crate) fn text(&self, lines: impl IntoIterator<Item = usize>) -> String {
-        let lines: Vec<&Line> = lines.into_iter().map(|line| &self.lines[line]).collect();
-        let is_said = |line: &&&Line| !matches!(line.kind, Kind::Blank);
+        let lines: Vec<&MarkdownLine> = lines.into_iter().map(|line| &self.lines[line]).collect();
+        let is_said = |line: &&&MarkdownLine| !matches!(line.kind, BlockKind::Blank);
         let indent = lines.iter().filter(is_said).map(|line| line.indent).min().unwrap_or(0);
         let text: Vec<&str> =
             lines.iter().map(|line| undented(self.source.slice(line.span), indent).trim_end()).collect();
@@ -87,16 +87,16 @@ impl<'a> Page<'a> {
     /// The level and the text of a line that is a heading.
     pub(crate) fn heading(&self, line: usize) -> Option<(usize, Span)> {
         match self.lines[line].kind {
-            Kind::Heading { level, text } => Some((level, text)),
-            Kind::Blank | Kind::Item(_) | Kind::Text | Kind::Hidden => None,
+            BlockKind::Heading { level, text } => Some((level, text)),
+            BlockKind::Blank | BlockKind::Item(_) | BlockKind::Text | BlockKind::Hidden => None,
         }
     }
 
     /// The item that a line is.
-    pub(crate) fn item(&self, line: usize) -> Option<Item> {
+    pub(crate) fn item(&self, line: usize) -> Option<MarkdownItem> {
         match self.lines[line].kind {
-            Kind::Item(item) => Some(item),
-            Kind::Blank | Kind::Heading { .. } | Kind::Text | Kind::Hidden => None,
+            BlockKind::Item(item) => Some(item),
+            BlockKind::Blank | BlockKind::Heading { .. } | BlockKind::Text | BlockKind::Hidden => None,
         }
     }
 
@@ -108,15 +108,15 @@ impl<'a> Page<'a> {
         for (at, next) in self.lines.iter().enumerate().skip(line + 1) {
             let is_deeper = next.indent > indent;
             match next.kind {
-                Kind::Blank => {
+                BlockKind::Blank => {
                     was_blank = true;
                     continue;
                 }
-                Kind::Heading { .. } => break,
-                Kind::Item(_) if !is_deeper => break,
+                BlockKind::Heading { .. } => break,
+                BlockKind::Item(_) if !is_deeper => break,
                 // Code is often indented less than its item.
-                Kind::Text | Kind::Hidden if !is_deeper && was_blank => break,
-                Kind::Item(_) | Kind::Text | Kind::Hidden => {}
+                BlockKind::Text | BlockKind::Hidden if !is_deeper && was_blank => break,
+                BlockKind::Item(_) | BlockKind::Text | BlockKind::Hidden => {}
             }
             was_blank = false;
             end = at + 1;
@@ -249,23 +249,23 @@ fn fence(text: &str) -> Option<(char, usize)> {
     (length >= 3 && !(sign == '`' && bare[length..].contains('`'))).then_some((sign, length))
 }
 
-fn kind(source: &Source, span: Span) -> Kind {
+fn kind(source: &Source, span: Span) -> BlockKind {
     let text = source.slice(span).trim_start_matches('\u{feff}');
     let bare = text.trim();
     if bare.is_empty() {
-        return Kind::Blank;
+        return BlockKind::Blank;
     }
     let level = bare.bytes().take_while(|&byte| byte == b'#').count();
     if (1..=6).contains(&level) && columns(text) < 4 && bare[level..].starts_with([' ', '\t']) {
         let title = bare[level..].trim().trim_end_matches('#').trim_end();
         let start = span.end - text.trim_start()[level..].trim_start().len();
-        return Kind::Heading { level, text: Span::new(start, (start + title.len()).min(span.end)) };
+        return BlockKind::Heading { level, text: Span::new(start, (start + title.len()).min(span.end)) };
     }
-    item(source, span).map_or(Kind::Text, Kind::Item)
+    item(source, span).map_or(BlockKind::Text, BlockKind::Item)
 }
 
 /// Parses a line as a list item. A box without a bullet counts as well, and so does an item in a block quote.
-fn item(source: &Source, span: Span) -> Option<Item> {
+fn item(source: &Source, span: Span) -> Option<MarkdownItem> {
     let text = source.slice(span).trim_start_matches(['\u{feff}', ' ', '\t', '>']);
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let behind = match digits {
@@ -284,11 +284,15 @@ fn item(source: &Source, span: Span) -> Option<Item> {
             if check.is_none() && behind.starts_with('[') {
                 return None;
             }
-            Some(Item { number, check, text: content(source, span.end - rest.len(), check, span.end) })
+            Some(MarkdownItem {
+                number,
+                check,
+                text: content(source, span.end - rest.len(), check, span.end),
+            })
         }
         None => {
             let check = Some(check(text, begin)?);
-            Some(Item { number: None, check, text: content(source, begin, check, span.end) })
+            Some(MarkdownItem { number: None, check, text: content(source, begin, check, span.end) })
         }
     }
 }
@@ -298,7 +302,7 @@ fn is_sign(sign: char) -> bool {
     matches!(sign, 'x' | 'X') || !sign.is_alphanumeric()
 }
 
-fn check(text: &str, at: usize) -> Option<Check> {
+fn check(text: &str, at: usize) -> Option<Checkbox> {
     let inner = text.strip_prefix('[')?;
     let close = inner.find(']')?;
     let content = inner[..close].trim_end_matches('\u{fe0f}');
@@ -311,14 +315,14 @@ fn check(text: &str, at: usize) -> Option<Check> {
         return None;
     }
     let is_optional = behind.starts_with('*') && !behind.starts_with("**") || behind.starts_with("\\*");
-    Some(Check { sign, span: Span::new(at, at + close + 2), is_optional })
+    Some(Checkbox { sign, span: Span::new(at, at + close + 2), is_optional })
 }
 
-fn content(source: &Source, at: usize, check: Option<Check>, end: usize) -> Span {
+fn content(source: &Source, at: usize, check: Option<Checkbox>, end: usize) -> Span {
     let start = check.map_or(at, |check| check.span.end);
     let text = source.slice(Span::new(start, end));
     let bare = match check {
-        Some(Check { is_optional: true, .. }) => text.trim_start_matches(['\\', '*']),
+        Some(Checkbox { is_optional: true, .. }) => text.trim_start_matches(['\\', '*']),
         Some(_) | None => text,
     };
     let bare = bare.trim_start();

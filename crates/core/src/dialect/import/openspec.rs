@@ -1,15 +1,16 @@
 //! Imports `OpenSpec` changes: `openspec/changes/<name>/tasks.md` with `## 1. Section` and `- [ ] 1.1 Task`.
 
-use super::checklist::{Checklist, Style, numbered, usual_mark};
-use super::order::Order;
-use super::{Foreign, entitle, outline, settle};
+use super::checklist::{Checklist, ChecklistStyle, numbered, usual_mark};
+use super::order::ImportOrder;
+use super::{Importer, entitle, outline, settle};
 use crate::plan::draft::Draft;
 use crate::syntax::source::Source;
 
-pub(super) const FOREIGN: Foreign =
-    Foreign { name: "openspec", tool: "OpenSpec tasks.md", recognises, parse };
+pub(super) const FOREIGN: Importer =
+    Importer { name: "openspec", tool: "OpenSpec tasks.md", recognises, parse };
 
-const STYLE: Style = Style { mark: usual_mark, label: numbered, order: Order::Listed };
+const STYLE: ChecklistStyle =
+    ChecklistStyle { mark: usual_mark, label: numbered, order: ImportOrder::Listed };
 
 fn recognises(place: &str, head: &str) -> Option<String> {
     if place.contains("openspec/changes/") && place.ends_with("tasks.md") {

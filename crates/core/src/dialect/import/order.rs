@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::checklist::{Label, Task};
+use super::checklist::{ChecklistLabel, ChecklistTask};
 use super::legal;
 use crate::plan::draft::StepDraft;
 use crate::syntax::source::Spanned;
 
 /// The implied order of tasks.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum ImportOrder {
     /// Each depends on the previous one, unless it may run in parallel.
     Listed,
     /// Independent.
@@ -25,7 +25,7 @@ pub(crate) struct Nest {
 
 impl Nest {
     /// By indentation, or by number if the list is flat: `1.2` is part of `1`.
-    pub(crate) fn of(tasks: &[Task], labels: &[Label]) -> Self {
+    pub(crate) fn of(tasks: &[ChecklistTask], labels: &[ChecklistLabel]) -> Self {
         let mut nest = Self { parents: Vec::new(), children: vec![Vec::new(); tasks.len()] };
         let mut numbers: BTreeMap<(Option<usize>, &str), usize> = BTreeMap::new();
         for (place, (task, label)) in tasks.iter().zip(labels).enumerate() {
@@ -45,7 +45,13 @@ impl Nest {
 }
 
 /// Sets the needs of the steps. Unnamed steps get an id, so that others can need them.
-pub(crate) fn queue(steps: &mut [StepDraft], tasks: &[Task], labels: &[Label], nest: &Nest, order: Order) {
+pub(crate) fn queue(
+    steps: &mut [StepDraft],
+    tasks: &[ChecklistTask],
+    labels: &[ChecklistLabel],
+    nest: &Nest,
+    order: ImportOrder,
+) {
     for (place, step) in steps.iter_mut().enumerate() {
         let span = step.title.span;
         step.id.get_or_insert_with(|| Spanned::new(format!("item-{}", place + 1), span));
@@ -81,10 +87,10 @@ fn add_named(steps: &mut [StepDraft], turns: &[usize]) {
 /// Makes each task depend on what comes before it.
 struct Queue<'q> {
     steps: &'q mut [StepDraft],
-    tasks: &'q [Task],
-    labels: &'q [Label],
+    tasks: &'q [ChecklistTask],
+    labels: &'q [ChecklistLabel],
     nest: &'q Nest,
-    order: Order,
+    order: ImportOrder,
     /// The position of each task in a topological order.
     turns: Vec<usize>,
     turn: usize,
@@ -97,7 +103,7 @@ impl Queue<'_> {
         let mut beside: Vec<usize> = Vec::new();
         let mut section = None;
         for &task in tasks {
-            if self.order == Order::Free {
+            if self.order == ImportOrder::Free {
                 before.clear();
             }
             let own = self.tasks[task].section;

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::checklist::{Checklist, Label, bare_title, numbered};
-use super::lenient_markdown::Page;
+use super::checklist::{Checklist, ChecklistLabel, bare_title, numbered};
+use super::lenient_markdown::MarkdownPage;
 use super::order::dependencies;
 use super::{legal, prose, spec_kit, step};
 use crate::plan::draft::{Draft, Layout, Mark, StepDraft};
@@ -64,20 +64,20 @@ pub(super) fn draft(list: &Checklist<'_>) -> Draft {
 }
 
 /// A step and its position.
-pub(super) struct Place {
+pub(super) struct OutlinePlace {
     /// Its lines.
     pub(super) lines: (usize, usize),
     /// The text of its first line.
     pub(super) text: Span,
     /// The name before the title.
-    pub(super) label: Label,
+    pub(super) label: ChecklistLabel,
     /// Whether its first line is a heading, which contains nothing but the title.
     pub(super) is_heading: bool,
 }
 
-impl Place {
+impl OutlinePlace {
     /// The step at this position.
-    pub(super) fn step(&self, page: &Page<'_>) -> StepDraft {
+    pub(super) fn step(&self, page: &MarkdownPage<'_>) -> StepDraft {
         let (from, to) = self.lines;
         let whole = Span::new(page.lines[from].span.start, page.lines[to.max(from + 1) - 1].span.end);
         let said = Span::new(self.text.start + self.label.length, self.text.end);
@@ -121,7 +121,7 @@ fn chained(mut steps: Vec<StepDraft>) -> Vec<StepDraft> {
 }
 
 /// The sections below headings that announce work, as line ranges.
-fn work(page: &Page<'_>) -> Vec<(usize, usize)> {
+fn work(page: &MarkdownPage<'_>) -> Vec<(usize, usize)> {
     let is_work = |at: usize| {
         let (level, text) = page.heading(at)?;
         let said = page.source.slice(text).to_lowercase();
@@ -131,7 +131,7 @@ fn work(page: &Page<'_>) -> Vec<(usize, usize)> {
 }
 
 /// Which lines are in one of the sections.
-fn covered(page: &Page<'_>, sections: &[(usize, usize)]) -> Vec<bool> {
+fn covered(page: &MarkdownPage<'_>, sections: &[(usize, usize)]) -> Vec<bool> {
     let mut covered = vec![false; page.lines.len()];
     for &(from, to) in sections {
         covered[from..to].fill(true);
@@ -141,13 +141,13 @@ fn covered(page: &Page<'_>, sections: &[(usize, usize)]) -> Vec<bool> {
 
 /// Numbered headings. If several are below a heading that announces work, only those count; one that contains others is
 /// their section.
-fn numbered_headings(page: &Page<'_>, works: &[(usize, usize)]) -> Vec<Place> {
+fn numbered_headings(page: &MarkdownPage<'_>, works: &[(usize, usize)]) -> Vec<OutlinePlace> {
     let read = |at: usize| {
         let (level, text) = page.heading(at)?;
         let label = heading_label(page.source.slice(text))?;
-        (level > 1).then(|| Place { lines: (at, page.section_end(at)), text, label, is_heading: true })
+        (level > 1).then(|| OutlinePlace { lines: (at, page.section_end(at)), text, label, is_heading: true })
     };
-    let all: Vec<Place> = (0..page.lines.len()).filter_map(read).collect();
+    let all: Vec<OutlinePlace> = (0..page.lines.len()).filter_map(read).collect();
     let is_work = covered(page, works);
     let within = all.iter().filter(|place| is_work[place.lines.0]).count();
     let meant = all.into_iter().filter(|place| {
@@ -160,9 +160,9 @@ fn numbered_headings(page: &Page<'_>, works: &[(usize, usize)]) -> Vec<Place> {
                 .is_some_and(|name| name.starts_with(|first: char| first.is_alphabetic()))
         }
     });
-    let meant: Vec<Place> = meant.collect();
+    let meant: Vec<OutlinePlace> = meant.collect();
     let starts: Vec<usize> = meant.iter().map(|place| place.lines.0).collect();
-    let is_leaf = |place: &Place| {
+    let is_leaf = |place: &OutlinePlace| {
         let next = starts.partition_point(|&start| start <= place.lines.0);
         starts.get(next).is_none_or(|&next| next >= place.lines.1)
     };
@@ -170,18 +170,18 @@ fn numbered_headings(page: &Page<'_>, works: &[(usize, usize)]) -> Vec<Place> {
 }
 
 /// `Step 3: Title`, `Phase 2 — Title`, `3. Title`, `Task 1.2 Title`.
-pub(super) fn heading_label(text: &str) -> Option<Label> {
+pub(super) fn heading_label(text: &str) -> Option<ChecklistLabel> {
     let bare = text.trim_start_matches(['*', '✅', '☑', '✔', '\u{fe0f}', '⏳', '🚧', '[', ']', 'x', ' ']);
     let skipped = text.len() - bare.len();
     let word = bare.bytes().take_while(u8::is_ascii_alphabetic).count();
     let keyword = bare[..word].to_lowercase();
     if spec_kit::code(bare.trim_start_matches('`')).is_some_and(|code| code.len() > 2) {
         let label = spec_kit::label(bare);
-        return Some(Label { length: label.length + skipped, ..label });
+        return Some(ChecklistLabel { length: label.length + skipped, ..label });
     }
     if !KEYWORDS.contains(&keyword.as_str()) {
         let label = numbered(bare);
-        return label.name.is_some().then(|| Label { length: label.length + skipped, ..label });
+        return label.name.is_some().then(|| ChecklistLabel { length: label.length + skipped, ..label });
     }
     let behind = bare[word..].trim_start_matches([' ', '-', '#']);
     let digits = behind.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
@@ -196,7 +196,7 @@ pub(super) fn heading_label(text: &str) -> Option<Label> {
         return None;
     }
     let rest = behind[number.len()..].trim_start_matches([':', '.', ')', ' ', '-', '–', '—', '*']);
-    Some(Label {
+    Some(ChecklistLabel {
         length: text.len() - rest.len(),
         name: Some(format!("{keyword}-{number}")),
         is_parallel: false,
@@ -204,8 +204,8 @@ pub(super) fn heading_label(text: &str) -> Option<Label> {
 }
 
 /// The headings directly below those that announce work.
-fn headings_below(page: &Page<'_>, works: &[(usize, usize)]) -> Vec<Place> {
-    let mut places: Vec<Place> = Vec::new();
+fn headings_below(page: &MarkdownPage<'_>, works: &[(usize, usize)]) -> Vec<OutlinePlace> {
+    let mut places: Vec<OutlinePlace> = Vec::new();
     for &(from, to) in works {
         let levels = (from..to).filter_map(|at| page.heading(at)).map(|(level, _)| level);
         let Some(highest) = levels.min() else { continue };
@@ -213,7 +213,7 @@ fn headings_below(page: &Page<'_>, works: &[(usize, usize)]) -> Vec<Place> {
             let Some((level, text)) = page.heading(at) else { continue };
             if level == highest && places.last().is_none_or(|last| last.lines.1 <= at) {
                 let lines = (at, page.section_end(at));
-                places.push(Place { lines, text, label: Label::default(), is_heading: true });
+                places.push(OutlinePlace { lines, text, label: ChecklistLabel::default(), is_heading: true });
             }
         }
     }
@@ -228,15 +228,20 @@ enum Items {
 }
 
 /// The items of the outermost lists in some sections.
-fn items(page: &Page<'_>, sections: &[(usize, usize)], kind: Items) -> Vec<Place> {
-    let mut places: Vec<Place> = Vec::new();
+fn items(page: &MarkdownPage<'_>, sections: &[(usize, usize)], kind: Items) -> Vec<OutlinePlace> {
+    let mut places: Vec<OutlinePlace> = Vec::new();
     for &(from, to) in sections {
         for at in from..to {
             let Some(item) = page.item(at) else { continue };
             let is_outermost = places.last().is_none_or(|last| last.lines.1 <= at);
             if item.number.is_some() == (kind == Items::Numbered) && is_outermost {
                 let lines = (at, page.item_end(at));
-                places.push(Place { lines, text: item.text, label: Label::default(), is_heading: false });
+                places.push(OutlinePlace {
+                    lines,
+                    text: item.text,
+                    label: ChecklistLabel::default(),
+                    is_heading: false,
+                });
             }
         }
     }

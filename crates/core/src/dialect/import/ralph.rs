@@ -2,12 +2,12 @@
 
 use super::json_walk;
 use super::json_walk::Collector;
-use super::{Foreign, json_task};
-use crate::plan::draft::{Draft, Oddity};
-use crate::syntax::json::Node;
+use super::{Importer, json_task};
+use crate::plan::draft::{Draft, ParseIssue};
+use crate::syntax::json::JsonNode;
 use crate::syntax::source::{Source, Span, Spanned};
 
-pub(super) const FOREIGN: Foreign = Foreign { name: "ralph", tool: "ralph prd.json", recognises, parse };
+pub(super) const FOREIGN: Importer = Importer { name: "ralph", tool: "ralph prd.json", recognises, parse };
 
 const STORIES: &[&str] = &["userStories", "user_stories", "stories"];
 /// How deeply the lists of stories may be nested.
@@ -19,23 +19,24 @@ fn recognises(place: &str, head: &str) -> Option<String> {
         file.starts_with("prd") && json_walk::is_called(file, "json") && !file.contains("schema");
     let roots = json_task::glimpse(head);
     let root = roots.first()?;
-    if root.any(STORIES).is_some_and(Node::is_list) {
+    if root.any(STORIES).is_some_and(JsonNode::is_list) {
         return Some("a list of user stories".to_owned());
     }
-    let is_story = |node: &Node| node.any(&["id", "title", "name", "description"]).is_some();
+    let is_story = |node: &JsonNode| node.any(&["id", "title", "name", "description"]).is_some();
     let lists = found_lists(root);
     let has_stories = lists.iter().flat_map(|list| list.items()).next().is_some_and(is_story);
     (is_called_so && has_stories).then(|| format!("{file} with a list of stories"))
 }
 
 /// The lists of stories: those of the file itself, or else those further down.
-fn found_lists(root: &Node) -> Vec<&Node> {
+fn found_lists(root: &JsonNode) -> Vec<&JsonNode> {
     if root.is_list() {
         return vec![root];
     }
     let mut level = vec![root];
     for _ in 0..DEPTH_MAX {
-        let lists: Vec<&Node> = level.iter().flat_map(|node| json_task::usual_lists(node, STORIES)).collect();
+        let lists: Vec<&JsonNode> =
+            level.iter().flat_map(|node| json_task::usual_lists(node, STORIES)).collect();
         if !lists.is_empty() {
             return lists;
         }
@@ -56,7 +57,7 @@ fn parse(source: &Source) -> Draft {
     for root in &roots {
         let lists = found_lists(root);
         for story in lists.iter().flat_map(|list| list.items()) {
-            let rank = story.get("priority").and_then(Node::said).and_then(|rank| rank.parse().ok());
+            let rank = story.get("priority").and_then(JsonNode::said).and_then(|rank| rank.parse().ok());
             ranks.push((found.take(story, "", None), rank.unwrap_or(u64::MAX)));
         }
         if lists.is_empty() && json_task::is_task(root) {
@@ -70,7 +71,7 @@ fn parse(source: &Source) -> Draft {
         && roots.iter().all(|root| found_lists(root).is_empty() && root.any(STORIES).is_none())
     {
         let why = "no `userStories` list found".to_owned();
-        found.remark(Spanned::new(Oddity::Unreadable(why), Span::at(0)));
+        found.remark(Spanned::new(ParseIssue::Unreadable(why), Span::at(0)));
     }
     in_order_of_priority(&mut found, &ranks);
     let mut draft = found.draft(faults);

@@ -1,14 +1,14 @@
 //! Imports ralphex plans: `docs/plans/<name>.md` with `### Task 1: Title`, boxes below each, and commands that validate
 //! all of them.
 
-use super::checklist::{Checklist, Task};
-use super::lenient_markdown::Page;
-use super::outline::{Place, heading_label};
-use super::{Foreign, entitle, files, generic, settle};
+use super::checklist::{Checklist, ChecklistTask};
+use super::lenient_markdown::MarkdownPage;
+use super::outline::{OutlinePlace, heading_label};
+use super::{Importer, entitle, files, generic, settle};
 use crate::plan::draft::{ContractDraft, Draft, Mark, StepDraft};
 use crate::syntax::source::{Excerpt, Source, Span, Spanned};
 
-pub(super) const FOREIGN: Foreign = Foreign { name: "ralphex", tool: "ralphex plan", recognises, parse };
+pub(super) const FOREIGN: Importer = Importer { name: "ralphex", tool: "ralphex plan", recognises, parse };
 
 fn recognises(place: &str, head: &str) -> Option<String> {
     let is_task = |line: &&str| {
@@ -37,18 +37,18 @@ fn parse(source: &Source) -> Draft {
 /// The draft of a file with boxes below task headings; `None` if there are none.
 pub(super) fn sectioned(list: &Checklist<'_>) -> Option<Draft> {
     let places = places(&list.page);
-    let has_boxes = |place: &Place| !list.tasks_in(place.lines).is_empty();
+    let has_boxes = |place: &OutlinePlace| !list.tasks_in(place.lines).is_empty();
     places.iter().any(has_boxes).then(|| sections(list, &places))
 }
 
-fn places(page: &Page<'_>) -> Vec<Place> {
+fn places(page: &MarkdownPage<'_>) -> Vec<OutlinePlace> {
     let place = |at: usize| {
         let (level, text) = page.heading(at)?;
         let label = heading_label(page.source.slice(text))?;
         let is_task = (2..=4).contains(&level) && is_task_title(page.source.slice(text));
-        is_task.then(|| Place { lines: (at, page.section_end(at)), text, label, is_heading: true })
+        is_task.then(|| OutlinePlace { lines: (at, page.section_end(at)), text, label, is_heading: true })
     };
-    let mut places: Vec<Place> = Vec::new();
+    let mut places: Vec<OutlinePlace> = Vec::new();
     for found in (0..page.lines.len()).filter_map(place) {
         // A nested task is part of its parent.
         if places.last().is_none_or(|last| last.lines.1 <= found.lines.0) {
@@ -59,9 +59,9 @@ fn places(page: &Page<'_>) -> Vec<Place> {
 }
 
 /// Turns every section into a step, and every box outside of them: the tool requires those as well.
-fn sections(list: &Checklist<'_>, places: &[Place]) -> Draft {
+fn sections(list: &Checklist<'_>, places: &[OutlinePlace]) -> Draft {
     let contract = validation(&list.page);
-    let is_within = |task: &Task| {
+    let is_within = |task: &ChecklistTask| {
         let next = places.partition_point(|place| place.lines.0 <= task.lines.0);
         next > 0 && task.lines.0 < places[next - 1].lines.1
     };
@@ -86,7 +86,7 @@ fn sections(list: &Checklist<'_>, places: &[Place]) -> Draft {
 }
 
 /// The combined claim of a section's boxes.
-pub(super) fn progress(boxes: &[Task], at: Span) -> Option<Spanned<Mark>> {
+pub(super) fn progress(boxes: &[ChecklistTask], at: Span) -> Option<Spanned<Mark>> {
     let ticked = boxes.iter().filter(|task| generic::STYLE.mark_of(task) == Some(Mark::Done)).count();
     let mark = match ticked {
         0 => return None,
@@ -111,7 +111,7 @@ fn chain(steps: &mut [StepDraft]) {
 }
 
 /// The commands below `## Validation Commands`, joined into one that passes only if all do.
-fn validation(page: &Page<'_>) -> Option<ContractDraft> {
+fn validation(page: &MarkdownPage<'_>) -> Option<ContractDraft> {
     let is_heading = |at: &usize| {
         page.heading(*at).is_some_and(|(_, text)| {
             page.source.slice(text).trim_end_matches(':').eq_ignore_ascii_case("validation commands")
@@ -142,7 +142,7 @@ fn coded(source: &Source, text: Span) -> Option<Span> {
 }
 
 /// The paths below `**Files:**`.
-fn stated_files(page: &Page<'_>, lines: (usize, usize)) -> Option<Vec<Spanned<String>>> {
+fn stated_files(page: &MarkdownPage<'_>, lines: (usize, usize)) -> Option<Vec<Spanned<String>>> {
     let is_label = |at: &usize| page.source.slice(page.lines[*at].span).trim().starts_with("**Files:**");
     let label = (lines.0..lines.1).find(is_label)?;
     let items = (label + 1..lines.1).take_while(|&at| page.item(at).is_some_and(|item| item.check.is_none()));

@@ -1,15 +1,15 @@
 //! Imports spec-kit tasks: `specs/<NNN-name>/tasks.md` with `- [ ] T001 [P] [US1] Task in path`, in consecutive phases.
 
-use super::checklist::{Checklist, Label, Style, numbered, usual_mark};
-use super::order::Order;
-use super::{Foreign, entitle, outline, settle, spec_kitty};
+use super::checklist::{Checklist, ChecklistLabel, ChecklistStyle, numbered, usual_mark};
+use super::order::ImportOrder;
+use super::{Importer, entitle, outline, settle, spec_kitty};
 use crate::plan::draft::Draft;
 use crate::syntax::source::Source;
 
-pub(super) const FOREIGN: Foreign =
-    Foreign { name: "spec-kit", tool: "spec-kit tasks.md", recognises, parse };
+pub(super) const FOREIGN: Importer =
+    Importer { name: "spec-kit", tool: "spec-kit tasks.md", recognises, parse };
 
-const STYLE: Style = Style { mark: usual_mark, label, order: Order::Listed };
+const STYLE: ChecklistStyle = ChecklistStyle { mark: usual_mark, label, order: ImportOrder::Listed };
 
 fn recognises(place: &str, head: &str) -> Option<String> {
     // spec-kitty work packages have such task numbers as well.
@@ -63,7 +63,7 @@ pub(super) fn code(text: &str) -> Option<&str> {
     ((1..=5).contains(&digits) && letters <= 2 && is_ended).then(|| &text[..end])
 }
 
-pub(super) fn label(text: &str) -> Label {
+pub(super) fn label(text: &str) -> ChecklistLabel {
     let bare = text.trim_start_matches(['*', '[', '`']);
     let Some(code) = code(bare) else { return numbered(text) };
     let mut rest = bare[code.len()..].trim_start_matches(['*', ']', '`', ':', '.']).trim_start();
@@ -78,5 +78,5 @@ pub(super) fn label(text: &str) -> Label {
         rest = behind.trim_start();
     }
     let rest = rest.trim_start_matches("**").trim_start_matches([':', '-', '–', '—']).trim_start();
-    Label { length: text.len() - rest.len(), name: Some(code.to_owned()), is_parallel }
+    ChecklistLabel { length: text.len() - rest.len(), name: Some(code.to_owned()), is_parallel }
 }

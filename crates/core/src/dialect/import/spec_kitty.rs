@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use super::checklist::{Checklist, Label};
-use super::lenient_markdown::Page;
-use super::outline::Place;
-use super::{Foreign, entitle, generic, join, legal, prose, ralphex, settle, step};
+use super::checklist::{Checklist, ChecklistLabel};
+use super::lenient_markdown::MarkdownPage;
+use super::outline::OutlinePlace;
+use super::{Importer, entitle, generic, join, legal, prose, ralphex, settle, step};
 use crate::dialect::frontmatter;
 use crate::plan::draft::{Draft, Frontmatter, Mark, StepDraft};
 use crate::syntax::source::{Source, Span, Spanned};
 use crate::syntax::yaml;
-use crate::syntax::yaml::{Node, Value};
+use crate::syntax::yaml::{YamlNode, YamlValue};
 
-pub(super) const FOREIGN: Foreign =
-    Foreign { name: "spec-kitty", tool: "spec-kitty work packages", recognises, parse };
+pub(super) const FOREIGN: Importer =
+    Importer { name: "spec-kitty", tool: "spec-kitty work packages", recognises, parse };
 
 fn recognises(place: &str, head: &str) -> Option<String> {
     let is_file = head.lines().take(400).any(|line| line.starts_with("work_package_id:"));
@@ -86,7 +86,7 @@ fn add(packages: &mut BTreeMap<String, StepDraft>, id: String, step: StepDraft) 
 }
 
 /// The package that a heading names, and the rest of the heading.
-fn package(title: &str) -> Option<Label> {
+fn package(title: &str) -> Option<ChecklistLabel> {
     let bare = title.trim_start_matches(['~', '*', '✅', ' ']);
     let bare = bare.strip_prefix("Work Package").map_or(bare, str::trim_start);
     let bare = bare.trim_start_matches(['~', '*', ' ']);
@@ -102,24 +102,24 @@ fn package(title: &str) -> Option<Label> {
     {
         return None;
     }
-    Some(Label {
+    Some(ChecklistLabel {
         length: title.len() - rest.len(),
         name: Some(bare[..end + letter].to_owned()),
         is_parallel: false,
     })
 }
 
-fn places(page: &Page<'_>) -> Vec<Place> {
+fn places(page: &MarkdownPage<'_>) -> Vec<OutlinePlace> {
     let place = |at: usize| {
         let (level, text) = page.heading(at)?;
         let label = package(page.source.slice(text)).filter(|_| level > 1)?;
-        Some(Place { lines: (at, page.section_end(at)), text, label, is_heading: true })
+        Some(OutlinePlace { lines: (at, page.section_end(at)), text, label, is_heading: true })
     };
     (0..page.lines.len()).filter_map(place).collect()
 }
 
 /// A package from a section of `tasks.md`.
-fn section(list: &Checklist<'_>, place: &Place) -> StepDraft {
+fn section(list: &Checklist<'_>, place: &OutlinePlace) -> StepDraft {
     let mut step = place.step(&list.page);
     if let Some(bare) = step.title.value.find(" (Priority") {
         step.title.value.truncate(bare);
@@ -135,7 +135,7 @@ fn section(list: &Checklist<'_>, place: &Place) -> StepDraft {
 }
 
 /// The dependencies of a section: after the word, or below a heading of this name.
-fn section_needs(page: &Page<'_>, lines: (usize, usize)) -> Vec<String> {
+fn section_needs(page: &MarkdownPage<'_>, lines: (usize, usize)) -> Vec<String> {
     let mut needs = Vec::new();
     let mut is_below = false;
     for at in lines.0 + 1..lines.1 {
@@ -227,14 +227,14 @@ fn lane(keys: &Frontmatter) -> Option<Spanned<Mark>> {
 /// The keys whose values are lists of texts.
 fn lists(source: &Source, yaml: Span) -> BTreeMap<String, Vec<Spanned<String>>> {
     let (root, _) = yaml::read(source.slice(yaml), yaml.start);
-    let Some(Value::Map(entries)) = root.map(|root| root.value) else { return BTreeMap::new() };
-    let text = |node: &Node| match &node.value {
-        Value::Scalar { text, .. } => Some(Spanned::new(text.clone(), node.span)),
-        Value::List(_) | Value::Map(_) => None,
+    let Some(YamlValue::Map(entries)) = root.map(|root| root.value) else { return BTreeMap::new() };
+    let text = |node: &YamlNode| match &node.value {
+        YamlValue::Scalar { text, .. } => Some(Spanned::new(text.clone(), node.span)),
+        YamlValue::List(_) | YamlValue::Map(_) => None,
     };
-    let list = |(key, value): &(Node, Node)| match &value.value {
-        Value::List(items) => Some((text(key)?.value, items.iter().filter_map(text).collect())),
-        Value::Scalar { .. } | Value::Map(_) => None,
+    let list = |(key, value): &(YamlNode, YamlNode)| match &value.value {
+        YamlValue::List(items) => Some((text(key)?.value, items.iter().filter_map(text).collect())),
+        YamlValue::Scalar { .. } | YamlValue::Map(_) => None,
     };
     entries.iter().filter_map(list).collect()
 }

@@ -4,7 +4,7 @@ use crate::plan::draft::Mark;
 
 /// The meaning of a status word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum ImportedStatus {
     /// Exactly this mark, or not started.
     Plainly(Option<Mark>),
     /// This mark and more, which stays in the text of the task.
@@ -13,29 +13,31 @@ pub(super) enum Said {
 }
 
 /// The meaning of a status word, ignoring spelling: `In Progress`, `in_progress`, `in-progress`.
-pub(super) fn read(word: &str) -> Said {
+pub(super) fn read(word: &str) -> ImportedStatus {
     let letters: String = word.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
     match letters.as_str() {
         "done" | "completed" | "complete" | "closed" | "finished" | "passed" | "passing" => {
-            Said::Plainly(Some(Mark::Done))
+            ImportedStatus::Plainly(Some(Mark::Done))
         }
-        "inprogress" | "running" | "active" | "doing" | "started" => Said::Plainly(Some(Mark::Running)),
-        "failed" | "error" => Said::Plainly(Some(Mark::Failed)),
-        "skipped" | "cancelled" | "canceled" => Said::Plainly(Some(Mark::Skipped)),
+        "inprogress" | "running" | "active" | "doing" | "started" => {
+            ImportedStatus::Plainly(Some(Mark::Running))
+        }
+        "failed" | "error" => ImportedStatus::Plainly(Some(Mark::Failed)),
+        "skipped" | "cancelled" | "canceled" => ImportedStatus::Plainly(Some(Mark::Skipped)),
         "" | "pending" | "todo" | "open" | "notstarted" | "new" | "planned" | "ready" | "queued"
-        | "failing" => Said::Plainly(None),
+        | "failing" => ImportedStatus::Plainly(None),
         "resolved" | "merged" | "verified" | "shipped" | "implemented" | "released" | "success"
-        | "approved" => Said::Roughly(Some(Mark::Done)),
+        | "approved" => ImportedStatus::Roughly(Some(Mark::Done)),
         "review" | "inreview" | "reviewing" | "testing" | "wip" | "hooked" | "needsreview" | "working" => {
-            Said::Roughly(Some(Mark::Running))
+            ImportedStatus::Roughly(Some(Mark::Running))
         }
         "deferred" | "wontdo" | "wontfix" | "obsolete" | "tombstone" | "rejected" | "abandoned"
         | "duplicate" | "removed" | "deleted" | "superseded" | "archived" | "dropped" | "onhold"
-        | "parked" => Said::Roughly(Some(Mark::Skipped)),
+        | "parked" => ImportedStatus::Roughly(Some(Mark::Skipped)),
         "blocked" | "draft" | "backlog" | "proposed" | "icebox" | "pinned" | "waiting" | "notdone" => {
-            Said::Roughly(None)
+            ImportedStatus::Roughly(None)
         }
-        _ => Said::Unknown,
+        _ => ImportedStatus::Unknown,
     }
 }
 
@@ -46,9 +48,9 @@ mod tests {
     #[test]
     fn a_word_says_the_same_in_every_spelling() {
         for word in ["in-progress", "In Progress", "in_progress", "INPROGRESS"] {
-            assert_eq!(read(word), Said::Plainly(Some(Mark::Running)), "{word}");
+            assert_eq!(read(word), ImportedStatus::Plainly(Some(Mark::Running)), "{word}");
         }
-        assert_eq!(read("Won't Do"), Said::Roughly(Some(Mark::Skipped)));
-        assert_eq!(read("Merged into 12.16"), Said::Unknown, "only whole words are known");
+        assert_eq!(read("Won't Do"), ImportedStatus::Roughly(Some(Mark::Skipped)));
+        assert_eq!(read("Merged into 12.16"), ImportedStatus::Unknown, "only whole words are known");
     }
 }

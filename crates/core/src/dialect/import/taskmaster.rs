@@ -3,13 +3,13 @@
 
 use super::json_walk;
 use super::json_walk::Collector;
-use super::{Foreign, json_task};
-use crate::plan::draft::{Draft, Oddity};
-use crate::syntax::json::Node;
+use super::{Importer, json_task};
+use crate::plan::draft::{Draft, ParseIssue};
+use crate::syntax::json::JsonNode;
 use crate::syntax::source::{Source, Span, Spanned};
 
-pub(super) const FOREIGN: Foreign =
-    Foreign { name: "task-master", tool: "Task Master tasks.json", recognises, parse };
+pub(super) const FOREIGN: Importer =
+    Importer { name: "task-master", tool: "Task Master tasks.json", recognises, parse };
 
 fn recognises(place: &str, head: &str) -> Option<String> {
     let is_called_so = place.ends_with("tasks.json") && !place.contains(".vscode");
@@ -19,7 +19,7 @@ fn recognises(place: &str, head: &str) -> Option<String> {
     }
     let roots = json_task::glimpse(head);
     let root = roots.first().filter(|root| root.is_map())?;
-    let is_task = |node: &Node| node.get("title").is_some() && node.get("id").is_some();
+    let is_task = |node: &JsonNode| node.get("title").is_some() && node.get("id").is_some();
     let (plain, tagged) = (root.get("tasks"), tags(root).next());
     let list =
         plain.filter(|list| list.is_list()).or_else(|| tagged.and_then(|(_, tag)| tag.get("tasks")))?;
@@ -29,8 +29,8 @@ fn recognises(place: &str, head: &str) -> Option<String> {
 }
 
 /// The tags of a file: maps with a list of tasks.
-fn tags(root: &Node) -> impl Iterator<Item = (&str, &Node)> {
-    let tags = root.entries().iter().filter(|(_, tag)| tag.get("tasks").is_some_and(Node::is_list));
+fn tags(root: &JsonNode) -> impl Iterator<Item = (&str, &JsonNode)> {
+    let tags = root.entries().iter().filter(|(_, tag)| tag.get("tasks").is_some_and(JsonNode::is_list));
     tags.map(|(name, tag)| (name.value.as_str(), tag))
 }
 
@@ -62,7 +62,7 @@ fn parse(source: &Source) -> Draft {
                     .for_each(|item| super::tell(&mut item.step, &format!("Tag: {name}")));
             }
             let described = tag.get("metadata").and_then(|metadata| metadata.get("description"));
-            about.extend(described.and_then(Node::said).map(|text| format!("{name}: {text}")));
+            about.extend(described.and_then(JsonNode::said).map(|text| format!("{name}: {text}")));
         }
         let is_task = found.items.len() == before && root.get("title").is_some();
         if is_task {
@@ -70,14 +70,14 @@ fn parse(source: &Source) -> Draft {
         }
         for metadata in ["metadata", "meta"].iter().filter_map(|key| root.get(key)) {
             title = title.or_else(|| metadata.any(&["projectName", "project", "name"])?.said());
-            about.extend(metadata.get("description").and_then(Node::said));
+            about.extend(metadata.get("description").and_then(JsonNode::said));
         }
     }
     if roots.iter().all(|root| tags(root).next().is_none() && root.get("tasks").is_none())
         && found.items.is_empty()
     {
         let why = "no `tasks` list found".to_owned();
-        found.remark(Spanned::new(Oddity::Unreadable(why), Span::at(0)));
+        found.remark(Spanned::new(ParseIssue::Unreadable(why), Span::at(0)));
     }
     let mut draft = found.draft(faults);
     json_walk::name(&mut draft, title, "Task Master tasks");

@@ -3,15 +3,16 @@
 
 use std::collections::BTreeMap;
 
+use super::claim;
 use super::sequence;
-use super::{claim, unit::Kind};
+use super::unit::UnitKind;
 use crate::plan::draft::{Draft, Mark, StepDraft};
 use crate::plan::verified;
 use crate::syntax::source::{Excerpt, Source, Spanned};
 
 /// One fact of a draft.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Fact {
+pub(super) enum MergeCheck {
     Line(String),
     Text(String),
     List(Vec<String>),
@@ -23,9 +24,9 @@ pub(super) enum Fact {
 type Place = (String, String);
 
 /// All facts of a draft except those that planwright writes.
-pub(super) fn facts(source: &Source, draft: &Draft, names: &[String]) -> BTreeMap<Place, Fact> {
+pub(super) fn facts(source: &Source, draft: &Draft, names: &[String]) -> BTreeMap<Place, MergeCheck> {
     let mut facts = BTreeMap::new();
-    let mut say = |about: &str, fact: Fact| {
+    let mut say = |about: &str, fact: MergeCheck| {
         facts.insert((String::new(), about.to_owned()), fact);
     };
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -35,7 +36,7 @@ pub(super) fn facts(source: &Source, draft: &Draft, names: &[String]) -> BTreeMa
         *count += 1;
         if !source.dialect().owned.contains(&key) {
             let value = entry.value.as_ref().map_or("(more)", |value| value.value.as_str());
-            say(&format!("key {key} {count}"), Fact::Line(value.to_owned()));
+            say(&format!("key {key} {count}"), MergeCheck::Line(value.to_owned()));
         }
     }
     let texts = [
@@ -46,10 +47,10 @@ pub(super) fn facts(source: &Source, draft: &Draft, names: &[String]) -> BTreeMa
     ];
     for (about, text) in texts {
         if let Some(text) = text {
-            say(about, Fact::Text(text.value.clone()));
+            say(about, MergeCheck::Text(text.value.clone()));
         }
     }
-    say("notes", Fact::List(values(&draft.notes)));
+    say("notes", MergeCheck::List(values(&draft.notes)));
     let ids = verified::ids(draft);
     for (step, name) in draft.steps.iter().zip(names) {
         for (about, fact) in step_facts(step, |need| resolved(draft, &ids, names, need)) {
@@ -69,21 +70,24 @@ fn values(list: &[Spanned<String>]) -> Vec<String> {
     list.iter().map(|item| item.value.clone()).collect()
 }
 
-fn step_facts(step: &StepDraft, resolve: impl Fn(&str) -> String) -> Vec<(&'static str, Fact)> {
+fn step_facts(step: &StepDraft, resolve: impl Fn(&str) -> String) -> Vec<(&'static str, MergeCheck)> {
     let contract = step.contract.clone().unwrap_or_default();
-    let command = |text: &Option<Excerpt>| text.as_ref().map(|text| Fact::Line(text.value.clone()));
-    let line = |text: &Option<Spanned<String>>| text.as_ref().map(|text| Fact::Line(text.value.clone()));
-    let list = |list: &[Spanned<String>]| Some(Fact::List(values(list)));
-    let needs =
-        step.needs.as_ref().map(|needs| Fact::List(needs.iter().map(|need| resolve(&need.value)).collect()));
+    let command = |text: &Option<Excerpt>| text.as_ref().map(|text| MergeCheck::Line(text.value.clone()));
+    let line =
+        |text: &Option<Spanned<String>>| text.as_ref().map(|text| MergeCheck::Line(text.value.clone()));
+    let list = |list: &[Spanned<String>]| Some(MergeCheck::List(values(list)));
+    let needs = step
+        .needs
+        .as_ref()
+        .map(|needs| MergeCheck::List(needs.iter().map(|need| resolve(&need.value)).collect()));
     [
-        ("marks", Some(Fact::Claims(step.marks.iter().map(|mark| mark.value).collect()))),
-        ("title", Some(Fact::Line(step.title.value.clone()))),
+        ("marks", Some(MergeCheck::Claims(step.marks.iter().map(|mark| mark.value).collect()))),
+        ("title", Some(MergeCheck::Line(step.title.value.clone()))),
         ("id", line(&step.id)),
         ("target", line(&step.target)),
-        ("task", step.task.as_ref().map(|task| Fact::Text(task.value.clone()))),
+        ("task", step.task.as_ref().map(|task| MergeCheck::Text(task.value.clone()))),
         ("contract", command(&contract.command)),
-        ("manual", contract.is_manual.then(|| Fact::Line(String::new()))),
+        ("manual", contract.is_manual.then(|| MergeCheck::Line(String::new()))),
         ("language", line(&contract.language)),
         ("expect", line(&contract.expect)),
         ("green", line(&step.green)),
@@ -91,7 +95,7 @@ fn step_facts(step: &StepDraft, resolve: impl Fn(&str) -> String) -> Vec<(&'stat
         ("on_fail", line(&step.on_fail)),
         ("needs", needs),
         ("reads", list(&step.reads)),
-        ("touches", step.touches.as_ref().map(|touches| Fact::List(values(touches)))),
+        ("touches", step.touches.as_ref().map(|touches| MergeCheck::List(values(touches)))),
         ("accept", list(&step.accept)),
         ("timeout", line(&step.timeout)),
         ("contract_timeout", line(&step.contract_timeout)),
@@ -110,8 +114,8 @@ fn step_facts(step: &StepDraft, resolve: impl Fn(&str) -> String) -> Vec<(&'stat
 
 /// Whether the merged facts are those of the base with the changes of both sides.
 pub(super) fn are_merged(
-    [base, ours, theirs]: [&BTreeMap<Place, Fact>; 3],
-    merged: &BTreeMap<Place, Fact>,
+    [base, ours, theirs]: [&BTreeMap<Place, MergeCheck>; 3],
+    merged: &BTreeMap<Place, MergeCheck>,
 ) -> bool {
     let mut places: Vec<&Place> = [base, ours, theirs, merged].into_iter().flat_map(BTreeMap::keys).collect();
     places.sort();
@@ -129,34 +133,38 @@ pub(super) fn are_merged(
 }
 
 /// Whether a fact that both sides changed agrees with both.
-fn is_union([base, ours, theirs]: [Option<&Fact>; 3], merged: Option<&Fact>) -> bool {
+fn is_union([base, ours, theirs]: [Option<&MergeCheck>; 3], merged: Option<&MergeCheck>) -> bool {
     match (ours, theirs, merged) {
-        (Some(Fact::Text(ours)), Some(Fact::Text(theirs)), Some(Fact::Text(merged))) => {
+        (Some(MergeCheck::Text(ours)), Some(MergeCheck::Text(theirs)), Some(MergeCheck::Text(merged))) => {
             let base = match base {
-                Some(Fact::Text(base)) => format!("{base}\n"),
-                Some(Fact::Line(_) | Fact::List(_) | Fact::Claims(_)) | None => String::new(),
+                Some(MergeCheck::Text(base)) => format!("{base}\n"),
+                Some(MergeCheck::Line(_) | MergeCheck::List(_) | MergeCheck::Claims(_)) | None => {
+                    String::new()
+                }
             };
             let union = sequence::settled_lines(&base, &format!("{ours}\n"), &format!("{theirs}\n"));
             union.is_some_and(|union| union == format!("{merged}\n"))
         }
-        (Some(Fact::List(ours)), Some(Fact::List(theirs)), Some(Fact::List(merged))) => {
+        (Some(MergeCheck::List(ours)), Some(MergeCheck::List(theirs)), Some(MergeCheck::List(merged))) => {
             let none = Vec::new();
             let base = match base {
-                Some(Fact::List(base)) => base,
-                Some(Fact::Line(_) | Fact::Text(_) | Fact::Claims(_)) | None => &none,
+                Some(MergeCheck::List(base)) => base,
+                Some(MergeCheck::Line(_) | MergeCheck::Text(_) | MergeCheck::Claims(_)) | None => &none,
             };
             has_changes_of(base, ours, merged) && has_changes_of(base, theirs, merged)
         }
-        (Some(Fact::Claims(ours)), Some(Fact::Claims(theirs)), Some(Fact::Claims(merged))) => {
-            match (ours.as_slice(), theirs.as_slice()) {
-                (&[ours], &[theirs]) => {
-                    let (ours, theirs) = (Kind::Claim(Some(ours)), Kind::Claim(Some(theirs)));
-                    let settled = claim(&ours, &theirs);
-                    settled.is_some_and(|settled| Kind::Claim(merged.first().copied()) == *settled)
-                }
-                _ => false,
+        (
+            Some(MergeCheck::Claims(ours)),
+            Some(MergeCheck::Claims(theirs)),
+            Some(MergeCheck::Claims(merged)),
+        ) => match (ours.as_slice(), theirs.as_slice()) {
+            (&[ours], &[theirs]) => {
+                let (ours, theirs) = (UnitKind::Claim(Some(ours)), UnitKind::Claim(Some(theirs)));
+                let settled = claim(&ours, &theirs);
+                settled.is_some_and(|settled| UnitKind::Claim(merged.first().copied()) == *settled)
             }
-        }
+            _ => false,
+        },
         _ => false,
     }
 }

@@ -1,49 +1,51 @@
 //! Divides a plan file of any dialect into units: by the draft for steps and fields, and by Markdown syntax for
 //! everything else.
 
-use super::unit::{Kind, Text, Unit};
+use super::unit::{MergeUnit, UnitKind, UnitText};
 use super::yaml;
 use crate::dialect::DIALECTS;
 use crate::dialect::frontmatter;
-use crate::plan::draft::{Draft, Field, FieldDraft, StepDraft};
+use crate::plan::draft::{Draft, DraftField, FieldDraft, StepDraft};
 use crate::syntax::markdown::{Blocks, Code, Heading};
-use crate::syntax::source::{Source, Span, Told};
+use crate::syntax::source::{Detection, Source, Span};
 
 /// What is known of one of the three texts.
-pub(super) struct Side<'a> {
+pub(super) struct MergeSide<'a> {
     pub(super) source: &'a Source,
     pub(super) draft: &'a Draft,
     /// The name of every step in all three texts.
     pub(super) names: &'a [String],
 }
 
-impl<'a> Side<'a> {
+impl<'a> MergeSide<'a> {
     /// The units of the whole text.
-    pub(super) fn units(&self) -> Vec<Unit<'a>> {
+    pub(super) fn units(&self) -> Vec<MergeUnit<'a>> {
         let (text, parts) = (self.text(), self.source.parts());
         if let [only] = parts {
             return self.file(only.span, self.source.place());
         }
         let mut from = 0;
         let files = parts.iter().map(|part| {
-            let head = text.unit(Some("path".to_owned()), Kind::Whole, Span::new(from, part.span.start));
+            let head = text.unit(Some("path".to_owned()), UnitKind::Whole, Span::new(from, part.span.start));
             let inner = [head].into_iter().chain(self.file(part.span, &part.path)).collect();
             let whole = Span::new(from, part.span.end);
             from = part.span.end;
-            text.group(Some(format!("file:{}", part.path)), Kind::Block, whole, inner)
+            text.group(Some(format!("file:{}", part.path)), UnitKind::Block, whole, inner)
         });
         files.collect()
     }
 
-    pub(super) fn text(&self) -> Text<'a> {
-        Text(self.source.text())
+    pub(super) fn text(&self) -> UnitText<'a> {
+        UnitText(self.source.text())
     }
 
     /// Whether planwright writes this key. A file that is not a plan may be part of one in any dialect.
     pub(super) fn is_owned(&self, key: &str) -> bool {
         match self.source.told() {
-            Told::Nothing => DIALECTS.iter().any(|dialect| dialect.owned.contains(&key)),
-            Told::Unasked | Told::By(_) | Told::Forced => self.source.dialect().owned.contains(&key),
+            Detection::Nothing => DIALECTS.iter().any(|dialect| dialect.owned.contains(&key)),
+            Detection::Unasked | Detection::By(_) | Detection::Forced => {
+                self.source.dialect().owned.contains(&key)
+            }
         }
     }
 
@@ -53,7 +55,7 @@ impl<'a> Side<'a> {
         self.draft.steps.iter().position(|step| text.line_start(step.whole.0.start) == start)
     }
 
-    fn file(&self, span: Span, path: &str) -> Vec<Unit<'a>> {
+    fn file(&self, span: Span, path: &str) -> Vec<MergeUnit<'a>> {
         let is_data = [".yaml", ".yml", ".json"].iter().any(|ending| path.ends_with(ending));
         if is_data || self.source.dialect().name == "record" {
             return yaml::units(self, span);
@@ -64,9 +66,13 @@ impl<'a> Side<'a> {
         };
         let mut units = Vec::new();
         if block.start > span.start {
-            units.push(text.unit(Some("lead".to_owned()), Kind::Whole, Span::new(span.start, block.start)));
+            units.push(text.unit(
+                Some("lead".to_owned()),
+                UnitKind::Whole,
+                Span::new(span.start, block.start),
+            ));
         }
-        let fence = |name: &str, span: Span| text.unit(Some(name.to_owned()), Kind::Whole, span);
+        let fence = |name: &str, span: Span| text.unit(Some(name.to_owned()), UnitKind::Whole, span);
         let mut keys = vec![fence("open", Span::new(block.start, inner.start))];
         keys.extend(yaml::units(self, inner));
         keys.push(fence("close", Span::new(inner.end, block.end)));
@@ -74,7 +80,7 @@ impl<'a> Side<'a> {
         let end = text.skip_blank(Span::new(parts.body, span.end));
         units.push(text.group(
             Some("frontmatter".to_owned()),
-            Kind::Block,
+            UnitKind::Block,
             Span::new(block.start, end),
             keys,
         ));
@@ -83,7 +89,7 @@ impl<'a> Side<'a> {
     }
 
     /// The preamble, the sections and the steps of a Markdown text.
-    fn body(&self, span: Span) -> Vec<Unit<'a>> {
+    fn body(&self, span: Span) -> Vec<MergeUnit<'a>> {
         let text = self.text();
         let part = Source::new("part", text.slice(span));
         let markdown = Markdown { side: self, text, offset: span.start, blocks: Blocks::read(&part, 0) };
@@ -93,7 +99,7 @@ impl<'a> Side<'a> {
         if first > span.start {
             let preamble = Span::new(span.start, first);
             let parts = markdown.blocks(preamble);
-            units.push(text.group(Some("preamble".to_owned()), Kind::Block, preamble, parts));
+            units.push(text.group(Some("preamble".to_owned()), UnitKind::Block, preamble, parts));
         }
         let mut has_title = false;
         for (index, (start, cut)) in cuts.iter().enumerate() {
@@ -107,7 +113,7 @@ impl<'a> Side<'a> {
                     let name = if is_title { "title".to_owned() } else { markdown.words(heading, region) };
                     markdown.section(name, heading, region)
                 }
-                Cut::Rest => text.group(None, Kind::Block, region, markdown.blocks(region)),
+                Cut::Rest => text.group(None, UnitKind::Block, region, markdown.blocks(region)),
             });
         }
         units
@@ -123,8 +129,8 @@ enum Cut {
 }
 
 struct Markdown<'s, 'a> {
-    side: &'s Side<'a>,
-    text: Text<'a>,
+    side: &'s MergeSide<'a>,
+    text: UnitText<'a>,
     /// Where the text that was read starts.
     offset: usize,
     blocks: Blocks,
@@ -182,16 +188,16 @@ impl<'a> Markdown<'_, 'a> {
         format!("section:{words}")
     }
 
-    fn section(&self, name: String, heading: &Heading, region: Span) -> Unit<'a> {
+    fn section(&self, name: String, heading: &Heading, region: Span) -> MergeUnit<'a> {
         let below = (heading.below + self.offset).clamp(region.start, region.end);
         let below = self.text.skip_blank(Span::new(below, region.end));
         let mut parts =
-            vec![self.text.unit(Some("head".to_owned()), Kind::Whole, Span::new(region.start, below))];
+            vec![self.text.unit(Some("head".to_owned()), UnitKind::Whole, Span::new(region.start, below))];
         parts.extend(self.blocks(Span::new(below, region.end)));
-        self.text.group(Some(name), Kind::Block, region, parts)
+        self.text.group(Some(name), UnitKind::Block, region, parts)
     }
 
-    fn step(&self, place: usize, region: Span) -> Unit<'a> {
+    fn step(&self, place: usize, region: Span) -> MergeUnit<'a> {
         let step = &self.side.draft.steps[place];
         let mut parts = Vec::new();
         let mut at = region.start;
@@ -201,7 +207,7 @@ impl<'a> Markdown<'_, 'a> {
             let line = Span::new(region.start, below);
             let pieces = self.heading(step, line);
             let reach = Span::new(line.start, at);
-            parts.push(self.text.group(Some("head".to_owned()), Kind::Inline, reach, pieces));
+            parts.push(self.text.group(Some("head".to_owned()), UnitKind::Inline, reach, pieces));
         }
         for field in &step.fields.0 {
             let start = self.text.line_start(field.label.start);
@@ -214,22 +220,22 @@ impl<'a> Markdown<'_, 'a> {
             parts.push(self.field(step, field, Span::new(start, at)));
         }
         parts.extend(self.blocks(Span::new(at, region.end)));
-        let mut unit = self.text.group(Some(self.side.names[place].clone()), Kind::Step, region, parts);
+        let mut unit = self.text.group(Some(self.side.names[place].clone()), UnitKind::Step, region, parts);
         unit.rank = super::step::rank(step);
         unit
     }
 
     /// The heading of a step, cut into what it says.
-    fn heading(&self, step: &StepDraft, line: Span) -> Vec<Unit<'a>> {
-        let number = (step.number.span, "number", Kind::Whole);
-        let title = (step.title.span, "title", Kind::Whole);
-        let marks = step.marks.iter().map(|mark| (mark.span, "mark", Kind::Claim(Some(mark.value))));
-        let mut said: Vec<(Span, &str, Kind)> =
+    fn heading(&self, step: &StepDraft, line: Span) -> Vec<MergeUnit<'a>> {
+        let number = (step.number.span, "number", UnitKind::Whole);
+        let title = (step.title.span, "title", UnitKind::Whole);
+        let marks = step.marks.iter().map(|mark| (mark.span, "mark", UnitKind::Claim(Some(mark.value))));
+        let mut said: Vec<(Span, &str, UnitKind)> =
             [number, title].into_iter().chain(marks).filter(|(span, ..)| line.covers(*span)).collect();
         said.sort_by_key(|(span, ..)| (span.start, span.end));
         let mut at = line.start;
         let mut name = "lead";
-        let mut kind = Kind::Whole;
+        let mut kind = UnitKind::Whole;
         let mut pieces = Vec::new();
         for (span, next, next_kind) in said {
             if span.start < at {
@@ -241,49 +247,49 @@ impl<'a> Markdown<'_, 'a> {
         let line_end = line.start + self.text.slice(line).trim_end_matches(['\n', '\r']).len();
         let line_end = line_end.max(at);
         pieces.push(self.text.piece(Some(name), kind, Span::new(at, line_end)));
-        pieces.push(self.text.piece(Some("end"), Kind::Whole, Span::new(line_end, line.end)));
+        pieces.push(self.text.piece(Some("end"), UnitKind::Whole, Span::new(line_end, line.end)));
         pieces
     }
 
-    fn field(&self, step: &StepDraft, field: &FieldDraft, region: Span) -> Unit<'a> {
+    fn field(&self, step: &StepDraft, field: &FieldDraft, region: Span) -> MergeUnit<'a> {
         let name = match field.kind {
             Some(kind) => format!("field:{kind:?}"),
             None => format!("field:{}", field.name.value.to_lowercase()),
         };
         let kind = match field.kind {
             Some(
-                Field::Needs
-                | Field::Reads
-                | Field::Touches
-                | Field::Sealed
-                | Field::Tools
-                | Field::Env
-                | Field::Each
-                | Field::Accept,
+                DraftField::Needs
+                | DraftField::Reads
+                | DraftField::Touches
+                | DraftField::Sealed
+                | DraftField::Tools
+                | DraftField::Env
+                | DraftField::Each
+                | DraftField::Accept,
             ) => {
                 return self.list(name, field, region);
             }
             // A command is atomic: half of ours and half of theirs is a command that nobody wrote.
-            Some(Field::Contract | Field::Setup | Field::ExitCode) => Kind::Whole,
-            Some(Field::Status) => Kind::Claim(step.mark()),
+            Some(DraftField::Contract | DraftField::Setup | DraftField::ExitCode) => UnitKind::Whole,
+            Some(DraftField::Status) => UnitKind::Claim(step.mark()),
             Some(
-                Field::Id
-                | Field::Target
-                | Field::Network
-                | Field::Timeout
-                | Field::ContractTimeout
-                | Field::Task
-                | Field::Green
-                | Field::Judge
-                | Field::OnFail,
+                DraftField::Id
+                | DraftField::Target
+                | DraftField::Network
+                | DraftField::Timeout
+                | DraftField::ContractTimeout
+                | DraftField::Task
+                | DraftField::Green
+                | DraftField::Judge
+                | DraftField::OnFail,
             )
-            | None => Kind::Lines,
+            | None => UnitKind::Lines,
         };
         self.text.unit(Some(name), kind, region)
     }
 
     /// A field that holds a list, on the line of its label or in items below.
-    fn list(&self, name: String, field: &FieldDraft, region: Span) -> Unit<'a> {
+    fn list(&self, name: String, field: &FieldDraft, region: Span) -> MergeUnit<'a> {
         let below = self.text.next_line(field.label.start, region.end);
         let line = Span::new(region.start, below);
         let value = if line.covers(field.value) { field.value } else { Span::at(field.label.end.min(below)) };
@@ -291,11 +297,11 @@ impl<'a> Markdown<'_, 'a> {
         let mut head = self.text.comma_list(Some("head".to_owned()), line, value);
         head.gap = self.text.slice(Span::new(below, rest));
         let parts = [head].into_iter().chain(self.blocks(Span::new(rest, region.end))).collect();
-        self.text.group(Some(name), Kind::Block, region, parts)
+        self.text.group(Some(name), UnitKind::Block, region, parts)
     }
 
     /// Paragraphs, list items, labelled lines and code.
-    fn blocks(&self, span: Span) -> Vec<Unit<'a>> {
+    fn blocks(&self, span: Span) -> Vec<MergeUnit<'a>> {
         let mut units = Vec::new();
         let mut at = span.start;
         while at < span.end {
@@ -304,17 +310,17 @@ impl<'a> Markdown<'_, 'a> {
             let (name, kind, end) = match self.code_at(at, line_end) {
                 // Only the first of a file or section can be blank: all others are the gap of the previous unit.
                 _ if line.trim().is_empty() => {
-                    (Some("blank".to_owned()), Kind::Whole, self.text.skip_blank(Span::new(at, span.end)))
+                    (Some("blank".to_owned()), UnitKind::Whole, self.text.skip_blank(Span::new(at, span.end)))
                 }
                 Some(code) => {
                     let last = (code.span.end + self.offset).clamp(at + 1, span.end);
-                    (None, Kind::Whole, self.text.next_line(last - 1, span.end))
+                    (None, UnitKind::Whole, self.text.next_line(last - 1, span.end))
                 }
                 None => {
                     let label = label(line);
                     let is_item = label.is_none() && bullet(line).is_some();
                     let end = self.block_end(Span::new(line_end, span.end), bullet(line).filter(|_| is_item));
-                    let kind = if is_item { Kind::Item } else { Kind::Lines };
+                    let kind = if is_item { UnitKind::Item } else { UnitKind::Lines };
                     (label.map(|label| format!("field:{label}")), kind, end)
                 }
             };

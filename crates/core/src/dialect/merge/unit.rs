@@ -5,24 +5,24 @@ use crate::syntax::source::Span;
 
 /// A piece of a file. The texts of all units with their gaps add up to the file.
 #[derive(Debug, Clone)]
-pub(super) struct Unit<'a> {
+pub(super) struct MergeUnit<'a> {
     /// Its name among its siblings; `None` if only its text identifies it.
     pub(super) name: Option<String>,
     /// How changes of both sides are merged.
-    pub(super) kind: Kind,
+    pub(super) kind: UnitKind,
     /// Its bytes, without the blank lines after it.
     pub(super) text: &'a str,
     /// The blank lines after it.
     pub(super) gap: &'a str,
     /// Its parts, if it is more than text.
-    pub(super) parts: Vec<Unit<'a>>,
+    pub(super) parts: Vec<MergeUnit<'a>>,
     /// The sort key if both sides put one at the same position.
     pub(super) rank: String,
 }
 
 /// How changes of both sides to a unit are merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum UnitKind {
     /// Atomic: a contract, a title, a heading.
     Whole,
     /// Its lines are merged.
@@ -43,7 +43,7 @@ pub(super) enum Kind {
     Step,
 }
 
-impl Kind {
+impl UnitKind {
     /// Whether two units are of the same kind, like items of one list.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
@@ -52,9 +52,9 @@ impl Kind {
 
 /// A text that is divided into units.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Text<'a>(pub(super) &'a str);
+pub(super) struct UnitText<'a>(pub(super) &'a str);
 
-impl<'a> Text<'a> {
+impl<'a> UnitText<'a> {
     pub(super) fn slice(self, span: Span) -> &'a str {
         &self.0[span.start..span.end]
     }
@@ -81,52 +81,59 @@ impl<'a> Text<'a> {
     }
 
     /// A unit of text; the blank lines at its end are its gap.
-    pub(super) fn unit(self, name: Option<String>, kind: Kind, span: Span) -> Unit<'a> {
+    pub(super) fn unit(self, name: Option<String>, kind: UnitKind, span: Span) -> MergeUnit<'a> {
         let whole = self.slice(span);
         let mut kept = whole.len();
         for line in whole.split_inclusive('\n').rev().take_while(|line| line.trim().is_empty()) {
             kept -= line.len();
         }
         let (text, gap) = if kept == 0 { (whole, "") } else { whole.split_at(kept) };
-        Unit { name, kind, text, gap, parts: Vec::new(), rank: text.to_owned() }
+        MergeUnit { name, kind, text, gap, parts: Vec::new(), rank: text.to_owned() }
     }
 
     /// A unit of parts that cover it.
     pub(super) fn group(
         self,
         name: Option<String>,
-        kind: Kind,
+        kind: UnitKind,
         span: Span,
-        mut parts: Vec<Unit<'a>>,
-    ) -> Unit<'a> {
+        mut parts: Vec<MergeUnit<'a>>,
+    ) -> MergeUnit<'a> {
         let unit = self.unit(name, kind, span);
         if let Some(last) = parts.last_mut()
             && !unit.gap.is_empty()
         {
             last.gap = "";
         }
-        Unit { parts, ..unit }
+        MergeUnit { parts, ..unit }
     }
 
     /// A part of a line, without a gap.
-    pub(super) fn piece(self, name: Option<&str>, kind: Kind, span: Span) -> Unit<'a> {
+    pub(super) fn piece(self, name: Option<&str>, kind: UnitKind, span: Span) -> MergeUnit<'a> {
         let text = self.slice(span);
-        Unit { name: name.map(str::to_owned), kind, text, gap: "", parts: Vec::new(), rank: text.to_owned() }
+        MergeUnit {
+            name: name.map(str::to_owned),
+            kind,
+            text,
+            gap: "",
+            parts: Vec::new(),
+            rank: text.to_owned(),
+        }
     }
 
     /// A line in pieces: the text before the list, every item with its preceding comma, and the rest.
-    pub(super) fn comma_list(self, name: Option<String>, line: Span, list: Span) -> Unit<'a> {
-        let mut parts = vec![self.piece(Some("lead"), Kind::Whole, Span::new(line.start, list.start))];
+    pub(super) fn comma_list(self, name: Option<String>, line: Span, list: Span) -> MergeUnit<'a> {
+        let mut parts = vec![self.piece(Some("lead"), UnitKind::Whole, Span::new(line.start, list.start))];
         let mut at = list.start;
         for item in self.slice(list).split(',') {
             let start = if at == list.start { at } else { at - 1 };
             let span = Span::new(start, at + item.len());
             if !span.is_empty() {
-                parts.push(self.piece(None, Kind::Whole, span));
+                parts.push(self.piece(None, UnitKind::Whole, span));
             }
             at = span.end + 1;
         }
-        parts.push(self.piece(Some("end"), Kind::Whole, Span::new(list.end, line.end)));
-        self.group(name, Kind::Inline, line, parts)
+        parts.push(self.piece(Some("end"), UnitKind::Whole, Span::new(list.end, line.end)));
+        self.group(name, UnitKind::Inline, line, parts)
     }
 }

@@ -1,11 +1,11 @@
 //! Divides YAML into units: the keys of a frontmatter, and whole records.
 
-use super::split::Side;
-use super::unit::{Kind, Text, Unit};
+use super::split::MergeSide;
+use super::unit::{MergeUnit, UnitKind, UnitText};
 use crate::plan::draft::Mark;
-use crate::syntax::source::{Span, Told};
+use crate::syntax::source::{Detection, Span};
 use crate::syntax::yaml;
-use crate::syntax::yaml::{FaultKind, Node, Style, Value};
+use crate::syntax::yaml::{FaultKind, YamlNode, YamlStyle, YamlValue};
 
 /// Keys of a step in which planwright records times.
 const TIMES: &[&str] = &["startedAt", "completedAt", "started_at", "completed_at"];
@@ -23,7 +23,7 @@ const CLAIMS: &[(&str, Mark)] = &[
 ];
 
 /// The units of a YAML text; one unit of lines if it is not YAML.
-pub(super) fn units<'a>(side: &Side<'a>, span: Span) -> Vec<Unit<'a>> {
+pub(super) fn units<'a>(side: &MergeSide<'a>, span: Span) -> Vec<MergeUnit<'a>> {
     let text = side.text();
     let (root, faults) = yaml::read(text.slice(span), span.start);
     let is_broken = faults.iter().any(|fault| {
@@ -35,7 +35,7 @@ pub(super) fn units<'a>(side: &Side<'a>, span: Span) -> Vec<Unit<'a>> {
     let tree = Tree { side, text };
     let parts = root.filter(|_| !is_broken).and_then(|root| tree.children(&root, span, Depth::Top));
     parts.unwrap_or_else(|| {
-        let lines = text.unit(Some("yaml".to_owned()), Kind::Lines, span);
+        let lines = text.unit(Some("yaml".to_owned()), UnitKind::Lines, span);
         if span.is_empty() { Vec::new() } else { vec![lines] }
     })
 }
@@ -47,19 +47,19 @@ enum Depth {
 }
 
 struct Tree<'s, 'a> {
-    side: &'s Side<'a>,
-    text: Text<'a>,
+    side: &'s MergeSide<'a>,
+    text: UnitText<'a>,
 }
 
 impl<'a> Tree<'_, 'a> {
     /// The keys or items of a map or list of which each starts a line; `None` for anything else.
-    fn children(&self, node: &Node, region: Span, depth: Depth) -> Option<Vec<Unit<'a>>> {
+    fn children(&self, node: &YamlNode, region: Span, depth: Depth) -> Option<Vec<MergeUnit<'a>>> {
         let spans: Vec<Span> = match &node.value {
-            Value::Map(entries) => {
+            YamlValue::Map(entries) => {
                 entries.iter().map(|(key, value)| Span::new(key.span.start, value.span.end)).collect()
             }
-            Value::List(items) => items.iter().map(|item| item.span).collect(),
-            Value::Scalar { .. } => return None,
+            YamlValue::List(items) => items.iter().map(|item| item.span).collect(),
+            YamlValue::Scalar { .. } => return None,
         };
         if self.text.slice(node.span).starts_with(['{', '[']) {
             return self.bracketed(node, &spans, region, depth);
@@ -78,9 +78,9 @@ impl<'a> Tree<'_, 'a> {
             let end = self.text.skip_blank(Span::new(end, region.end));
             let lines = Span::new(starts[index], end.max(starts[index]));
             units.push(match &node.value {
-                Value::Map(entries) => self.entry(&entries[index], lines, depth),
-                Value::List(items) => self.item(&items[index], lines),
-                Value::Scalar { .. } => return None,
+                YamlValue::Map(entries) => self.entry(&entries[index], lines, depth),
+                YamlValue::List(items) => self.item(&items[index], lines),
+                YamlValue::Scalar { .. } => return None,
             });
             at = lines.end;
         }
@@ -90,7 +90,13 @@ impl<'a> Tree<'_, 'a> {
 
     /// The same for brackets and braces, as JSON has them, if each child and the end are on separate lines. The comma
     /// after a child belongs to the gap: the last child has none.
-    fn bracketed(&self, node: &Node, spans: &[Span], region: Span, depth: Depth) -> Option<Vec<Unit<'a>>> {
+    fn bracketed(
+        &self,
+        node: &YamlNode,
+        spans: &[Span],
+        region: Span,
+        depth: Depth,
+    ) -> Option<Vec<MergeUnit<'a>>> {
         let starts = spans.iter().map(|span| span.start).chain([node.span.end.saturating_sub(1)]);
         let lines: Vec<usize> = starts.clone().map(|start| self.text.line_start(start)).collect();
         let ends = [node.span.start + 1].into_iter().chain(spans.iter().map(|span| span.end));
@@ -102,102 +108,105 @@ impl<'a> Tree<'_, 'a> {
         if spans.is_empty() || !is_apart || lines[0] < region.start {
             return None;
         }
-        let mut units = vec![self.text.piece(Some("open"), Kind::Whole, Span::new(region.start, lines[0]))];
+        let mut units =
+            vec![self.text.piece(Some("open"), UnitKind::Whole, Span::new(region.start, lines[0]))];
         for (index, span) in spans.iter().enumerate() {
             let child = Span::new(lines[index], span.end);
             let mut unit = match &node.value {
-                Value::Map(entries) => self.member(&entries[index], child, depth),
-                Value::List(items) => self.element(&items[index], child),
-                Value::Scalar { .. } => return None,
+                YamlValue::Map(entries) => self.member(&entries[index], child, depth),
+                YamlValue::List(items) => self.element(&items[index], child),
+                YamlValue::Scalar { .. } => return None,
             };
             unit.gap = self.text.slice(Span::new(span.end, lines[index + 1]));
             units.push(unit);
         }
         let close = Span::new(lines[spans.len()], region.end);
-        units.push(self.text.piece(Some("close"), Kind::Whole, close));
+        units.push(self.text.piece(Some("close"), UnitKind::Whole, close));
         Some(units)
     }
 
-    fn member(&self, (key, value): &(Node, Node), span: Span, depth: Depth) -> Unit<'a> {
-        let Value::Scalar { text: key, .. } = &key.value else {
-            return self.text.piece(None, Kind::Whole, span);
+    fn member(&self, (key, value): &(YamlNode, YamlNode), span: Span, depth: Depth) -> MergeUnit<'a> {
+        let YamlValue::Scalar { text: key, .. } = &key.value else {
+            return self.text.piece(None, UnitKind::Whole, span);
         };
         let kind = match &value.value {
-            Value::Scalar { text, .. } => self.kind(key, text, span, depth),
-            Value::List(_) | Value::Map(_) => Kind::Block,
+            YamlValue::Scalar { text, .. } => self.kind(key, text, span, depth),
+            YamlValue::List(_) | YamlValue::Map(_) => UnitKind::Block,
         };
         let parts = self.children(value, span, Depth::Inner).unwrap_or_default();
-        let kind = if parts.is_empty() && kind == Kind::Block { Kind::Whole } else { kind };
-        Unit { parts, ..self.text.piece(Some(&format!("key:{key}")), kind, span) }
+        let kind = if parts.is_empty() && kind == UnitKind::Block { UnitKind::Whole } else { kind };
+        MergeUnit { parts, ..self.text.piece(Some(&format!("key:{key}")), kind, span) }
     }
 
-    fn element(&self, item: &Node, span: Span) -> Unit<'a> {
+    fn element(&self, item: &YamlNode, span: Span) -> MergeUnit<'a> {
         let step = self.side.step_at(span.start);
         let name = step.map(|step| self.side.names[step].as_str());
         let parts = self.children(item, span, Depth::Inner).unwrap_or_default();
         let kind = match step {
-            Some(_) => Kind::Step,
-            None if parts.is_empty() => Kind::Whole,
-            None => Kind::Block,
+            Some(_) => UnitKind::Step,
+            None if parts.is_empty() => UnitKind::Whole,
+            None => UnitKind::Block,
         };
-        let mut unit = Unit { parts, ..self.text.piece(name, kind, span) };
+        let mut unit = MergeUnit { parts, ..self.text.piece(name, kind, span) };
         if let Some(step) = step {
             unit.rank = super::step::rank(&self.side.draft.steps[step]);
         }
         unit
     }
 
-    fn comments(&self, span: Span, units: &mut Vec<Unit<'a>>) {
+    fn comments(&self, span: Span, units: &mut Vec<MergeUnit<'a>>) {
         if !span.is_empty() {
-            units.push(self.text.unit(None, Kind::Lines, span));
+            units.push(self.text.unit(None, UnitKind::Lines, span));
         }
     }
 
-    fn entry(&self, (key, value): &(Node, Node), lines: Span, depth: Depth) -> Unit<'a> {
-        let Value::Scalar { text: key_text, .. } = &key.value else {
-            return self.text.unit(None, Kind::Lines, lines);
+    fn entry(&self, (key, value): &(YamlNode, YamlNode), lines: Span, depth: Depth) -> MergeUnit<'a> {
+        let YamlValue::Scalar { text: key_text, .. } = &key.value else {
+            return self.text.unit(None, UnitKind::Lines, lines);
         };
         let name = Some(format!("key:{key_text}"));
         let line_end = self.text.next_line(lines.start, lines.end);
         let is_on_line = value.span.start >= lines.start && value.span.end <= line_end;
         match &value.value {
-            Value::Scalar { text, style: Style::Plain | Style::SingleQuoted | Style::DoubleQuoted }
-                if is_on_line =>
-            {
+            YamlValue::Scalar {
+                text,
+                style: YamlStyle::Plain | YamlStyle::SingleQuoted | YamlStyle::DoubleQuoted,
+            } if is_on_line => {
                 let kind = self.kind(key_text, text, lines, depth);
                 let said = self.text.piece(Some("value"), kind, Span::new(lines.start, value.span.end));
-                let tail = self.text.piece(Some("tail"), Kind::Whole, Span::new(value.span.end, line_end));
-                self.text.group(name, Kind::Inline, lines, vec![said, tail])
+                let tail =
+                    self.text.piece(Some("tail"), UnitKind::Whole, Span::new(value.span.end, line_end));
+                self.text.group(name, UnitKind::Inline, lines, vec![said, tail])
             }
-            Value::List(_) if is_on_line && value.span.len() >= 2 => {
+            YamlValue::List(_) if is_on_line && value.span.len() >= 2 => {
                 let inside = Span::new(value.span.start + 1, value.span.end - 1);
                 self.text.comma_list(name, lines, inside)
             }
-            Value::Map(_) | Value::List(_) | Value::Scalar { .. } => {
+            YamlValue::Map(_) | YamlValue::List(_) | YamlValue::Scalar { .. } => {
                 let below = self.text.skip_blank(Span::new(line_end, lines.end));
                 match self.children(value, Span::new(below, lines.end), Depth::Inner) {
                     Some(children) => {
                         let head = self.text.unit(
                             Some("head".to_owned()),
-                            Kind::Whole,
+                            UnitKind::Whole,
                             Span::new(lines.start, below),
                         );
                         let parts = [head].into_iter().chain(children).collect();
-                        self.text.group(name, Kind::Block, lines, parts)
+                        self.text.group(name, UnitKind::Block, lines, parts)
                     }
-                    None => self.text.unit(name, Kind::Lines, lines),
+                    None => self.text.unit(name, UnitKind::Lines, lines),
                 }
             }
         }
     }
 
-    fn item(&self, item: &Node, lines: Span) -> Unit<'a> {
+    fn item(&self, item: &YamlNode, lines: Span) -> MergeUnit<'a> {
         let step = self.side.step_at(lines.start);
         let name = step.map(|step| self.side.names[step].clone());
         let Some(parts) = self.children(item, lines, Depth::Inner) else {
-            return self.text.unit(name, Kind::Item, lines);
+            return self.text.unit(name, UnitKind::Item, lines);
         };
-        let kind = if step.is_some() { Kind::Step } else { Kind::Block };
+        let kind = if step.is_some() { UnitKind::Step } else { UnitKind::Block };
         let mut unit = self.text.group(name, kind, lines, parts);
         if let Some(step) = step {
             unit.rank = super::step::rank(&self.side.draft.steps[step]);
@@ -205,20 +214,20 @@ impl<'a> Tree<'_, 'a> {
         unit
     }
 
-    fn kind(&self, key: &str, value: &str, lines: Span, depth: Depth) -> Kind {
+    fn kind(&self, key: &str, value: &str, lines: Span, depth: Depth) -> UnitKind {
         let marks = self.side.draft.steps.iter().flat_map(|step| &step.marks);
         if let Some(mark) = marks.into_iter().find(|mark| lines.covers(mark.span) && !mark.span.is_empty()) {
-            return Kind::Claim(Some(mark.value));
+            return UnitKind::Claim(Some(mark.value));
         }
-        let is_unread = matches!(self.side.source.told(), Told::Nothing);
+        let is_unread = matches!(self.side.source.told(), Detection::Nothing);
         if key == "status" && (depth == Depth::Inner || is_unread) {
             let claim = CLAIMS.iter().find(|(word, _)| *word == value).map(|&(_, mark)| mark);
-            return Kind::Claim(claim);
+            return UnitKind::Claim(claim);
         }
         let is_owned = depth == Depth::Top && self.side.is_owned(key);
         if is_owned || TIMES.contains(&key) {
-            return Kind::Owned { key: key.to_owned(), value: value.to_owned() };
+            return UnitKind::Owned { key: key.to_owned(), value: value.to_owned() };
         }
-        Kind::Value(value.to_owned())
+        UnitKind::Value(value.to_owned())
     }
 }

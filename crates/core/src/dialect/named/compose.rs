@@ -1,14 +1,14 @@
 //! Writes a named plan from a draft of any dialect.
 
 use super::status;
-use crate::dialect::Birth;
+use crate::dialect::NewPlan;
 use crate::dialect::frontmatter;
 use crate::plan::draft::{ContractDraft, Draft, StepDraft, StepNumber};
 use crate::syntax::markdown::outside_code;
 use crate::syntax::source::Spanned;
 
 /// A new text with the meaning of the draft.
-pub(super) fn compose(draft: &Draft, birth: &Birth<'_>) -> String {
+pub(super) fn compose(draft: &Draft, birth: &NewPlan<'_>) -> String {
     let mut text = frontmatter(draft);
     let title = draft.title.as_ref().map_or("", |title| title.value.as_str());
     let state = draft.state.as_ref().and_then(|state| super::spell(state.value)).unwrap_or("planning");

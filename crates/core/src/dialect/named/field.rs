@@ -1,15 +1,15 @@
 //! The labels of a task: `- **What:** …`, `**Verification**: …`, `Status: …`, in the styles that people use.
 
-use crate::plan::draft::Field;
+use crate::plan::draft::DraftField;
 use crate::syntax::markdown::Blocks;
 use crate::syntax::nearest;
 use crate::syntax::source::{Source, Span, Spanned};
 
 /// The known fields with their names, the preferred one first. Other labels are part of the task.
-pub(super) const FIELDS: &[(Field, &[&str])] = &[
-    (Field::Task, &["what"]),
+pub(super) const FIELDS: &[(DraftField, &[&str])] = &[
+    (DraftField::Task, &["what"]),
     (
-        Field::Contract,
+        DraftField::Contract,
         &[
             "verification",
             "verify",
@@ -28,9 +28,9 @@ pub(super) const FIELDS: &[(Field, &[&str])] = &[
             "verifikasi",
         ],
     ),
-    (Field::Status, &["status", "状态", "상태", "ステータス", "estado", "statut"]),
+    (DraftField::Status, &["status", "状态", "상태", "ステータス", "estado", "statut"]),
     (
-        Field::Needs,
+        DraftField::Needs,
         &[
             "depends on",
             "needs",
@@ -42,9 +42,9 @@ pub(super) const FIELDS: &[(Field, &[&str])] = &[
             "依赖",
         ],
     ),
-    (Field::Touches, &["touches"]),
+    (DraftField::Touches, &["touches"]),
     (
-        Field::Accept,
+        DraftField::Accept,
         &[
             "acceptance",
             "acceptance criteria",
@@ -57,8 +57,8 @@ pub(super) const FIELDS: &[(Field, &[&str])] = &[
             "验收标准",
         ],
     ),
-    (Field::Id, &["id"]),
-    (Field::Target, &["agent"]),
+    (DraftField::Id, &["id"]),
+    (DraftField::Target, &["agent"]),
 ];
 
 /// Longer bold text is a sentence, not a label.
@@ -66,10 +66,10 @@ const NAME_CHARS_MAX: usize = 40;
 
 /// A label at the start of a line.
 #[derive(Debug, Clone)]
-pub(super) struct Label {
+pub(super) struct NamedLabel {
     /// As written.
     pub(super) name: Spanned<String>,
-    pub(super) kind: Option<Field>,
+    pub(super) kind: Option<DraftField>,
     pub(super) line: Span,
     /// The number of bytes before its bullet or first letter.
     pub(super) indent: usize,
@@ -82,19 +82,20 @@ pub(super) struct Label {
 }
 
 /// The preferred name of a field.
-pub(super) fn name(field: Field) -> &'static str {
+pub(super) fn name(field: DraftField) -> &'static str {
     FIELDS.iter().find(|&&(known, _)| known == field).map_or("", |(_, names)| names[0])
 }
 
 /// The field with this name, ignoring case, dashes and a comment in brackets.
-pub(super) fn kind(name: &str) -> Option<Field> {
+pub(super) fn kind(name: &str) -> Option<DraftField> {
     let normal = normal(name);
     FIELDS.iter().find(|(_, names)| names.contains(&normal.as_str())).map(|&(field, _)| field)
 }
 
 /// The field that a label resembles.
 pub(super) fn nearly(name: &str) -> Option<&'static str> {
-    let names = [Field::Task, Field::Contract, Field::Status, Field::Needs].map(self::name);
+    let names =
+        [DraftField::Task, DraftField::Contract, DraftField::Status, DraftField::Needs].map(self::name);
     nearest::nearest(&normal(name), names)
 }
 
@@ -105,7 +106,7 @@ fn normal(name: &str) -> String {
 
 /// Parses the label at the start of a line: `**name:** value`, `**name**: value`, `*name*: value`, `**name: value**`,
 /// and without stars if the name is that of a field.
-pub(super) fn label(source: &Source, line: Span) -> Option<Label> {
+pub(super) fn label(source: &Source, line: Span) -> Option<NamedLabel> {
     let text = source.slice(line);
     let unquoted = text.trim_start_matches([' ', '\t', '>']);
     let indent = text.len() - unquoted.len();
@@ -115,7 +116,7 @@ pub(super) fn label(source: &Source, line: Span) -> Option<Label> {
     let (name, name_at, label_length, value) = starred(begins).or_else(|| plain(begins))?;
     let name_start = start + name_at;
     let value = trimmed(source, Span::new(start + value.start, start + value.end));
-    Some(Label {
+    Some(NamedLabel {
         name: Spanned::new(name.to_owned(), Span::new(name_start, name_start + name.len())),
         kind: kind(name),
         line,

@@ -7,8 +7,8 @@ use crate::syntax::source::{Source, Span, Spanned};
 
 /// A parsed heading.
 #[derive(Debug, Clone)]
-pub(super) struct Read {
-    pub(super) kind: Kind,
+pub(super) struct HeadingRead {
+    pub(super) kind: HeadingKind,
     /// The number or name before the title, as needs mention it: `3`, `1.2`, `WP-01`.
     pub(super) label: Spanned<String>,
     /// The number, if the label is a countable one.
@@ -20,7 +20,7 @@ pub(super) struct Read {
 
 /// How certain it is that a heading is a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum HeadingKind {
     /// `Task 3: …`: certain.
     Task,
     /// `WP-01: …`: a name for a task, or for a list of them.
@@ -38,57 +38,57 @@ pub(super) enum Kind {
 }
 
 /// Words before a number that say what it counts.
-const COUNTED: &[(&str, Kind)] = &[
-    ("task", Kind::Task),
-    ("todo", Kind::Task),
-    ("ticket", Kind::Task),
-    ("user story", Kind::Task),
-    ("story", Kind::Task),
-    ("work package", Kind::Task),
-    ("work item", Kind::Task),
-    ("action item", Kind::Task),
-    ("action", Kind::Task),
-    ("deliverable", Kind::Task),
-    ("change", Kind::Task),
-    ("fix", Kind::Task),
-    ("issue", Kind::Task),
-    ("任务", Kind::Task),
-    ("タスク", Kind::Task),
-    ("작업", Kind::Task),
-    ("tarea", Kind::Task),
-    ("tâche", Kind::Task),
-    ("aufgabe", Kind::Task),
-    ("задача", Kind::Task),
-    ("subtask", Kind::Step),
-    ("sub-task", Kind::Step),
-    ("step", Kind::Step),
-    ("步骤", Kind::Step),
-    ("ステップ", Kind::Step),
-    ("paso", Kind::Step),
-    ("étape", Kind::Step),
-    ("schritt", Kind::Step),
-    ("шаг", Kind::Step),
-    ("bước", Kind::Step),
-    ("phase", Kind::Phase),
-    ("milestone", Kind::Phase),
-    ("stage", Kind::Phase),
-    ("sprint", Kind::Phase),
-    ("iteration", Kind::Phase),
-    ("week", Kind::Phase),
-    ("day", Kind::Phase),
-    ("part", Kind::Phase),
-    ("wave", Kind::Phase),
-    ("batch", Kind::Phase),
-    ("epic", Kind::Phase),
-    ("priority", Kind::Phase),
-    ("workstream", Kind::Phase),
-    ("阶段", Kind::Phase),
-    ("フェーズ", Kind::Phase),
-    ("단계", Kind::Phase),
-    ("fase", Kind::Phase),
-    ("etapa", Kind::Phase),
-    ("этап", Kind::Phase),
-    ("giai đoạn", Kind::Phase),
+const COUNTED: &[(&str, HeadingKind)] = &[
+    ("task", HeadingKind::Task),
+    ("todo", HeadingKind::Task),
+    ("ticket", HeadingKind::Task),
+    ("user story", HeadingKind::Task),
+    ("story", HeadingKind::Task),
+    ("work package", HeadingKind::Task),
+    ("work item", HeadingKind::Task),
+    ("action item", HeadingKind::Task),
+    ("action", HeadingKind::Task),
+    ("deliverable", HeadingKind::Task),
+    ("change", HeadingKind::Task),
+    ("fix", HeadingKind::Task),
+    ("issue", HeadingKind::Task),
+    ("任务", HeadingKind::Task),
+    ("タスク", HeadingKind::Task),
+    ("작업", HeadingKind::Task),
+    ("tarea", HeadingKind::Task),
+    ("tâche", HeadingKind::Task),
+    ("aufgabe", HeadingKind::Task),
+    ("задача", HeadingKind::Task),
+    ("subtask", HeadingKind::Step),
+    ("sub-task", HeadingKind::Step),
+    ("step", HeadingKind::Step),
+    ("步骤", HeadingKind::Step),
+    ("ステップ", HeadingKind::Step),
+    ("paso", HeadingKind::Step),
+    ("étape", HeadingKind::Step),
+    ("schritt", HeadingKind::Step),
+    ("шаг", HeadingKind::Step),
+    ("bước", HeadingKind::Step),
+    ("phase", HeadingKind::Phase),
+    ("milestone", HeadingKind::Phase),
+    ("stage", HeadingKind::Phase),
+    ("sprint", HeadingKind::Phase),
+    ("iteration", HeadingKind::Phase),
+    ("week", HeadingKind::Phase),
+    ("day", HeadingKind::Phase),
+    ("part", HeadingKind::Phase),
+    ("wave", HeadingKind::Phase),
+    ("batch", HeadingKind::Phase),
+    ("epic", HeadingKind::Phase),
+    ("priority", HeadingKind::Phase),
+    ("workstream", HeadingKind::Phase),
+    ("阶段", HeadingKind::Phase),
+    ("フェーズ", HeadingKind::Phase),
+    ("단계", HeadingKind::Phase),
+    ("fase", HeadingKind::Phase),
+    ("etapa", HeadingKind::Phase),
+    ("этап", HeadingKind::Phase),
+    ("giai đoạn", HeadingKind::Phase),
 ];
 
 /// Separators between a number and a title.
@@ -102,7 +102,7 @@ const MARKING: &[&str] =
     &["done", "complete", "completed", "in progress", "wip", "failed", "skipped", "cancelled", "deferred"];
 
 /// Parses the text of a heading, or of a list item that is a task.
-pub(super) fn read(source: &Source, span: Span) -> Read {
+pub(super) fn read(source: &Source, span: Span) -> HeadingRead {
     let mut rest = Cursor { text: source.slice(span), at: span.start };
     let mut marks = Vec::new();
     rest.leading_marks(&mut marks);
@@ -110,7 +110,7 @@ pub(super) fn read(source: &Source, span: Span) -> Read {
     rest.leading_marks(&mut marks);
     rest.trailing_marks(&mut marks);
     let title = Spanned::new(rest.text.to_owned(), Span::new(rest.at, rest.at + rest.text.len()));
-    Read { kind, label, number, marks, title }
+    HeadingRead { kind, label, number, marks, title }
 }
 
 /// The text of a heading line without its `#`.
@@ -144,19 +144,19 @@ impl Cursor<'_> {
     }
 
     /// Consumes the number or name before the title.
-    fn label(&mut self) -> (Kind, Spanned<String>, Option<StepNumber>) {
+    fn label(&mut self) -> (HeadingKind, Spanned<String>, Option<StepNumber>) {
         let read = self.counted().or_else(|| self.named()).or_else(|| self.numbered());
         match read {
             Some((kind, label)) => {
                 let number = counting(&label.value);
                 (kind, label, number)
             }
-            None => (Kind::Plain, Spanned::new(String::new(), Span::at(self.at)), None),
+            None => (HeadingKind::Plain, Spanned::new(String::new(), Span::at(self.at)), None),
         }
     }
 
     /// `Task 3: `, `Phase 2 — `, `第2阶段：`.
-    fn counted(&mut self) -> Option<(Kind, Spanned<String>)> {
+    fn counted(&mut self) -> Option<(HeadingKind, Spanned<String>)> {
         let begins = self.text.strip_prefix('第').unwrap_or(self.text);
         let ordinal = self.text.len() - begins.len();
         let (word, kind) = COUNTED.iter().find_map(|&(word, kind)| {
@@ -178,7 +178,7 @@ impl Cursor<'_> {
     }
 
     /// `WP-01: `, `PR-001 — `, `T3: `.
-    fn named(&mut self) -> Option<(Kind, Spanned<String>)> {
+    fn named(&mut self) -> Option<(HeadingKind, Spanned<String>)> {
         let letters = self.text.bytes().take_while(u8::is_ascii_uppercase).count();
         let behind = &self.text[letters..];
         let dash = usize::from(behind.starts_with('-'));
@@ -199,11 +199,11 @@ impl Cursor<'_> {
         let label = Spanned::new(self.text[..length].to_owned(), Span::new(self.at, self.at + length));
         self.skip(length);
         self.skip_signs();
-        Some((Kind::Named, label))
+        Some((HeadingKind::Named, label))
     }
 
     /// `3. `, `3) `, `#3 `, `1.2 `, `3–N. `.
-    fn numbered(&mut self) -> Option<(Kind, Spanned<String>)> {
+    fn numbered(&mut self) -> Option<(HeadingKind, Spanned<String>)> {
         let hash = usize::from(self.text.starts_with('#'));
         let bare = &self.text[hash..];
         let length = label_length(bare);
@@ -223,7 +223,7 @@ impl Cursor<'_> {
         let label = Spanned::new(label.to_owned(), Span::new(self.at, self.at + length));
         self.skip(length);
         self.skip_signs();
-        Some((if is_dotted { Kind::Dotted } else { Kind::Number }, label))
+        Some((if is_dotted { HeadingKind::Dotted } else { HeadingKind::Number }, label))
     }
 
     /// Skips the separator between number and title.

@@ -1,15 +1,16 @@
 //! Finds tasks that are list items: those with boxes, and those below a heading that promises work.
 
 use super::field;
-use super::heading::{self, Kind, Read};
-use super::outline::{Section, Shape, Task, promises_work};
+use super::heading;
+use super::heading::{HeadingKind, HeadingRead};
+use super::outline::{NamedSection, NamedTask, Shape, promises_work};
 use super::status;
 use crate::plan::draft::Mark;
 use crate::syntax::markdown::Blocks;
 use crate::syntax::source::{Source, Span, Spanned};
 
 /// Every list item with a box.
-pub(super) fn boxes(source: &Source, blocks: &Blocks, sections: &[Section]) -> Vec<Task> {
+pub(super) fn boxes(source: &Source, blocks: &Blocks, sections: &[NamedSection]) -> Vec<NamedTask> {
     let body = Span::new(blocks.body, source.text().len());
     let boxed = |line: Span| {
         let text = source.slice(line);
@@ -54,17 +55,19 @@ fn unknown_box(text: &str) -> Option<(usize, Option<Mark>)> {
     (characters.next()? == ']').then_some((2 + inner.len_utf8(), None))
 }
 
-fn listed(source: &Source, reach: Reach, title: usize, shape: Shape) -> Task {
+fn listed(source: &Source, reach: Reach, title: usize, shape: Shape) -> NamedTask {
     let title = field::trimmed(source, Span::new(title.min(reach.line.end), reach.line.end));
     let label = Spanned::new(String::new(), Span::at(title.start));
     let text = Spanned::new(source.slice(title).to_owned(), title);
     let read = match shape {
-        Shape::Listed => Read { kind: Kind::Plain, label, number: None, ..heading::read(source, title) },
+        Shape::Listed => {
+            HeadingRead { kind: HeadingKind::Plain, label, number: None, ..heading::read(source, title) }
+        }
         Shape::Boxed(_) | Shape::Heading => {
-            Read { kind: Kind::Plain, label, number: None, marks: Vec::new(), title: text }
+            HeadingRead { kind: HeadingKind::Plain, label, number: None, marks: Vec::new(), title: text }
         }
     };
-    Task {
+    NamedTask {
         shape,
         whole: Span::new(reach.line.start, reach.end),
         heading: reach.line,
@@ -76,7 +79,7 @@ fn listed(source: &Source, reach: Reach, title: usize, shape: Shape) -> Task {
 }
 
 /// The end of a list item: before the first line that is not indented below it.
-fn item_end(source: &Source, sections: &[Section], line: Span, next: usize) -> usize {
+fn item_end(source: &Source, sections: &[NamedSection], line: Span, next: usize) -> usize {
     let indent = field::indent(source.slice(line));
     let heading = sections.partition_point(|section| section.heading.span.start <= line.start);
     let limit = sections.get(heading).map_or(next, |section| section.heading.span.start.min(next));
@@ -99,7 +102,7 @@ fn item_end(source: &Source, sections: &[Section], line: Span, next: usize) -> u
 }
 
 /// The list below a heading that promises work: its numbered items, or otherwise its bullets.
-pub(super) fn items(source: &Source, blocks: &Blocks, sections: &[Section]) -> Vec<Task> {
+pub(super) fn items(source: &Source, blocks: &Blocks, sections: &[NamedSection]) -> Vec<NamedTask> {
     let found = |is_item: &dyn Fn(&str) -> bool| {
         let mut tasks = Vec::new();
         for section in sections.iter().filter(|section| promises_work(section)) {

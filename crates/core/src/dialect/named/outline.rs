@@ -7,41 +7,42 @@
 use std::collections::HashMap;
 
 use super::field;
-use super::heading::{self, Kind, Read};
+use super::heading;
+use super::heading::{HeadingKind, HeadingRead};
 use super::list;
-use crate::plan::draft::Field;
+use crate::plan::draft::DraftField;
 use crate::syntax::markdown::{Blocks, Heading};
 use crate::syntax::source::{Source, Span, Spanned};
 
 /// The headings of a plan and the parts that they delimit.
-pub(super) struct Outline {
+pub(super) struct NamedOutline {
     /// The first level-1 heading that is not a task.
     pub(super) title: Option<Spanned<String>>,
     pub(super) title_line: Option<Span>,
     /// The text before the first section and the first task.
     pub(super) header: Span,
-    pub(super) sections: Vec<Section>,
+    pub(super) sections: Vec<NamedSection>,
     /// In file order, without overlaps.
-    pub(super) tasks: Vec<Task>,
+    pub(super) tasks: Vec<NamedTask>,
 }
 
 /// A heading and the text below it.
 #[derive(Debug, Clone)]
-pub(super) struct Section {
+pub(super) struct NamedSection {
     pub(super) heading: Heading,
     /// Without `#`.
     pub(super) name: Spanned<String>,
-    read: Read,
+    read: HeadingRead,
     /// The start of the next heading of any level.
     pub(super) own_end: usize,
     /// The start of the next heading of the same or a higher level.
     pub(super) end: usize,
-    fields: Vec<Field>,
+    fields: Vec<DraftField>,
     /// The enclosing section.
     parent: Option<usize>,
 }
 
-impl Section {
+impl NamedSection {
     /// The text below the heading, including subsections.
     pub(super) fn below(&self) -> Span {
         Span::new(self.heading.below.min(self.end), self.end)
@@ -52,21 +53,21 @@ impl Section {
         Span::new(self.heading.below.min(self.own_end), self.own_end)
     }
 
-    fn has(&self, field: Field) -> bool {
+    fn has(&self, field: DraftField) -> bool {
         self.fields.contains(&field)
     }
 }
 
 /// A task from any of the forms.
 #[derive(Debug, Clone)]
-pub(super) struct Task {
+pub(super) struct NamedTask {
     pub(super) shape: Shape,
     /// The whole task.
     pub(super) whole: Span,
     /// The heading, or the first line of the item.
     pub(super) heading: Span,
     pub(super) level: u8,
-    pub(super) read: Read,
+    pub(super) read: HeadingRead,
     /// The text below the heading, or after the first line of the item.
     pub(super) below: Span,
     /// The end of the fields: the first heading below its own, or the end.
@@ -153,7 +154,7 @@ const WORK: &[&str] = &[
     "순서",
 ];
 
-impl Outline {
+impl NamedOutline {
     pub(super) fn of(source: &Source, blocks: &Blocks) -> Self {
         let sections = sections(source, blocks);
         let boxes = list::boxes(source, blocks, &sections);
@@ -161,19 +162,23 @@ impl Outline {
         if tasks.is_empty() {
             tasks = boxes;
         } else {
-            let is_loose = |task: &Task| {
+            let is_loose = |task: &NamedTask| {
                 !is_in(&tasks, task.heading.start)
                     && !around(&sections, task.heading.start)
                         .any(|section| is_criteria(section) || is_aside(section))
             };
-            let loose: Vec<Task> = boxes.into_iter().filter(is_loose).collect();
+            let loose: Vec<NamedTask> = boxes.into_iter().filter(is_loose).collect();
             tasks.extend(loose);
             tasks.sort_by_key(|task| task.whole.start);
         }
-        let fallbacks: [&dyn Fn() -> Vec<Task>; 3] = [
-            &|| leaves(&sections, |section| section.read.kind == Kind::Phase),
+        let fallbacks: [&dyn Fn() -> Vec<NamedTask>; 3] = [
+            &|| leaves(&sections, |section| section.read.kind == HeadingKind::Phase),
             &|| list::items(source, blocks, &sections),
-            &|| leaves(&sections, |section| matches!(section.read.kind, Kind::Number | Kind::Dotted)),
+            &|| {
+                leaves(&sections, |section| {
+                    matches!(section.read.kind, HeadingKind::Number | HeadingKind::Dotted)
+                })
+            },
         ];
         for fallback in fallbacks {
             if tasks.is_empty() {
@@ -189,9 +194,9 @@ impl Outline {
         is_in(&self.tasks, at)
     }
 
-    fn around(source: &Source, blocks: &Blocks, sections: Vec<Section>, tasks: Vec<Task>) -> Self {
+    fn around(source: &Source, blocks: &Blocks, sections: Vec<NamedSection>, tasks: Vec<NamedTask>) -> Self {
         let end = source.text().len();
-        let is_task = |section: &&Section| tasks.iter().any(|task| task.heading == section.heading.span);
+        let is_task = |section: &&NamedSection| tasks.iter().any(|task| task.heading == section.heading.span);
         let first_task = tasks.first().map_or(end, |task| task.whole.start);
         let title = sections.iter().find(|section| {
             section.heading.level == 1 && section.heading.span.start < first_task && !is_task(section)
@@ -207,7 +212,7 @@ impl Outline {
 }
 
 /// Every heading. Text above a line of dashes is meant as text: only equals signs make a setext heading.
-fn sections(source: &Source, blocks: &Blocks) -> Vec<Section> {
+fn sections(source: &Source, blocks: &Blocks) -> Vec<NamedSection> {
     let end = source.text().len();
     let headings: Vec<Heading> = blocks
         .headings
@@ -215,14 +220,15 @@ fn sections(source: &Source, blocks: &Blocks) -> Vec<Section> {
         .filter(|heading| !heading.is_underlined || (heading.level == 1 && is_single(source, heading)))
         .copied()
         .collect();
-    let mut sections: Vec<Section> = Vec::with_capacity(headings.len());
+    let mut sections: Vec<NamedSection> = Vec::with_capacity(headings.len());
     let mut open: Vec<usize> = Vec::new();
     for (index, &heading) in headings.iter().enumerate() {
         let content = heading::content(source, heading.span);
         let own_end = headings.get(index + 1).map_or(end, |next| next.span.start);
         let name = Spanned::new(source.slice(content).to_owned(), content);
         let read = heading::read(source, content);
-        let mut section = Section { heading, name, read, own_end, end, fields: Vec::new(), parent: None };
+        let mut section =
+            NamedSection { heading, name, read, own_end, end, fields: Vec::new(), parent: None };
         section.fields = field::text_lines(source, blocks, section.own())
             .filter_map(|line| field::label(source, line))
             // Indented text belongs to a list item.
@@ -250,25 +256,25 @@ fn is_single(source: &Source, heading: &Heading) -> bool {
 }
 
 /// The tasks with unambiguous headings.
-fn stated(sections: &[Section], boxes: &[Task]) -> Vec<Task> {
-    let has_boxes = |section: &Section| {
+fn stated(sections: &[NamedSection], boxes: &[NamedTask]) -> Vec<NamedTask> {
+    let has_boxes = |section: &NamedSection| {
         let next = boxes.partition_point(|task| task.heading.start < section.heading.span.start);
         boxes.get(next).is_some_and(|task| task.heading.start < section.end)
     };
-    let says_so = |section: &Section| {
-        let is_worked = section.has(Field::Task) || section.has(Field::Contract);
+    let says_so = |section: &NamedSection| {
+        let is_worked = section.has(DraftField::Task) || section.has(DraftField::Contract);
         match section.read.kind {
-            Kind::Task | Kind::Step => true,
-            Kind::Named => is_worked || section.has(Field::Status) || !has_boxes(section),
-            Kind::Number if section.heading.level >= 3 => {
+            HeadingKind::Task | HeadingKind::Step => true,
+            HeadingKind::Named => is_worked || section.has(DraftField::Status) || !has_boxes(section),
+            HeadingKind::Number if section.heading.level >= 3 => {
                 !around(sections, section.heading.span.start).any(is_aside)
             }
-            Kind::Number | Kind::Dotted => is_worked || section.has(Field::Status),
-            Kind::Phase => is_worked,
-            Kind::Plain => {
-                let more = [Field::Task, Field::Contract, Field::Accept, Field::Needs];
+            HeadingKind::Number | HeadingKind::Dotted => is_worked || section.has(DraftField::Status),
+            HeadingKind::Phase => is_worked,
+            HeadingKind::Plain => {
+                let more = [DraftField::Task, DraftField::Contract, DraftField::Accept, DraftField::Needs];
                 section.heading.level > 1
-                    && section.has(Field::Status)
+                    && section.has(DraftField::Status)
                     && more.iter().any(|&field| section.has(field))
             }
         }
@@ -285,10 +291,16 @@ fn stated(sections: &[Section], boxes: &[Task]) -> Vec<Task> {
         let mut inner = inner.take_while(|inner| inner.heading.span.start < section.end);
         // A heading with tasks below it is only a group. Steps of a task are parts of it.
         let holds = inner.any(|inner| match section.read.kind {
-            Kind::Task => inner.read.kind == Kind::Task,
-            Kind::Step => matches!(inner.read.kind, Kind::Task | Kind::Step),
-            Kind::Named | Kind::Number | Kind::Dotted | Kind::Phase | Kind::Plain => {
-                inner.read.kind == Kind::Task || inner.has(Field::Status) || inner.has(Field::Contract)
+            HeadingKind::Task => inner.read.kind == HeadingKind::Task,
+            HeadingKind::Step => matches!(inner.read.kind, HeadingKind::Task | HeadingKind::Step),
+            HeadingKind::Named
+            | HeadingKind::Number
+            | HeadingKind::Dotted
+            | HeadingKind::Phase
+            | HeadingKind::Plain => {
+                inner.read.kind == HeadingKind::Task
+                    || inner.has(DraftField::Status)
+                    || inner.has(DraftField::Contract)
             }
         });
         if !holds {
@@ -301,12 +313,12 @@ fn stated(sections: &[Section], boxes: &[Task]) -> Vec<Task> {
 
 /// The tasks, and sections among them that only lack the fields: if half of the phases have a verification, the others
 /// are tasks as well.
-fn with_siblings(sections: &[Section], says_so: &[bool]) -> Vec<usize> {
-    let family = |section: &Section| match section.read.kind {
-        Kind::Number | Kind::Dotted | Kind::Phase => {
+fn with_siblings(sections: &[NamedSection], says_so: &[bool]) -> Vec<usize> {
+    let family = |section: &NamedSection| match section.read.kind {
+        HeadingKind::Number | HeadingKind::Dotted | HeadingKind::Phase => {
             Some((section.parent, section.heading.level, section.read.kind as u8))
         }
-        Kind::Task | Kind::Step | Kind::Named | Kind::Plain => None,
+        HeadingKind::Task | HeadingKind::Step | HeadingKind::Named | HeadingKind::Plain => None,
     };
     let mut families: HashMap<_, (usize, usize)> = HashMap::new();
     for (section, &says) in sections.iter().zip(says_so) {
@@ -323,16 +335,16 @@ fn with_siblings(sections: &[Section], says_so: &[bool]) -> Vec<usize> {
 }
 
 /// The sections of a kind that contain no other of that kind.
-fn leaves(sections: &[Section], is_one: impl Fn(&Section) -> bool) -> Vec<Task> {
-    let of_kind: Vec<&Section> = sections.iter().filter(|section| is_one(section)).collect();
+fn leaves(sections: &[NamedSection], is_one: impl Fn(&NamedSection) -> bool) -> Vec<NamedTask> {
+    let of_kind: Vec<&NamedSection> = sections.iter().filter(|section| is_one(section)).collect();
     let holds = |place: usize| {
         of_kind.get(place + 1).is_some_and(|next| next.heading.span.start < of_kind[place].end)
     };
     (0..of_kind.len()).filter(|&place| !holds(place)).map(|place| headed(of_kind[place])).collect()
 }
 
-fn headed(section: &Section) -> Task {
-    Task {
+fn headed(section: &NamedSection) -> NamedTask {
+    NamedTask {
         shape: Shape::Heading,
         whole: Span::new(section.heading.span.start, section.end),
         heading: section.heading.span,
@@ -344,39 +356,39 @@ fn headed(section: &Section) -> Task {
 }
 
 /// The sections around an offset, innermost first.
-fn around(sections: &[Section], at: usize) -> impl Iterator<Item = &Section> {
+fn around(sections: &[NamedSection], at: usize) -> impl Iterator<Item = &NamedSection> {
     let innermost = sections.partition_point(|section| section.heading.span.start < at).checked_sub(1);
     std::iter::successors(innermost.map(|index| &sections[index]), |section| Some(&sections[section.parent?]))
 }
 
 /// The normalized name of a section: lowercase, without number and marks.
-fn plain_name(section: &Section) -> String {
+fn plain_name(section: &NamedSection) -> String {
     section.read.title.value.to_lowercase()
 }
 
-fn is_aside(section: &Section) -> bool {
+fn is_aside(section: &NamedSection) -> bool {
     let name = plain_name(section);
     ASIDES.iter().any(|word| name.starts_with(word))
 }
 
-fn is_criteria(section: &Section) -> bool {
+fn is_criteria(section: &NamedSection) -> bool {
     let name = plain_name(section);
     name == "status" || CRITERIA.iter().any(|word| name.starts_with(word) || name.ends_with(word))
 }
 
 /// Whether the list below a heading contains tasks.
-pub(super) fn promises_work(section: &Section) -> bool {
+pub(super) fn promises_work(section: &NamedSection) -> bool {
     let name = plain_name(section);
     section.heading.level > 1 && !is_aside(section) && WORK.iter().any(|word| name.contains(word))
 }
 
-fn is_in(tasks: &[Task], at: usize) -> bool {
+fn is_in(tasks: &[NamedTask], at: usize) -> bool {
     let next = tasks.partition_point(|task| task.whole.start <= at);
     next > 0 && at < tasks[next - 1].whole.end
 }
 
 /// Ends every task where the next one starts.
-fn cut(tasks: &mut [Task]) {
+fn cut(tasks: &mut [NamedTask]) {
     let starts: Vec<usize> = tasks.iter().skip(1).map(|task| task.whole.start).collect();
     for (task, start) in tasks.iter_mut().zip(starts) {
         task.whole.end = task.whole.end.min(start);

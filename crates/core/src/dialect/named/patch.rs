@@ -1,13 +1,14 @@
 //! Computes the edits for a change to a named plan. Never edits anything itself.
 
-use super::outline::{Outline, Shape, Task};
+use super::outline::{NamedOutline, NamedTask, Shape};
 use super::{DIALECT, field, status};
 use crate::dialect::frontmatter;
-use crate::dialect::needs::{self, Added};
+use crate::dialect::needs;
+use crate::dialect::needs::AddedNeed;
 use crate::dialect::order;
-use crate::plan::draft::{Draft, Field, Mark, StepDraft};
-use crate::plan::edit::{Change, Refusal};
-use crate::plan::lifecycle::State;
+use crate::plan::draft::{Draft, DraftField, Mark, StepDraft};
+use crate::plan::edit::{EditError, PlanEdit};
+use crate::plan::lifecycle::PlanState;
 use crate::syntax::markdown::Blocks;
 use crate::syntax::source::{Edit, Source, Span};
 
@@ -15,36 +16,38 @@ use crate::syntax::source::{Edit, Source, Span};
 const NOTES: &str = "notes";
 
 /// The edits for `change` in `source`, parsed as `draft`.
-pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<Vec<Edit>, Refusal> {
+pub(super) fn edits(source: &Source, draft: &Draft, change: &PlanEdit) -> Result<Vec<Edit>, EditError> {
     let blocks = Blocks::read(source, frontmatter::split(source.text()).body);
-    let outline = Outline::of(source, &blocks);
+    let outline = NamedOutline::of(source, &blocks);
     Ok(match change {
-        Change::Mark { step, mark } => set_mark(source, (&outline.tasks[*step], &draft.steps[*step]), *mark),
-        Change::Become { state } => become_state(source, (&blocks, &outline), draft, *state)?,
-        Change::Trace { .. } => Vec::new(),
-        Change::Set { key, value } => vec![set_key(source, key, value)?],
-        Change::Note { text } => vec![append_note(source, &outline, text)],
-        Change::Rename { step, id } => rename(source, draft, &outline.tasks[*step], (*step, id))?,
-        Change::Need { step, on } => {
+        PlanEdit::Mark { step, mark } => {
+            set_mark(source, (&outline.tasks[*step], &draft.steps[*step]), *mark)
+        }
+        PlanEdit::Become { state } => become_state(source, (&blocks, &outline), draft, *state)?,
+        PlanEdit::Trace { .. } => Vec::new(),
+        PlanEdit::Set { key, value } => vec![set_key(source, key, value)?],
+        PlanEdit::Note { text } => vec![append_note(source, &outline, text)],
+        PlanEdit::Rename { step, id } => rename(source, draft, &outline.tasks[*step], (*step, id))?,
+        PlanEdit::Need { step, on } => {
             add_need(source, draft, &outline.tasks[*step], (*step, on))?.into_iter().collect()
         }
-        Change::Move { step, to } => relocate(source, draft, *step, *to),
-        Change::Renumber => renumber(source, draft, &(0..draft.steps.len()).collect::<Vec<_>>()),
-        Change::Append { .. } => return Err(no_word("a new step")),
-        Change::Expand { .. } => return Err(no_word("an expanded template")),
+        PlanEdit::Move { step, to } => relocate(source, draft, *step, *to),
+        PlanEdit::Renumber => renumber(source, draft, &(0..draft.steps.len()).collect::<Vec<_>>()),
+        PlanEdit::Append { .. } => return Err(no_word("a new step")),
+        PlanEdit::Expand { .. } => return Err(no_word("an expanded template")),
     })
 }
 
-fn no_word(what: &str) -> Refusal {
-    Refusal::NoWord { what: what.to_owned(), dialect: DIALECT.name }
+fn no_word(what: &str) -> EditError {
+    EditError::NoWord { what: what.to_owned(), dialect: DIALECT.name }
 }
 
-fn set_key(source: &Source, key: &str, value: &str) -> Result<Edit, Refusal> {
-    frontmatter::set(source, key, value).ok_or_else(|| Refusal::NotPlain { key: key.to_owned() })
+fn set_key(source: &Source, key: &str, value: &str) -> Result<Edit, EditError> {
+    frontmatter::set(source, key, value).ok_or_else(|| EditError::NotPlain { key: key.to_owned() })
 }
 
 /// Marks a task in its box, in its status, or with a sign before its title. A note after a status stays.
-fn set_mark(source: &Source, (task, step): (&Task, &StepDraft), mark: Option<Mark>) -> Vec<Edit> {
+fn set_mark(source: &Source, (task, step): (&NamedTask, &StepDraft), mark: Option<Mark>) -> Vec<Edit> {
     if step.marks.iter().map(|mark| mark.value).eq(mark) {
         return Vec::new();
     }
@@ -54,7 +57,7 @@ fn set_mark(source: &Source, (task, step): (&Task, &StepDraft), mark: Option<Mar
     let in_heading = |span: Span| task.heading.covers(span);
     let mut edits: Vec<Edit> =
         step.marks.iter().filter(|mark| in_heading(mark.span)).map(|mark| Edit::delete(mark.span)).collect();
-    match step.field(Field::Status) {
+    match step.field(DraftField::Status) {
         Some(field) if field.value.is_empty() => {
             let blank = if source.text()[..field.value.start].ends_with([' ', '\t']) { "" } else { " " };
             edits.push(Edit::insert(field.value.start, format!("{blank}{}", status::boxed(mark))));
@@ -70,15 +73,15 @@ fn set_mark(source: &Source, (task, step): (&Task, &StepDraft), mark: Option<Mar
 
 /// Whether a task has the standard form, and so a line for its status.
 fn has_form(step: &StepDraft) -> bool {
-    [Field::Task, Field::Contract].into_iter().any(|kind| step.field(kind).is_some())
+    [DraftField::Task, DraftField::Contract].into_iter().any(|kind| step.field(kind).is_some())
 }
 
 /// Inserts the status after the verification, or after everything before other headings.
-fn append_status(source: &Source, task: &Task, step: &StepDraft, mark: Option<Mark>) -> Edit {
+fn append_status(source: &Source, task: &NamedTask, step: &StepDraft, mark: Option<Mark>) -> Edit {
     let newline = source.line_ending();
     let first = step.fields.0.first().map_or(step.heading.0, |field| field.label);
     let prefix = source.slice(Span::new(source.line_at(first.start).start, first.start));
-    let end = match step.field(Field::Contract) {
+    let end = match step.field(DraftField::Contract) {
         Some(verification) => verification.whole.end,
         None => undivided_end(
             source,
@@ -112,10 +115,10 @@ fn insert_sign(source: &Source, step: &StepDraft, mark: Mark) -> Edit {
 /// Sets the status of the plan in its frontmatter, in its status line, or in a new line below the title.
 fn become_state(
     source: &Source,
-    (blocks, outline): (&Blocks, &Outline),
+    (blocks, outline): (&Blocks, &NamedOutline),
     draft: &Draft,
-    state: State,
-) -> Result<Vec<Edit>, Refusal> {
+    state: PlanState,
+) -> Result<Vec<Edit>, EditError> {
     let Some(word) = super::spell(state) else { return Ok(Vec::new()) };
     if draft.state.is_some_and(|said| DIALECT.read_back(state) == Some(said.value)) {
         return Ok(Vec::new());
@@ -132,7 +135,7 @@ fn become_state(
     }
     let mut labels =
         field::text_lines(source, blocks, outline.header).filter_map(|line| field::label(source, line));
-    if let Some(empty) = labels.find(|label| label.kind == Some(Field::Status)) {
+    if let Some(empty) = labels.find(|label| label.kind == Some(DraftField::Status)) {
         return Ok(vec![Edit::replace(Span::new(empty.span.end, empty.value.end), format!(" {word}"))]);
     }
     let newline = source.line_ending();
@@ -143,14 +146,14 @@ fn become_state(
 }
 
 /// The text below the last heading "Notes" that is not part of a task.
-pub(super) fn notes_region(outline: &Outline) -> Option<Span> {
-    let is_notes = |section: &&super::outline::Section| {
+pub(super) fn notes_region(outline: &NamedOutline) -> Option<Span> {
+    let is_notes = |section: &&super::outline::NamedSection| {
         section.name.value.eq_ignore_ascii_case(NOTES) && !outline.is_in_task(section.heading.span.start)
     };
-    outline.sections.iter().rev().find(is_notes).map(super::outline::Section::below)
+    outline.sections.iter().rev().find(is_notes).map(super::outline::NamedSection::below)
 }
 
-fn append_note(source: &Source, outline: &Outline, text: &str) -> Edit {
+fn append_note(source: &Source, outline: &NamedOutline, text: &str) -> Edit {
     let newline = source.line_ending();
     if let Some(notes) = notes_region(outline) {
         let kept = source.slice(notes).trim_end();
@@ -175,9 +178,9 @@ fn append_note(source: &Source, outline: &Outline, text: &str) -> Edit {
 fn rename(
     source: &Source,
     draft: &Draft,
-    task: &Task,
+    task: &NamedTask,
     (place, id): (usize, &str),
-) -> Result<Vec<Edit>, Refusal> {
+) -> Result<Vec<Edit>, EditError> {
     let step = &draft.steps[place];
     let mut edits = needs::followed(draft, place, id);
     edits.push(match &step.id {
@@ -191,23 +194,23 @@ fn rename(
 fn add_need(
     source: &Source,
     draft: &Draft,
-    task: &Task,
+    task: &NamedTask,
     (place, on): (usize, &str),
-) -> Result<Option<Edit>, Refusal> {
+) -> Result<Option<Edit>, EditError> {
     let step = &draft.steps[place];
     let names = match needs::added(source, draft, place, on)? {
-        Added::Already => return Ok(None),
-        Added::Behind(edit) => return Ok(Some(edit)),
-        Added::First(names) => names,
+        AddedNeed::Already => return Ok(None),
+        AddedNeed::Behind(edit) => return Ok(Some(edit)),
+        AddedNeed::First(names) => names,
     };
-    Ok(Some(match step.field(Field::Needs) {
+    Ok(Some(match step.field(DraftField::Needs) {
         Some(field) => Edit::replace(field.value, names),
         None => insert_field(source, task, step, &format!("**Depends on:** {names}"))?,
     }))
 }
 
 /// Inserts a field before the others, bulleted like them.
-fn insert_field(source: &Source, task: &Task, step: &StepDraft, line: &str) -> Result<Edit, Refusal> {
+fn insert_field(source: &Source, task: &NamedTask, step: &StepDraft, line: &str) -> Result<Edit, EditError> {
     if task.shape != Shape::Heading {
         return Err(no_word("an id or needs in a list item"));
     }

@@ -1,34 +1,38 @@
 //! The progress file of a plan: one line per event, append-only.
 
 use super::slug::{plan_of, progress_file};
-use crate::dialect::{Beside, Happening};
+use crate::dialect::{PlanEvent, SidecarEdit};
 use crate::plan::draft::{Draft, StepNumber};
-use crate::plan::lifecycle::State;
+use crate::plan::lifecycle::PlanState;
 use crate::syntax::source::Source;
 
 /// The line for an event: `2026-06-10 14:30 /work — completed task 1: "First task" (all tests pass)`. `None` for a plan
 /// whose file name is not that of a named plan, which has no progress file.
-pub(super) fn beside(source: &Source, draft: &Draft, happening: &Happening<'_>) -> Vec<Beside> {
+pub(super) fn beside(source: &Source, draft: &Draft, happening: &PlanEvent<'_>) -> Vec<SidecarEdit> {
     let place = source.place().replace('\\', "/");
     let Some(name) = plan_of(place.rsplit('/').next().unwrap_or_default()) else { return Vec::new() };
     let (at, phase, text) = match happening {
-        Happening::Noted { text, at } => (at, "work", (*text).to_owned()),
-        Happening::Judged { step, passed, summary, at } => (
+        PlanEvent::Noted { text, at } => (at, "work", (*text).to_owned()),
+        PlanEvent::Judged { step, passed, summary, at } => (
             at,
             "work",
             judged(draft, *step, if *passed { "completed task" } else { "failed task" }, summary),
         ),
-        Happening::Became { state, at } => {
+        PlanEvent::Became { state, at } => {
             let phase = match state {
-                State::Draft | State::Proposed | State::Approved | State::Rejected => "plan",
-                State::Running | State::Waiting(_) | State::Done | State::Failed | State::Cancelled => "work",
+                PlanState::Draft | PlanState::Proposed | PlanState::Approved | PlanState::Rejected => "plan",
+                PlanState::Running
+                | PlanState::Waiting(_)
+                | PlanState::Done
+                | PlanState::Failed
+                | PlanState::Cancelled => "work",
             };
             (at, phase, format!("plan is {state}"))
         }
     };
     let words: Vec<&str> = text.split_whitespace().collect();
     let line = format!("{} /{phase} — {}", minute(at), words.join(" "));
-    vec![Beside::Append { path: progress_file(name.slug()), line }]
+    vec![SidecarEdit::Append { path: progress_file(name.slug()), line }]
 }
 
 fn judged(draft: &Draft, step: usize, verdict: &str, summary: &str) -> String {

@@ -95,14 +95,14 @@ pub fn progress_file(slug: Option<&Slug>) -> String {
 
 /// The plan that a file contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Name {
+pub enum PlanSlug {
     /// Without a name.
     Unnamed,
     /// With this name.
     Named(Slug),
 }
 
-impl Name {
+impl PlanSlug {
     pub fn slug(&self) -> Option<&Slug> {
         match self {
             Self::Unnamed => None,
@@ -116,11 +116,11 @@ pub const ARCHIVED: &str = "PLAN.archive.";
 
 /// The plan that a file contains, by its name. `PLAN.archive.md` is not a plan, and neither are copies that a sync
 /// service left.
-pub fn plan_of(file_name: &str) -> Option<Name> {
+pub fn plan_of(file_name: &str) -> Option<PlanSlug> {
     if file_name == "PLAN.md" {
-        return Some(Name::Unnamed);
+        return Some(PlanSlug::Unnamed);
     }
     let name = file_name.strip_prefix("PLAN-")?.strip_suffix(".md")?;
     let slug = slug(name).ok().filter(|slug| slug.as_str() == name)?;
-    super::conflict_copy(file_name).is_none().then_some(Name::Named(slug))
+    super::conflict_copy(file_name).is_none().then_some(PlanSlug::Named(slug))
 }

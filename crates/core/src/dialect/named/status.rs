@@ -7,7 +7,7 @@ use crate::plan::draft::Mark;
 
 /// A parsed status.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Reading {
+pub(super) struct StatusReading {
     /// `None` if the task is still open.
     pub(super) mark: Option<Mark>,
     /// Whether any part of it was understood.
@@ -161,7 +161,7 @@ const WORDS: &[(&str, Option<Mark>)] = &[
 const WRAPPING: &[char] = &['*', '_', '`', '"', '\'', ' ', '\t'];
 
 /// Parses a status: `[x] (2026-04-29: note)`, `in progress (since Monday)`, `✅ Done`, `**DONE**`.
-pub(super) fn read(text: &str) -> Reading {
+pub(super) fn read(text: &str) -> StatusReading {
     let boxes = boxes(text);
     if boxes.len() > 1 {
         return several(text, &boxes);
@@ -190,15 +190,17 @@ pub(super) fn read(text: &str) -> Reading {
     match (claim, word) {
         (Some(mark), _) | (None, Some((_, mark))) => {
             let end = start + text[start..end].trim_end_matches(WRAPPING).len();
-            Reading { mark, is_known: true, said: start..end }
+            StatusReading { mark, is_known: true, said: start..end }
         }
-        (None, None) => Reading { mark: None, is_known: false, said: start..start + head(&text[start..]) },
+        (None, None) => {
+            StatusReading { mark: None, is_known: false, said: start..start + head(&text[start..]) }
+        }
     }
 }
 
 /// `[ ] Not started | [ ] In progress | [x] Complete`: the ticked box decides. Several tasks on one line are done when
 /// all are.
-fn several(text: &str, boxes: &[(usize, usize, Option<Mark>)]) -> Reading {
+fn several(text: &str, boxes: &[(usize, usize, Option<Mark>)]) -> StatusReading {
     let said = 0..text.trim_end().len();
     let word = |&(_, end, _): &(usize, usize, Option<Mark>)| {
         leading_word(text[end..].trim_start_matches(WRAPPING)).map(|(_, mark)| mark)
@@ -210,7 +212,7 @@ fn several(text: &str, boxes: &[(usize, usize, Option<Mark>)]) -> Reading {
         _ if boxes.iter().all(|(_, _, mark)| *mark == Some(Mark::Done)) => Some(Mark::Done),
         _ => None,
     };
-    Reading { mark, is_known: true, said }
+    StatusReading { mark, is_known: true, said }
 }
 
 /// The status with another mark, in the existing style.

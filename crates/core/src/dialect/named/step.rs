@@ -1,20 +1,21 @@
 //! Parses one task: its fields, the text for the agent, and the contract.
 
-use super::field::{self, Label};
-use super::outline::{Shape, Task};
+use super::field;
+use super::field::NamedLabel;
+use super::outline::{NamedTask, Shape};
 use super::status;
-use super::task_reference::Roll;
+use super::task_reference::TaskList;
 use crate::dialect::verification;
-use crate::plan::draft::{ContractDraft, Field, FieldDraft, Layout, Oddity, StepDraft};
+use crate::plan::draft::{ContractDraft, DraftField, FieldDraft, Layout, ParseIssue, StepDraft};
 use crate::syntax::markdown::Blocks;
 use crate::syntax::source::{Source, Span, Spanned};
 
 pub(super) fn read(
     source: &Source,
     blocks: &Blocks,
-    (task, roll): (&Task, &Roll),
+    (task, roll): (&NamedTask, &TaskList),
     place: usize,
-    oddities: &mut Vec<Spanned<Oddity>>,
+    oddities: &mut Vec<Spanned<ParseIssue>>,
 ) -> StepDraft {
     let mut step = StepDraft::empty(roll.numbers[place].clone(), task.read.title.clone());
     step.whole = Layout(task.whole);
@@ -25,13 +26,13 @@ pub(super) fn read(
         let text = source.slice(Span::new(tick.start - 1, tick.end + 1));
         match status::leading_box(text) {
             Some((_, mark)) => step.marks.extend(mark.map(|mark| Spanned::new(mark, tick))),
-            None => oddities.push(Spanned::new(Oddity::UnknownMark(text.to_owned()), tick)),
+            None => oddities.push(Spanned::new(ParseIssue::UnknownMark(text.to_owned()), tick)),
         }
     }
     let labels = labels(source, blocks, task);
     for label in labels.iter().filter(|label| label.kind.is_none()) {
         if let Some(meant) = field::nearly(&label.name.value) {
-            oddities.push(Spanned::new(Oddity::NearlyField { meant }, label.name.span));
+            oddities.push(Spanned::new(ParseIssue::NearlyField { meant }, label.name.span));
         }
     }
     let mut reader =
@@ -42,9 +43,9 @@ pub(super) fn read(
 }
 
 /// The labels of a task. A label that is indented below others belongs to one of them.
-fn labels(source: &Source, blocks: &Blocks, task: &Task) -> Vec<Label> {
+fn labels(source: &Source, blocks: &Blocks, task: &NamedTask) -> Vec<NamedLabel> {
     let own = Span::new(task.below.start, task.own_end.clamp(task.below.start, task.below.end));
-    let mut labels: Vec<Label> =
+    let mut labels: Vec<NamedLabel> =
         field::text_lines(source, blocks, own).filter_map(|line| field::label(source, line)).collect();
     let known = labels.iter().filter(|label| label.kind.is_some()).map(|label| label.indent);
     let outermost = known.min().unwrap_or(0) + 1;
@@ -55,11 +56,11 @@ fn labels(source: &Source, blocks: &Blocks, task: &Task) -> Vec<Label> {
 struct Reader<'a> {
     source: &'a Source,
     blocks: &'a Blocks,
-    task: &'a Task,
-    roll: &'a Roll,
-    labels: &'a [Label],
+    task: &'a NamedTask,
+    roll: &'a TaskList,
+    labels: &'a [NamedLabel],
     step: StepDraft,
-    oddities: &'a mut Vec<Spanned<Oddity>>,
+    oddities: &'a mut Vec<Spanned<ParseIssue>>,
     /// Spans consumed by fields, which are not part of the text for the agent.
     taken: Vec<Span>,
 }
@@ -70,12 +71,12 @@ impl Reader<'_> {
         for (index, label) in labels.iter().enumerate() {
             let Some(kind) = label.kind else { continue };
             // The box is the status of the task.
-            if kind == Field::Status && matches!(self.task.shape, Shape::Boxed(_)) {
+            if kind == DraftField::Status && matches!(self.task.shape, Shape::Boxed(_)) {
                 continue;
             }
             let region = self.region(index, kind);
             let is_first = self.step.field(kind).is_none();
-            if !is_first && !matches!(kind, Field::Contract | Field::Accept) {
+            if !is_first && !matches!(kind, DraftField::Contract | DraftField::Accept) {
                 continue;
             }
             let end = region.start + self.source.slice(region).trim_end().len();
@@ -87,67 +88,67 @@ impl Reader<'_> {
                 whole: Span::new(label.span.start, end.max(label.span.end)),
             });
             match kind {
-                Field::Status => self.status(label, region),
-                Field::Contract if is_first => self.contract(label, region),
-                Field::Contract => self.second_contract(label, region),
-                Field::Accept => {
+                DraftField::Status => self.status(label, region),
+                DraftField::Contract if is_first => self.contract(label, region),
+                DraftField::Contract => self.second_contract(label, region),
+                DraftField::Accept => {
                     self.criteria(label, region);
                     self.take(label, region);
                 }
-                Field::Id | Field::Target => self.name(kind, label, region),
-                Field::Touches => {
+                DraftField::Id | DraftField::Target => self.name(kind, label, region),
+                DraftField::Touches => {
                     self.step.touches = Some(names(self.source, label.value));
                     self.take(label, region);
                 }
-                Field::Needs => self.needs(label, region),
+                DraftField::Needs => self.needs(label, region),
                 // Its value stays in the text for the agent.
-                Field::Task
-                | Field::Reads
-                | Field::Sealed
-                | Field::Tools
-                | Field::Env
-                | Field::Network
-                | Field::Setup
-                | Field::Timeout
-                | Field::ContractTimeout
-                | Field::Each
-                | Field::ExitCode
-                | Field::Green
-                | Field::Judge
-                | Field::OnFail => {}
+                DraftField::Task
+                | DraftField::Reads
+                | DraftField::Sealed
+                | DraftField::Tools
+                | DraftField::Env
+                | DraftField::Network
+                | DraftField::Setup
+                | DraftField::Timeout
+                | DraftField::ContractTimeout
+                | DraftField::Each
+                | DraftField::ExitCode
+                | DraftField::Green
+                | DraftField::Judge
+                | DraftField::OnFail => {}
             }
         }
     }
 
     /// The extent of a field: up to the next label, or only its paragraph for one-line fields.
-    fn region(&self, index: usize, kind: Field) -> Span {
+    fn region(&self, index: usize, kind: DraftField) -> Span {
         let label = &self.labels[index];
         let own_end = self.task.own_end.clamp(self.task.below.start, self.task.below.end);
         let end = self.labels.get(index + 1).map_or(own_end, |next| next.line.start);
         let start = label.value.start.min(end);
-        if [Field::Contract, Field::Accept, Field::Task].contains(&kind) {
+        if [DraftField::Contract, DraftField::Accept, DraftField::Task].contains(&kind) {
             return Span::new(start, undivided(self.source, start, end));
         }
         Span::new(start, paragraph_end(self.source, self.blocks, label.line, end))
     }
 
-    fn take(&mut self, label: &Label, region: Span) {
+    fn take(&mut self, label: &NamedLabel, region: Span) {
         self.taken.push(Span::new(label.line.start, region.end));
     }
 
-    fn status(&mut self, label: &Label, region: Span) {
+    fn status(&mut self, label: &NamedLabel, region: Span) {
         let text = self.source.slice(label.value);
         let reading = status::read(text);
         let said = Span::new(label.value.start + reading.said.start, label.value.start + reading.said.end);
         if !reading.is_known && !text.is_empty() {
             let word = self.source.slice(said).to_owned();
-            self.oddities.push(Spanned::new(Oddity::UnknownMark(word), said));
+            self.oddities.push(Spanned::new(ParseIssue::UnknownMark(word), said));
         }
         self.step.marks.extend(reading.mark.map(|mark| Spanned::new(mark, said)));
         self.take(label, region);
     }
 
-    fn contract(&mut self, label: &Label, region: Span) {
+    fn contract(&mut self, label: &NamedLabel, region: Span) {
         self.step.contract = verification::contract(self.source, self.blocks, region);
         if self.step.contract.as_ref().is_some_and(|contract| contract.is_manual) {
             self.criteria(label, region);
@@ -156,7 +157,7 @@ impl Reader<'_> {
     }
 
     /// A task with two verifications needs a person: one of them alone would check only half of it.
-    fn second_contract(&mut self, label: &Label, region: Span) {
+    fn second_contract(&mut self, label: &NamedLabel, region: Span) {
         let first = self.step.contract.replace(ContractDraft { is_manual: true, ..ContractDraft::default() });
         let command = first.and_then(|first| first.command);
         self.step.accept.extend(command.map(|command| Spanned::new(command.value, command.span)));
@@ -165,7 +166,7 @@ impl Reader<'_> {
     }
 
     /// The items of a list, or the text as one criterion.
-    fn criteria(&mut self, label: &Label, region: Span) {
+    fn criteria(&mut self, label: &NamedLabel, region: Span) {
         let lines = field::lines(self.source, region).filter(|line| line.start > label.line.start);
         let items: Vec<Spanned<String>> = lines
             .filter(|line| !self.blocks.is_opaque(line.start))
@@ -187,7 +188,7 @@ impl Reader<'_> {
     }
 
     /// The tasks that must be done first. A sentence about them is part of the task.
-    fn needs(&mut self, label: &Label, region: Span) {
+    fn needs(&mut self, label: &NamedLabel, region: Span) {
         match self.roll.needs(self.source, label.value) {
             Some(needs) => {
                 self.step.needs = Some(needs);
@@ -198,12 +199,12 @@ impl Reader<'_> {
     }
 
     /// A valid name. Anything else is part of the task: people write sentences after these labels too.
-    fn name(&mut self, kind: Field, label: &Label, region: Span) {
+    fn name(&mut self, kind: DraftField, label: &NamedLabel, region: Span) {
         let Some(name) = slug(self.source, label.value) else {
             self.step.fields.0.pop();
             return;
         };
-        if kind == Field::Id {
+        if kind == DraftField::Id {
             self.step.id = Some(name);
         } else {
             self.step.target = Some(name);
@@ -231,7 +232,7 @@ impl Reader<'_> {
         };
         let is_empty = text.value.is_empty();
         // An empty "What:" is an unfinished task; without the label, the title is the task.
-        let is_unsaid = is_empty && self.step.field(Field::Task).is_some();
+        let is_unsaid = is_empty && self.step.field(DraftField::Task).is_some();
         self.step.task = match is_empty {
             false => Some(text),
             true => Some(title).filter(|title| !is_unsaid && !title.value.is_empty()),
@@ -242,7 +243,7 @@ impl Reader<'_> {
     fn only_what(&self, kept: &[Span]) -> Option<Spanned<String>> {
         let mut told = kept.iter().filter(|span| !self.is_idle(**span));
         let only = *told.next().filter(|_| told.next().is_none())?;
-        let index = self.labels.iter().position(|label| label.kind == Some(Field::Task))?;
+        let index = self.labels.iter().position(|label| label.kind == Some(DraftField::Task))?;
         let label = &self.labels[index];
         let first =
             field::lines(self.source, only).find(|line| !self.source.slice(*line).trim().is_empty())?;
@@ -372,9 +373,9 @@ pub(super) fn is_none(text: &str) -> bool {
 }
 
 /// The task's written id.
-pub(super) fn written_id(source: &Source, blocks: &Blocks, task: &Task) -> Option<Spanned<String>> {
+pub(super) fn written_id(source: &Source, blocks: &Blocks, task: &NamedTask) -> Option<Spanned<String>> {
     let labels = labels(source, blocks, task);
-    slug(source, labels.iter().find(|label| label.kind == Some(Field::Id))?.value)
+    slug(source, labels.iter().find(|label| label.kind == Some(DraftField::Id))?.value)
 }
 
 fn slug(source: &Source, span: Span) -> Option<Spanned<String>> {

@@ -1,7 +1,7 @@
 //! The names of the tasks: numbers, heading labels, ids. Resolves the names that tasks use in their needs.
 
 use super::field;
-use super::outline::{Shape, Task};
+use super::outline::{NamedTask, Shape};
 use super::step;
 use crate::plan::draft::{Draft, StepDraft, StepNumber};
 use crate::plan::edit::number_at;
@@ -9,7 +9,7 @@ use crate::syntax::markdown::Blocks;
 use crate::syntax::source::{Source, Span, Spanned};
 
 /// The names of all tasks, by position.
-pub(super) struct Roll {
+pub(super) struct TaskList {
     /// The number of each task and its span; no span if the number is only its position.
     pub(super) numbers: Vec<Spanned<StepNumber>>,
     /// The label before the title, in lowercase.
@@ -21,11 +21,11 @@ pub(super) struct Roll {
 /// Words before the name of a task.
 const PREFIXES: &[&str] = &["tasks", "task", "steps", "step", "#", "任务", "步骤", "작업"];
 
-impl Roll {
-    pub(super) fn of(source: &Source, blocks: &Blocks, tasks: &[Task]) -> Self {
+impl TaskList {
+    pub(super) fn of(source: &Source, blocks: &Blocks, tasks: &[NamedTask]) -> Self {
         let numbers = numbers(tasks);
         let labels = tasks.iter().map(|task| task.read.label.value.to_lowercase()).collect();
-        let named = |(task, number): (&Task, &Spanned<StepNumber>)| StepDraft {
+        let named = |(task, number): (&NamedTask, &Spanned<StepNumber>)| StepDraft {
             id: step::written_id(source, blocks, task),
             ..StepDraft::empty(number.clone(), task.read.title.clone())
         };
@@ -75,7 +75,7 @@ impl Roll {
 }
 
 /// The numbers in the headings, if every task has a unique one; otherwise the positions.
-fn numbers(tasks: &[Task]) -> Vec<Spanned<StepNumber>> {
+fn numbers(tasks: &[NamedTask]) -> Vec<Spanned<StepNumber>> {
     let mut written: Vec<Spanned<StepNumber>> = Vec::with_capacity(tasks.len());
     let mut seen = std::collections::HashSet::new();
     for task in tasks.iter().filter(|task| task.shape == Shape::Heading) {
@@ -90,7 +90,7 @@ fn numbers(tasks: &[Task]) -> Vec<Spanned<StepNumber>> {
     if written.len() == tasks.len() {
         return written;
     }
-    let by_place = |(place, task): (usize, &Task)| {
+    let by_place = |(place, task): (usize, &NamedTask)| {
         Spanned::new(StepNumber::Counted(number_at(place)), Span::at(task.read.title.span.start))
     };
     tasks.iter().enumerate().map(by_place).collect()

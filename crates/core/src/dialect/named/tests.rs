@@ -1,6 +1,8 @@
 //! Unit tests of the named dialect: status words, headings, plan names and sync copies.
 
-use super::{BadSlug, Name, Slug, conflict_copy, heading, plan_file, plan_of, progress_file, slug, status};
+use super::{
+    BadSlug, PlanSlug, Slug, conflict_copy, heading, plan_file, plan_of, progress_file, slug, status,
+};
 use crate::plan::draft::{Mark, StepNumber};
 use crate::syntax::source::{Source, Span};
 
@@ -62,28 +64,28 @@ fn a_status_is_rewritten_in_its_own_style_and_keeps_its_note() {
 
 #[test]
 fn headings_are_read_in_the_ways_in_which_people_write_them() {
-    use heading::Kind;
+    use heading::HeadingKind;
     for (text, kind, label, title, mark) in [
-        ("1. Read the file", Kind::Number, "1", "Read the file", None),
-        ("12) ✅ Read it", Kind::Number, "12", "Read it", Some(Mark::Done)),
-        ("[x] 3. Read it", Kind::Number, "3", "Read it", Some(Mark::Done)),
-        ("Task 4: Read it (done)", Kind::Task, "4", "Read it", Some(Mark::Done)),
-        ("✅ Task 4 — Read it", Kind::Task, "4", "Read it", Some(Mark::Done)),
-        ("Step 2.1: Read it", Kind::Step, "2.1", "Read it", None),
-        ("Phase 2: Reading 🚧 IN PROGRESS", Kind::Phase, "2", "Reading", Some(Mark::Running)),
-        ("Phase 1: 기반 ✅ 완료", Kind::Phase, "1", "기반", Some(Mark::Done)),
-        ("阶段 1：底座", Kind::Phase, "1", "底座", None),
-        ("WP-01: Baseline", Kind::Named, "WP-01", "Baseline", None),
-        ("1.2 Set-up", Kind::Dotted, "1.2", "Set-up", None),
-        ("3–N. Each of them", Kind::Number, "3–N", "Each of them", None),
-        ("#7 Fix it", Kind::Number, "7", "Fix it", None),
-        ("2026 in review", Kind::Plain, "", "2026 in review", None),
-        ("3 ways to fail", Kind::Plain, "", "3 ways to fail", None),
-        ("Tasks", Kind::Plain, "", "Tasks", None),
-        ("GPT-4 support", Kind::Plain, "", "GPT-4 support", None),
-        ("Render ✓ in the list", Kind::Plain, "", "Render ✓ in the list", None),
-        ("Open it (new)", Kind::Plain, "", "Open it (new)", None),
-        ("", Kind::Plain, "", "", None),
+        ("1. Read the file", HeadingKind::Number, "1", "Read the file", None),
+        ("12) ✅ Read it", HeadingKind::Number, "12", "Read it", Some(Mark::Done)),
+        ("[x] 3. Read it", HeadingKind::Number, "3", "Read it", Some(Mark::Done)),
+        ("Task 4: Read it (done)", HeadingKind::Task, "4", "Read it", Some(Mark::Done)),
+        ("✅ Task 4 — Read it", HeadingKind::Task, "4", "Read it", Some(Mark::Done)),
+        ("Step 2.1: Read it", HeadingKind::Step, "2.1", "Read it", None),
+        ("Phase 2: Reading 🚧 IN PROGRESS", HeadingKind::Phase, "2", "Reading", Some(Mark::Running)),
+        ("Phase 1: 기반 ✅ 완료", HeadingKind::Phase, "1", "기반", Some(Mark::Done)),
+        ("阶段 1：底座", HeadingKind::Phase, "1", "底座", None),
+        ("WP-01: Baseline", HeadingKind::Named, "WP-01", "Baseline", None),
+        ("1.2 Set-up", HeadingKind::Dotted, "1.2", "Set-up", None),
+        ("3–N. Each of them", HeadingKind::Number, "3–N", "Each of them", None),
+        ("#7 Fix it", HeadingKind::Number, "7", "Fix it", None),
+        ("2026 in review", HeadingKind::Plain, "", "2026 in review", None),
+        ("3 ways to fail", HeadingKind::Plain, "", "3 ways to fail", None),
+        ("Tasks", HeadingKind::Plain, "", "Tasks", None),
+        ("GPT-4 support", HeadingKind::Plain, "", "GPT-4 support", None),
+        ("Render ✓ in the list", HeadingKind::Plain, "", "Render ✓ in the list", None),
+        ("Open it (new)", HeadingKind::Plain, "", "Open it (new)", None),
+        ("", HeadingKind::Plain, "", "", None),
     ] {
         let source = Source::new("plan.md", text);
         let read = heading::read(&source, Span::new(0, text.len()));
@@ -130,8 +132,8 @@ fn a_slug_is_one_component_of_a_path() {
 // Archives and copies are not plans; case matters.
 #[test]
 fn only_files_with_the_name_of_a_plan_are_plans() {
-    assert_eq!(plan_of("PLAN.md"), Some(Name::Unnamed));
-    assert_eq!(plan_of("PLAN-x.md").as_ref().and_then(Name::slug).map(Slug::as_str), Some("x"));
+    assert_eq!(plan_of("PLAN.md"), Some(PlanSlug::Unnamed));
+    assert_eq!(plan_of("PLAN-x.md").as_ref().and_then(PlanSlug::slug).map(Slug::as_str), Some("x"));
     for name in [
         "plan.md",
         "Plan.md",

@@ -1,7 +1,7 @@
 //! Writes a native plan from a draft of any dialect.
 
 use super::field;
-use crate::dialect::Birth;
+use crate::dialect::NewPlan;
 use crate::dialect::frontmatter;
 use crate::plan::draft::{ContractDraft, Draft, Mark, StepDraft, StepNumber};
 use crate::syntax::markdown::outside_code;
@@ -12,7 +12,7 @@ use crate::syntax::yaml;
 const OWNER: &str = "orchestrator";
 
 /// A new text with the meaning of the draft.
-pub(super) fn compose(draft: &Draft, _: &Birth<'_>) -> String {
+pub(super) fn compose(draft: &Draft, _: &NewPlan<'_>) -> String {
     let status = draft.state.as_ref().and_then(|state| super::spell(state.value)).unwrap_or("draft");
     let owner = draft.owner.0.as_ref().map_or(OWNER, |owner| owner.value.as_str());
     let title = draft.title.as_ref().map_or("", |title| title.value.as_str());

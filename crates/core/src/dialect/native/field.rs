@@ -1,32 +1,32 @@
 //! The `**name:**` labels of a plan: the known names, how to parse a label, and the fields before the steps.
 
-use crate::plan::draft::{Draft, Field};
+use crate::plan::draft::{Draft, DraftField};
 use crate::syntax::markdown::Blocks;
 use crate::syntax::source::{Source, Span, Spanned};
 
 /// Every field of a step: what it is and the names that it goes by, the canonical one first.
-pub(super) const FIELDS: &[(Field, &[&str])] = &[
-    (Field::Id, &["id"]),
-    (Field::Target, &["target"]),
-    (Field::Needs, &["needs", "depends_on"]),
-    (Field::Reads, &["reads", "subscriptions"]),
-    (Field::Touches, &["touches"]),
-    (Field::Sealed, &["sealed"]),
-    (Field::Tools, &["tools"]),
-    (Field::Env, &["env"]),
-    (Field::Network, &["network"]),
-    (Field::Setup, &["setup"]),
-    (Field::Timeout, &["timeout"]),
-    (Field::ContractTimeout, &["contract_timeout"]),
-    (Field::Each, &["each"]),
-    (Field::Accept, &["accept", "acceptance", "acceptance_criteria"]),
-    (Field::Task, &["task"]),
-    (Field::Contract, &["contract"]),
-    (Field::ExitCode, &["exit_code"]),
-    (Field::Green, &["green"]),
-    (Field::Judge, &["judge"]),
-    (Field::OnFail, &["on_fail"]),
-    (Field::Status, &["status"]),
+pub(super) const FIELDS: &[(DraftField, &[&str])] = &[
+    (DraftField::Id, &["id"]),
+    (DraftField::Target, &["target"]),
+    (DraftField::Needs, &["needs", "depends_on"]),
+    (DraftField::Reads, &["reads", "subscriptions"]),
+    (DraftField::Touches, &["touches"]),
+    (DraftField::Sealed, &["sealed"]),
+    (DraftField::Tools, &["tools"]),
+    (DraftField::Env, &["env"]),
+    (DraftField::Network, &["network"]),
+    (DraftField::Setup, &["setup"]),
+    (DraftField::Timeout, &["timeout"]),
+    (DraftField::ContractTimeout, &["contract_timeout"]),
+    (DraftField::Each, &["each"]),
+    (DraftField::Accept, &["accept", "acceptance", "acceptance_criteria"]),
+    (DraftField::Task, &["task"]),
+    (DraftField::Contract, &["contract"]),
+    (DraftField::ExitCode, &["exit_code"]),
+    (DraftField::Green, &["green"]),
+    (DraftField::Judge, &["judge"]),
+    (DraftField::OnFail, &["on_fail"]),
+    (DraftField::Status, &["status"]),
 ];
 
 /// The longest name that is taken for a label: longer bold text is a sentence.
@@ -34,7 +34,7 @@ const NAME_CHARS_MAX: usize = 32;
 
 /// A label at the start of a line.
 #[derive(Debug, Clone)]
-pub(super) struct Label {
+pub(super) struct NativeLabel {
     /// The name as written.
     pub(super) name: Spanned<String>,
     /// The label with its stars and colon.
@@ -44,10 +44,10 @@ pub(super) struct Label {
     /// Whether a list bullet precedes it.
     pub(super) is_bulleted: bool,
     /// The field that it names.
-    pub(super) kind: Option<Field>,
+    pub(super) kind: Option<DraftField>,
 }
 
-impl Label {
+impl NativeLabel {
     /// The name of the field that the label nearly names.
     pub(super) fn meant(&self) -> Option<&'static str> {
         let names = FIELDS.iter().flat_map(|(_, names)| names.iter().copied());
@@ -56,7 +56,7 @@ impl Label {
 }
 
 /// The canonical name of a field.
-pub(super) fn name(field: Field) -> &'static str {
+pub(super) fn name(field: DraftField) -> &'static str {
     FIELDS.iter().find(|&&(known, _)| known == field).map_or("", |(_, names)| names[0])
 }
 
@@ -66,14 +66,14 @@ pub(super) fn normal(name: &str) -> String {
 }
 
 /// The field with this name, ignoring spelling as [`normal`] does. Called for every label, so it must not allocate.
-pub(super) fn kind(name: &str) -> Option<Field> {
+pub(super) fn kind(name: &str) -> Option<DraftField> {
     let plain = |byte: u8| if byte == b' ' || byte == b'-' { b'_' } else { byte.to_ascii_lowercase() };
     let is_same = |known: &str| known.len() == name.len() && known.bytes().eq(name.bytes().map(plain));
     FIELDS.iter().find(|(_, names)| names.iter().any(|known| is_same(known))).map(|&(field, _)| field)
 }
 
 /// Reads the label that starts the line `line`: `**name:** value`, `**name**: value` or `**name: value**`.
-pub(super) fn label(source: &Source, line: Span) -> Option<Label> {
+pub(super) fn label(source: &Source, line: Span) -> Option<NativeLabel> {
     let text = source.slice(line);
     let unindented = text.trim_start();
     let bullet = unindented.strip_prefix(['-', '*', '+']).filter(|behind| behind.starts_with([' ', '\t']));
@@ -100,7 +100,7 @@ pub(super) fn label(source: &Source, line: Span) -> Option<Label> {
     let name_start = start + stars.len();
     let is_inside = bold.split_once(':').is_some_and(|(_, value)| !value.is_empty());
     let value_end = if is_inside { line.end - behind.len() - stars.len() } else { line.end };
-    Some(Label {
+    Some(NativeLabel {
         name: Spanned::new(
             name.trim_end().to_owned(),
             Span::new(name_start, name_start + name.trim_end().len()),
@@ -141,13 +141,13 @@ pub(super) fn text_lines<'a>(
 pub(super) fn begins_a_step(source: &Source, blocks: &Blocks, below: Span) -> bool {
     text_lines(source, blocks, below)
         .filter_map(|line| label(source, line)?.kind)
-        .any(|field| matches!(field, Field::Task | Field::Contract | Field::Target))
+        .any(|field| matches!(field, DraftField::Task | DraftField::Contract | DraftField::Target))
 }
 
 /// Parses `**Context:**`, `**Budget:**` and `**Priority:**` before the first step.
 pub(super) fn read_preamble(source: &Source, blocks: &Blocks, preamble: Span, draft: &mut Draft) {
     let headings = blocks.headings.iter().map(|heading| heading.span.start);
-    let labels: Vec<Label> =
+    let labels: Vec<NativeLabel> =
         text_lines(source, blocks, preamble).filter_map(|line| label(source, line)).collect();
     let starts = labels.iter().map(|label| source.line_at(label.span.start).start);
     let mut ends: Vec<usize> = starts.chain(headings).chain([preamble.end]).collect();

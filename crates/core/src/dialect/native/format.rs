@@ -3,7 +3,7 @@
 
 use super::{field, patch, step};
 use crate::dialect::frontmatter;
-use crate::plan::draft::{Draft, Field, StepDraft, StepNumber};
+use crate::plan::draft::{Draft, DraftField, StepDraft, StepNumber};
 use crate::syntax::markdown::{Blocks, Heading};
 use crate::syntax::source;
 use crate::syntax::source::{Edit, Source, Span};
@@ -92,18 +92,18 @@ fn bullets(source: &Source, blocks: &Blocks, step: &StepDraft) -> Vec<Edit> {
     if step.fields.0.first().is_some_and(|first| is_bulleted(first.label)) {
         return Vec::new();
     }
-    let is_list = |kind: Option<Field>| {
+    let is_list = |kind: Option<DraftField>| {
         matches!(
             kind,
             Some(
-                Field::Needs
-                    | Field::Reads
-                    | Field::Touches
-                    | Field::Sealed
-                    | Field::Tools
-                    | Field::Env
-                    | Field::Each
-                    | Field::Accept
+                DraftField::Needs
+                    | DraftField::Reads
+                    | DraftField::Touches
+                    | DraftField::Sealed
+                    | DraftField::Tools
+                    | DraftField::Env
+                    | DraftField::Each
+                    | DraftField::Accept
             )
         )
     };

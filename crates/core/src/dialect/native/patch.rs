@@ -4,9 +4,9 @@ use super::{Outline, step};
 use crate::dialect::frontmatter;
 use crate::dialect::needs;
 use crate::dialect::order::{self, slot};
-use crate::plan::draft::{Draft, Field, Mark, StepDraft, StepNumber};
+use crate::plan::draft::{Draft, DraftField, Mark, StepDraft, StepNumber};
 use crate::plan::edit;
-use crate::plan::edit::{Change, Refusal};
+use crate::plan::edit::{EditError, PlanEdit};
 use crate::syntax::markdown::Blocks;
 use crate::syntax::source;
 use crate::syntax::source::{Edit, Source, Span};
@@ -15,29 +15,32 @@ use crate::syntax::source::{Edit, Source, Span};
 pub(super) const NOTES: &str = "notes";
 
 /// The edits for `change` in `source`, parsed as `draft`.
-pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<Vec<Edit>, Refusal> {
+pub(super) fn edits(source: &Source, draft: &Draft, change: &PlanEdit) -> Result<Vec<Edit>, EditError> {
     Ok(match change {
-        Change::Mark { step, mark } => set_mark(source, &draft.steps[*step], *mark),
-        Change::Become { state } => {
+        PlanEdit::Mark { step, mark } => set_mark(source, &draft.steps[*step], *mark),
+        PlanEdit::Become { state } => {
             let (key, value) = ("status", super::spell(*state).unwrap_or_default());
             vec![
                 frontmatter::set(source, key, value)
-                    .ok_or_else(|| Refusal::NotPlain { key: key.to_owned() })?,
+                    .ok_or_else(|| EditError::NotPlain { key: key.to_owned() })?,
             ]
         }
-        Change::Trace { .. } => Vec::new(),
-        Change::Set { key, value } => {
-            vec![frontmatter::set(source, key, value).ok_or_else(|| Refusal::NotPlain { key: key.clone() })?]
+        PlanEdit::Trace { .. } => Vec::new(),
+        PlanEdit::Set { key, value } => {
+            vec![
+                frontmatter::set(source, key, value)
+                    .ok_or_else(|| EditError::NotPlain { key: key.clone() })?,
+            ]
         }
-        Change::Note { text } => vec![append_note(source, text)],
-        Change::Rename { step, id } => rename(source, draft, *step, id),
-        Change::Need { step, on } => add_need(source, draft, *step, on)?.into_iter().collect(),
-        Change::Move { step, to } => relocate(source, draft, *step, *to),
-        Change::Renumber => order::renumber(draft, &(0..draft.steps.len()).collect::<Vec<_>>(), |_| true),
-        Change::Append { title, task, target, after } => {
+        PlanEdit::Note { text } => vec![append_note(source, text)],
+        PlanEdit::Rename { step, id } => rename(source, draft, *step, id),
+        PlanEdit::Need { step, on } => add_need(source, draft, *step, on)?.into_iter().collect(),
+        PlanEdit::Move { step, to } => relocate(source, draft, *step, *to),
+        PlanEdit::Renumber => order::renumber(draft, &(0..draft.steps.len()).collect::<Vec<_>>(), |_| true),
+        PlanEdit::Append { title, task, target, after } => {
             vec![append_step(source, draft, &edit::appended(draft.steps.len(), (title, task), target, after))]
         }
-        Change::Expand { step, items } => expand(source, draft, *step, items)?,
+        PlanEdit::Expand { step, items } => expand(source, draft, *step, items)?,
     })
 }
 
@@ -66,7 +69,7 @@ fn set_mark(source: &Source, step: &StepDraft, mark: Option<Mark>) -> Vec<Edit> 
     let in_heading = |span: Span| step.heading.0.covers(span);
     let mut edits: Vec<Edit> =
         step.marks.iter().filter(|mark| in_heading(mark.span)).map(|mark| Edit::delete(mark.span)).collect();
-    match step.field(Field::Status) {
+    match step.field(DraftField::Status) {
         Some(field) if field.value.is_empty() => {
             edits.push(Edit::insert(field.value.start, format!(" {}", word(mark))));
         }
@@ -121,7 +124,7 @@ fn append_step(source: &Source, draft: &Draft, step: &StepDraft) -> Edit {
 fn rename(source: &Source, draft: &Draft, step: usize, id: &str) -> Vec<Edit> {
     let mut edits = needs::followed(draft, step, id);
     let step = &draft.steps[step];
-    edits.push(match (&step.id, step.field(Field::Id)) {
+    edits.push(match (&step.id, step.field(DraftField::Id)) {
         (Some(present), _) => Edit::replace(present.span, id),
         (None, Some(empty)) => Edit::insert(empty.label.end, format!(" {id}")),
         (None, None) => insert_field(source, step, &format!("**id:** {id}")),
@@ -130,7 +133,7 @@ fn rename(source: &Source, draft: &Draft, step: usize, id: &str) -> Vec<Edit> {
 }
 
 /// Adds a name to the list in the form that the list has; `None` if it is there.
-fn add_need(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<Option<Edit>, Refusal> {
+fn add_need(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<Option<Edit>, EditError> {
     let step = &draft.steps[place];
     let names = edit::declared_needs(draft, place)?;
     if names.iter().any(|name| name == on) {
@@ -138,7 +141,7 @@ fn add_need(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<Op
     }
     let Some(last) = step.needs.iter().flatten().last() else {
         let names = names.into_iter().chain([on.to_owned()]).collect::<Vec<_>>().join(", ");
-        return Ok(Some(match step.field(Field::Needs) {
+        return Ok(Some(match step.field(DraftField::Needs) {
             Some(field) if field.value.is_empty() => Edit::insert(field.label.end, format!(" {names}")),
             Some(field) => Edit::replace(field.value, names),
             None => insert_field(source, step, &format!("**needs:** {names}")),
@@ -182,7 +185,7 @@ pub(super) fn insert_field(source: &Source, step: &StepDraft, line: &str) -> Edi
     };
     let first_line = source.line_at(first.label.start).start;
     let indent = source.slice(Span::new(first_line, first.label.start));
-    let leads = |kind: Option<Field>| matches!(kind, Some(Field::Id | Field::Target));
+    let leads = |kind: Option<DraftField>| matches!(kind, Some(DraftField::Id | DraftField::Target));
     match step.fields.0.iter().take_while(|field| leads(field.kind)).last() {
         Some(last) => Edit::insert(last.whole.end, format!("{newline}{indent}{line}")),
         None => Edit::insert(first_line, format!("{indent}{line}{newline}")),
@@ -196,7 +199,7 @@ fn relocate(source: &Source, draft: &Draft, step: usize, to: usize) -> Vec<Edit>
     order::relocate(source, &slots, &order, &order::renumber(draft, &order, |_| true))
 }
 
-fn expand(source: &Source, draft: &Draft, at: usize, items: &[String]) -> Result<Vec<Edit>, Refusal> {
+fn expand(source: &Source, draft: &Draft, at: usize, items: &[String]) -> Result<Vec<Edit>, EditError> {
     let template = &draft.steps[at];
     let place = slot(source, template);
     let written =
@@ -225,7 +228,7 @@ fn expand(source: &Source, draft: &Draft, at: usize, items: &[String]) -> Result
 /// The text of the template at position `at` for the item with this index.
 fn written_out(source: &Source, template: &StepDraft, (at, index, item): (usize, usize, &str)) -> String {
     let body = Span::new(template.heading.0.end, slot(source, template).end);
-    let each = template.field(Field::Each).map(|field| {
+    let each = template.field(DraftField::Each).map(|field| {
         let start = source.line_at(field.label.start).start;
         Edit::delete(Span::new(start, source.next_line(field.whole.end).min(body.end)))
     });

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::Section;
-use super::field::{self, Label};
-use crate::plan::draft::{ContractDraft, Field, FieldDraft, Layout, Mark, Oddity, StepDraft};
+use super::field;
+use super::field::NativeLabel;
+use crate::plan::draft::{ContractDraft, DraftField, FieldDraft, Layout, Mark, ParseIssue, StepDraft};
 use crate::syntax::markdown::{Blocks, Code};
 use crate::syntax::source::{Excerpt, Source, Span, Spanned};
 
@@ -13,7 +14,7 @@ pub(super) fn read(
     source: &Source,
     blocks: &Blocks,
     section: &Section,
-    oddities: &mut Vec<Spanned<Oddity>>,
+    oddities: &mut Vec<Spanned<ParseIssue>>,
 ) -> StepDraft {
     let step = bare(section);
     let below = Span::new(section.heading.below.min(section.whole.end), section.whole.end);
@@ -40,19 +41,24 @@ pub(super) fn bare(section: &Section) -> StepDraft {
 
 /// The labels of fields. Inside a task a bold word that is not a field is emphasis, and a bulleted label is a list item
 /// unless all fields of the step are bulleted.
-fn labels(source: &Source, blocks: &Blocks, below: Span, oddities: &mut Vec<Spanned<Oddity>>) -> Vec<Label> {
-    let mut labels: Vec<Label> = Vec::new();
+fn labels(
+    source: &Source,
+    blocks: &Blocks,
+    below: Span,
+    oddities: &mut Vec<Spanned<ParseIssue>>,
+) -> Vec<NativeLabel> {
+    let mut labels: Vec<NativeLabel> = Vec::new();
     for line in field::text_lines(source, blocks, below) {
         let Some(label) = field::label(source, line) else { continue };
         let is_bulleted = labels.first().map_or(label.is_bulleted, |first| first.is_bulleted);
         if label.is_bulleted && !is_bulleted {
             continue;
         }
-        let in_task = labels.last().is_some_and(|last| last.kind == Some(Field::Task));
+        let in_task = labels.last().is_some_and(|last| last.kind == Some(DraftField::Task));
         if label.kind.is_some() || !in_task {
             labels.push(label);
         } else if let Some(meant) = label.meant() {
-            oddities.push(Spanned::new(Oddity::NearlyField { meant }, label.name.span));
+            oddities.push(Spanned::new(ParseIssue::NearlyField { meant }, label.name.span));
         }
     }
     labels
@@ -62,14 +68,14 @@ struct Reader<'a> {
     source: &'a Source,
     blocks: &'a Blocks,
     step: StepDraft,
-    oddities: &'a mut Vec<Spanned<Oddity>>,
+    oddities: &'a mut Vec<Spanned<ParseIssue>>,
     /// The first occurrence of each field.
-    firsts: BTreeMap<Field, Span>,
+    firsts: BTreeMap<DraftField, Span>,
 }
 
 impl Reader<'_> {
     /// Reads the field that `label` starts and that ends before byte `end`.
-    fn field(&mut self, label: &Label, end: usize) {
+    fn field(&mut self, label: &NativeLabel, end: usize) {
         let is_inside = label.span.end > label.value.start;
         let region = if is_inside { label.value } else { Span::new(label.value.start, end) };
         let behind = if is_inside {
@@ -90,7 +96,7 @@ impl Reader<'_> {
         });
         match (kind, first) {
             (Some(kind), Some(first)) => {
-                let oddity = Oddity::DuplicateField { name: field::name(kind), first };
+                let oddity = ParseIssue::DuplicateField { name: field::name(kind), first };
                 self.oddities.push(Spanned::new(oddity, label.name.span));
             }
             (Some(kind), None) => self.value(kind, region),
@@ -99,37 +105,37 @@ impl Reader<'_> {
         self.leave(behind);
     }
 
-    fn value(&mut self, kind: Field, region: Span) {
+    fn value(&mut self, kind: DraftField, region: Span) {
         match kind {
-            Field::Id => self.step.id = self.line(region),
-            Field::Target => self.step.target = self.line(region),
-            Field::Timeout => self.step.timeout = self.line(region),
-            Field::ContractTimeout => self.step.contract_timeout = self.line(region),
-            Field::Network => self.step.network = self.line(region),
-            Field::Green => self.step.green = self.paragraph(region),
-            Field::Judge => self.step.judge = self.paragraph(region),
-            Field::OnFail => self.step.on_fail = self.paragraph(region),
-            Field::Needs => self.step.needs = Some(self.list(region)),
-            Field::Touches => self.step.touches = Some(self.list(region)),
-            Field::Reads => self.step.reads = self.list(region),
-            Field::Sealed => self.step.sealed = self.list(region),
-            Field::Tools => self.step.tools = self.list(region),
-            Field::Env => self.step.env = self.list(region),
-            Field::Each => self.step.each = self.list(region),
-            Field::Accept => self.step.accept = self.criteria(region),
-            Field::Task => self.step.task = field::text_value(self.source, region),
-            Field::Setup => self.step.setup = self.command(region).command,
-            Field::Contract => {
+            DraftField::Id => self.step.id = self.line(region),
+            DraftField::Target => self.step.target = self.line(region),
+            DraftField::Timeout => self.step.timeout = self.line(region),
+            DraftField::ContractTimeout => self.step.contract_timeout = self.line(region),
+            DraftField::Network => self.step.network = self.line(region),
+            DraftField::Green => self.step.green = self.paragraph(region),
+            DraftField::Judge => self.step.judge = self.paragraph(region),
+            DraftField::OnFail => self.step.on_fail = self.paragraph(region),
+            DraftField::Needs => self.step.needs = Some(self.list(region)),
+            DraftField::Touches => self.step.touches = Some(self.list(region)),
+            DraftField::Reads => self.step.reads = self.list(region),
+            DraftField::Sealed => self.step.sealed = self.list(region),
+            DraftField::Tools => self.step.tools = self.list(region),
+            DraftField::Env => self.step.env = self.list(region),
+            DraftField::Each => self.step.each = self.list(region),
+            DraftField::Accept => self.step.accept = self.criteria(region),
+            DraftField::Task => self.step.task = field::text_value(self.source, region),
+            DraftField::Setup => self.step.setup = self.command(region).command,
+            DraftField::Contract => {
                 let expect = self.step.contract.take().and_then(|contract| contract.expect);
                 let contract = self.command(region);
                 self.step.contract = Some(ContractDraft { expect: contract.expect.or(expect), ..contract });
                 self.leave_expectation(region);
             }
-            Field::ExitCode => {
+            DraftField::ExitCode => {
                 let expect = self.line(region).map(|line| unprefixed(&line, '='));
                 self.step.contract.get_or_insert_default().expect = expect;
             }
-            Field::Status => self.status(region),
+            DraftField::Status => self.status(region),
         }
     }
 
@@ -143,7 +149,7 @@ impl Reader<'_> {
             "skipped" => Some(Mark::Skipped),
             "pending" | "todo" | "open" | "running" | "in-progress" | "waiting" | "ready" | "blocked" => None,
             _ => {
-                self.oddities.push(Spanned::new(Oddity::UnknownMark(word.value), word.span));
+                self.oddities.push(Spanned::new(ParseIssue::UnknownMark(word.value), word.span));
                 return;
             }
         };
@@ -247,7 +253,7 @@ impl Reader<'_> {
         let mut codes = self.blocks.codes_in(region);
         let Some(code) = codes.next() else { return self.inline_command(region) };
         for second in codes {
-            self.oddities.push(Spanned::new(Oddity::SecondContract { first: code.span }, second.span));
+            self.oddities.push(Spanned::new(ParseIssue::SecondContract { first: code.span }, second.span));
         }
         ContractDraft {
             command: Some(unterminated(code)),
@@ -385,7 +391,8 @@ fn expectation(source: &Source, line: Span) -> Option<Spanned<String>> {
     let line = uncoded(source, unstarred(source, bullet(source, line).unwrap_or(line)));
     let prefix = line.value.get(.."exit_code".len())?;
     let behind = line.value[prefix.len()..].trim_start();
-    if field::normal(prefix) != field::name(Field::ExitCode) || !behind.starts_with(['=', ':', '!', '<', '>'])
+    if field::normal(prefix) != field::name(DraftField::ExitCode)
+        || !behind.starts_with(['=', ':', '!', '<', '>'])
     {
         return None;
     }

@@ -2,7 +2,7 @@
 
 use super::operation::{self, Suffix};
 use super::{DIALECT, KEYS, field, item, patch, spell};
-use crate::dialect::Birth;
+use crate::dialect::NewPlan;
 use crate::plan::draft::{ContractDraft, Draft, StepDraft};
 use crate::plan::edit::number_at;
 use crate::plan::verified;
@@ -19,7 +19,7 @@ enum Prose {
 }
 
 /// A new text with the meaning of the draft. Text that would hide a step, such as half a fence, is quoted.
-pub(super) fn compose(draft: &Draft, birth: &Birth<'_>) -> String {
+pub(super) fn compose(draft: &Draft, birth: &NewPlan<'_>) -> String {
     let plain = written(draft, birth, Prose::Plain);
     let titles =
         |draft: &Draft| draft.steps.iter().map(|step| one_line(&step.title.value)).collect::<Vec<_>>();
@@ -27,7 +27,7 @@ pub(super) fn compose(draft: &Draft, birth: &Birth<'_>) -> String {
     if titles(&read) == titles(draft) { plain } else { written(draft, birth, Prose::Quoted) }
 }
 
-fn written(draft: &Draft, birth: &Birth<'_>, prose: Prose) -> String {
+fn written(draft: &Draft, birth: &NewPlan<'_>, prose: Prose) -> String {
     // A step without a tool may use all listed tools, so the plan's list comes first, in its order.
     let mut lists: Vec<&Vec<Spanned<String>>> = draft.steps.iter().map(|step| &step.tools).collect();
     lists.sort_by_key(|tools| std::cmp::Reverse(tools.len()));
@@ -60,7 +60,7 @@ fn written(draft: &Draft, birth: &Birth<'_>, prose: Prose) -> String {
 }
 
 /// The thirteen keys of the dialect in order.
-fn frontmatter(draft: &Draft, birth: &Birth<'_>, tools: &[&str]) -> String {
+fn frontmatter(draft: &Draft, birth: &NewPlan<'_>, tools: &[&str]) -> String {
     let status = draft.state.and_then(|state| spell(state.value)).unwrap_or("proposed");
     let title = draft.title.as_ref().map_or("", |title| title.value.as_str());
     let kept =

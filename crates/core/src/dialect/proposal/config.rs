@@ -7,7 +7,7 @@ use crate::syntax::nearest;
 
 /// Project settings for proposals.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Config {
+pub struct ProposalConfig {
     /// Exact names of tool operations that need an approved plan: `gmail_send`.
     pub guarded_tools: Vec<String>,
     /// Days until an unapproved plan is cancelled.
@@ -16,7 +16,7 @@ pub struct Config {
     pub executor_timeout_minutes: u64,
 }
 
-impl Default for Config {
+impl Default for ProposalConfig {
     fn default() -> Self {
         Self { guarded_tools: Vec::new(), stale_after_days: 30, executor_timeout_minutes: 30 }
     }
@@ -25,8 +25,8 @@ impl Default for Config {
 const KEYS: [&str; 3] = ["guardedTools", "stale_after_days", "executor_timeout_minutes"];
 
 /// Parses the file, which may have comments, and reports invalid settings.
-pub fn config(text: &str) -> (Config, Vec<String>) {
-    let mut config = Config::default();
+pub fn config(text: &str) -> (ProposalConfig, Vec<String>) {
+    let mut config = ProposalConfig::default();
     let object: Map<String, Value> =
         match serde_json::from_str(&uncommented(text.trim_start_matches('\u{feff}'))) {
             Ok(Value::Object(object)) => object,

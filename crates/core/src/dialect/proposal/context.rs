@@ -1,13 +1,14 @@
 //! Parses everything in a proposal except the steps: context, risks and other text of the author, all of which a person
 //! approves. Items below `### Notes` are notes added later.
 
-use super::item::{self, Marker};
-use super::outline::{Outline, REJECTIONS};
+use super::item;
+use super::item::ItemMarker;
+use super::outline::{ProposalOutline, REJECTIONS};
 use crate::plan::draft::Draft;
 use crate::syntax::source::{Source, Span, Spanned};
 
 /// Reads the context and the notes of a draft whose steps are read.
-pub(super) fn read(source: &Source, outline: &Outline, draft: &mut Draft) {
+pub(super) fn read(source: &Source, outline: &ProposalOutline, draft: &mut Draft) {
     let notes = notes(source, outline);
     let mut gone: Vec<Span> = draft.steps.iter().map(|step| step.whole.0).collect();
     gone.extend(notes.iter().map(|note| note.span));
@@ -44,7 +45,7 @@ fn is_bare(source: &Source, reach: Span, notes: &[Spanned<String>]) -> bool {
 }
 
 /// The items below the notes heading, each with its continuation lines.
-fn notes(source: &Source, outline: &Outline) -> Vec<Spanned<String>> {
+fn notes(source: &Source, outline: &ProposalOutline) -> Vec<Spanned<String>> {
     let Some(section) = outline.notes() else { return Vec::new() };
     let mut notes: Vec<Spanned<String>> = Vec::new();
     let mut is_open = false;
@@ -55,7 +56,8 @@ fn notes(source: &Source, outline: &Outline) -> Vec<Spanned<String>> {
         at = source.next_line(at).max(at + 1);
         let is_text = !outline.is_fenced(line.start) && outline.heading_at(line.start).is_none();
         let is_indented = source.slice(line).starts_with([' ', '\t']);
-        let item = item::read(text).filter(|item| item.marker == Marker::Bullet && !is_indented && is_text);
+        let item =
+            item::read(text).filter(|item| item.marker == ItemMarker::Bullet && !is_indented && is_text);
         match (item, notes.last_mut()) {
             (Some(item), _) => {
                 is_open = true;
@@ -74,7 +76,7 @@ fn notes(source: &Source, outline: &Outline) -> Vec<Spanned<String>> {
 }
 
 /// The text outside of `gone`, with a blank line before every heading and no double blank lines outside of code.
-fn text(source: &Source, outline: &Outline, gone: &[Span]) -> Option<Spanned<String>> {
+fn text(source: &Source, outline: &ProposalOutline, gone: &[Span]) -> Option<Spanned<String>> {
     let mut pieces: Vec<String> = vec![String::new()];
     let mut span: Option<Span> = None;
     let mut at = outline.body.start;

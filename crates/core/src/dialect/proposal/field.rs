@@ -2,38 +2,38 @@
 //! plans of other dialects. Only bold labels count, and `verify:` before a command: any other `name: value` is the
 //! author's text.
 
-use super::outline::Outline;
-use super::step::Line;
+use super::outline::ProposalOutline;
+use super::step::StepLine;
 use crate::dialect::verification;
-use crate::plan::draft::{ContractDraft, Field, FieldDraft, Oddity, StepDraft};
+use crate::plan::draft::{ContractDraft, DraftField, FieldDraft, ParseIssue, StepDraft};
 use crate::syntax::markdown::Code;
 use crate::syntax::source::{Excerpt, Source, Span, Spanned};
 
 /// The fields, and their names.
-pub(super) const FIELDS: &[(Field, &[&str])] = &[
-    (Field::Id, &["id"]),
-    (Field::Target, &["agent", "role"]),
-    (Field::Needs, &["needs"]),
-    (Field::Reads, &["reads"]),
-    (Field::Touches, &["touches"]),
-    (Field::Sealed, &["sealed"]),
-    (Field::Tools, &["tools"]),
-    (Field::Env, &["env"]),
-    (Field::Network, &["network"]),
-    (Field::Timeout, &["timeout"]),
-    (Field::ContractTimeout, &["contract_timeout"]),
-    (Field::Accept, &["accept"]),
-    (Field::Setup, &["setup"]),
-    (Field::Contract, &["verify", "contract", "verification"]),
-    (Field::ExitCode, &["exit_code"]),
-    (Field::Green, &["green"]),
-    (Field::Judge, &["judge"]),
-    (Field::OnFail, &["on_fail"]),
+pub(super) const FIELDS: &[(DraftField, &[&str])] = &[
+    (DraftField::Id, &["id"]),
+    (DraftField::Target, &["agent", "role"]),
+    (DraftField::Needs, &["needs"]),
+    (DraftField::Reads, &["reads"]),
+    (DraftField::Touches, &["touches"]),
+    (DraftField::Sealed, &["sealed"]),
+    (DraftField::Tools, &["tools"]),
+    (DraftField::Env, &["env"]),
+    (DraftField::Network, &["network"]),
+    (DraftField::Timeout, &["timeout"]),
+    (DraftField::ContractTimeout, &["contract_timeout"]),
+    (DraftField::Accept, &["accept"]),
+    (DraftField::Setup, &["setup"]),
+    (DraftField::Contract, &["verify", "contract", "verification"]),
+    (DraftField::ExitCode, &["exit_code"]),
+    (DraftField::Green, &["green"]),
+    (DraftField::Judge, &["judge"]),
+    (DraftField::OnFail, &["on_fail"]),
 ];
 
 /// A label before a value.
 struct Label {
-    kind: Field,
+    kind: DraftField,
     name: Spanned<String>,
     /// With stars and colon.
     span: Span,
@@ -82,11 +82,11 @@ fn label(text: &str, at: usize) -> Option<Label> {
 /// blank lines.
 pub(super) fn read(
     source: &Source,
-    outline: &Outline,
-    lines: &[Line<'_>],
-    (step, oddities): (&mut StepDraft, &mut Vec<Spanned<Oddity>>),
+    outline: &ProposalOutline,
+    lines: &[StepLine<'_>],
+    (step, oddities): (&mut StepDraft, &mut Vec<Spanned<ParseIssue>>),
 ) -> Vec<String> {
-    let mut kept: Vec<&Line<'_>> = Vec::new();
+    let mut kept: Vec<&StepLine<'_>> = Vec::new();
     let mut place = 0;
     while let Some(line) = lines.get(place) {
         let label = (!line.is_code).then(|| label(line.text, line.at)).flatten();
@@ -105,13 +105,13 @@ pub(super) fn read(
 /// Extracts one field and returns its number of lines; `None` if it turns out to be text.
 fn take(
     source: &Source,
-    outline: &Outline,
-    (lines, place): (&[Line<'_>], usize),
+    outline: &ProposalOutline,
+    (lines, place): (&[StepLine<'_>], usize),
     label: Label,
-    (step, oddities): (&mut StepDraft, &mut Vec<Spanned<Oddity>>),
+    (step, oddities): (&mut StepDraft, &mut Vec<Spanned<ParseIssue>>),
 ) -> Option<usize> {
     let below = lines[place + 1..].iter().position(|line| !line.is_blank()).map(|gap| place + 1 + gap);
-    let is_command = matches!(label.kind, Field::Contract | Field::Setup);
+    let is_command = matches!(label.kind, DraftField::Contract | DraftField::Setup);
     let limit = lines.last().map_or(0, |line| line.at + line.text.len());
     // An unclosed code block may extend past the step, so it is not a command.
     let is_of_step = |code: &&Code| code.span.start + source.slice(code.span).trim_end().len() <= limit;
@@ -123,11 +123,11 @@ fn take(
     let end = region.end.min(limit).max(label.value.end);
     let is_run = verification::contract(source, &outline.blocks, region)
         .is_some_and(|contract| contract.command.is_some());
-    let is_plain_verify = label.kind == Field::Contract && is_run;
+    let is_plain_verify = label.kind == DraftField::Contract && is_run;
     if !label.is_bold && !is_plain_verify {
         return None;
     }
-    if label.kind == Field::Id && source.slice(label.value).contains(char::is_whitespace) {
+    if label.kind == DraftField::Id && source.slice(label.value).contains(char::is_whitespace) {
         return None;
     }
     let count = lines[place..].iter().take_while(|line| line.span.start < end.max(label.span.end)).count();
@@ -145,57 +145,57 @@ fn take(
 /// Stores the value in the step. The first one counts; lists accumulate.
 fn set(
     source: &Source,
-    outline: &Outline,
+    outline: &ProposalOutline,
     region: Span,
     label: &Label,
-    (step, oddities): (&mut StepDraft, &mut Vec<Spanned<Oddity>>),
+    (step, oddities): (&mut StepDraft, &mut Vec<Spanned<ParseIssue>>),
 ) {
     let text = source.slice(label.value);
     let value = || Spanned::new(text.to_owned(), label.value);
     let is_list = matches!(
         label.kind,
-        Field::Needs
-            | Field::Reads
-            | Field::Touches
-            | Field::Sealed
-            | Field::Tools
-            | Field::Env
-            | Field::Accept
+        DraftField::Needs
+            | DraftField::Reads
+            | DraftField::Touches
+            | DraftField::Sealed
+            | DraftField::Tools
+            | DraftField::Env
+            | DraftField::Accept
     );
     if let Some(first) = step.field(label.kind).filter(|_| !is_list) {
         let name = FIELDS.iter().find(|(kind, _)| *kind == label.kind).map_or("", |(_, names)| names[0]);
-        oddities.push(Spanned::new(Oddity::DuplicateField { name, first: first.label }, label.span));
+        oddities.push(Spanned::new(ParseIssue::DuplicateField { name, first: first.label }, label.span));
         return;
     }
     let line = (!text.is_empty()).then(value);
     match label.kind {
-        Field::Id => step.id = line,
-        Field::Target => step.target = line,
-        Field::Network => step.network = line,
-        Field::Timeout => step.timeout = line,
-        Field::ContractTimeout => step.contract_timeout = line,
-        Field::Green => step.green = line,
-        Field::Judge => step.judge = line,
-        Field::OnFail => step.on_fail = line,
-        Field::Needs => step.needs.get_or_insert_default().extend(names(text, label.value.start)),
-        Field::Touches => step.touches.get_or_insert_default().extend(names(text, label.value.start)),
-        Field::Reads => step.reads.extend(names(text, label.value.start)),
-        Field::Sealed => step.sealed.extend(names(text, label.value.start)),
-        Field::Tools => step.tools.extend(names(text, label.value.start)),
-        Field::Env => step.env.extend(line),
-        Field::Accept => step.accept.extend(line),
-        Field::Setup => step.setup = command(source, outline, region),
-        Field::Contract => {
+        DraftField::Id => step.id = line,
+        DraftField::Target => step.target = line,
+        DraftField::Network => step.network = line,
+        DraftField::Timeout => step.timeout = line,
+        DraftField::ContractTimeout => step.contract_timeout = line,
+        DraftField::Green => step.green = line,
+        DraftField::Judge => step.judge = line,
+        DraftField::OnFail => step.on_fail = line,
+        DraftField::Needs => step.needs.get_or_insert_default().extend(names(text, label.value.start)),
+        DraftField::Touches => step.touches.get_or_insert_default().extend(names(text, label.value.start)),
+        DraftField::Reads => step.reads.extend(names(text, label.value.start)),
+        DraftField::Sealed => step.sealed.extend(names(text, label.value.start)),
+        DraftField::Tools => step.tools.extend(names(text, label.value.start)),
+        DraftField::Env => step.env.extend(line),
+        DraftField::Accept => step.accept.extend(line),
+        DraftField::Setup => step.setup = command(source, outline, region),
+        DraftField::Contract => {
             let expect = step.contract.take().and_then(|contract| contract.expect);
             let contract = verification::contract(source, &outline.blocks, region).unwrap_or_default();
             step.contract = Some(ContractDraft { expect, ..contract });
         }
-        Field::ExitCode => step.contract.get_or_insert_default().expect = line,
-        Field::Each | Field::Task | Field::Status => {}
+        DraftField::ExitCode => step.contract.get_or_insert_default().expect = line,
+        DraftField::Each | DraftField::Task | DraftField::Status => {}
     }
 }
 
-fn command(source: &Source, outline: &Outline, region: Span) -> Option<Excerpt> {
+fn command(source: &Source, outline: &ProposalOutline, region: Span) -> Option<Excerpt> {
     verification::contract(source, &outline.blocks, region)?.command
 }
 
@@ -218,8 +218,8 @@ fn names(text: &str, at: usize) -> Vec<Spanned<String>> {
 }
 
 /// The lines without the blanks that all of them start with, and without blank lines that follow another one.
-fn unindented(source: &Source, lines: &[&Line<'_>]) -> Vec<String> {
-    let blanks = |line: &&&Line<'_>| line.at - line.span.start;
+fn unindented(source: &Source, lines: &[&StepLine<'_>]) -> Vec<String> {
+    let blanks = |line: &&&StepLine<'_>| line.at - line.span.start;
     let shared = lines.iter().filter(|line| !line.is_blank()).map(|line| blanks(&line)).min().unwrap_or(0);
     let mut texts: Vec<String> = Vec::new();
     for line in lines {

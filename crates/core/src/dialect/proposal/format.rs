@@ -2,7 +2,7 @@
 //! the order of anything.
 
 use super::operation::{self, Suffix};
-use super::outline::Outline;
+use super::outline::ProposalOutline;
 use super::{item, parse};
 use crate::dialect::frontmatter;
 use crate::plan::draft::StepDraft;
@@ -54,7 +54,7 @@ fn respelled(source: &Source, step: &StepDraft) -> Vec<Edit> {
 /// No two blank lines in a row, no blanks at the ends of lines, one line ending at the end; code is left alone.
 fn spaced(source: &Source) -> String {
     let parts = frontmatter::split(source.text());
-    let outline = Outline::of(source, &parts);
+    let outline = ProposalOutline::of(source, &parts);
     let mut edits = Vec::new();
     let mut was_blank = false;
     let mut at = parts.body;

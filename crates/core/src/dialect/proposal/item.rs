@@ -7,8 +7,8 @@ use crate::syntax::source::{Span, Spanned};
 
 /// The start of an item. Ranges are relative to its trimmed line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Item {
-    pub(super) marker: Marker,
+pub(super) struct ProposalItem {
+    pub(super) marker: ItemMarker,
     /// Where its digits are.
     digits: Range<usize>,
     /// The box: the offset of its character, and its mark.
@@ -19,7 +19,7 @@ pub(super) struct Item {
 
 /// Its marker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Marker {
+pub(super) enum ItemMarker {
     /// `3.`
     Number {
         /// Saturates.
@@ -29,11 +29,11 @@ pub(super) enum Marker {
     Bullet,
 }
 
-impl Item {
+impl ProposalItem {
     pub(super) fn number(&self) -> Option<u32> {
         match self.marker {
-            Marker::Number { number } => Some(number),
-            Marker::Bullet => None,
+            ItemMarker::Number { number } => Some(number),
+            ItemMarker::Bullet => None,
         }
     }
 
@@ -69,11 +69,11 @@ impl Item {
 }
 
 /// Parses the start of a line; `None` if it is not an item.
-pub(super) fn read(line: &str) -> Option<Item> {
+pub(super) fn read(line: &str) -> Option<ProposalItem> {
     let (marker, digits, end) = number(line).or_else(|| bullet(line))?;
     let rest = &line[end..];
     let content = end + rest.len() - rest.trim_start().len();
-    let mut item = Item { marker, digits, checkbox: None, content };
+    let mut item = ProposalItem { marker, digits, checkbox: None, content };
     if let Some(Tick(mark)) = checkbox(&line[content..]) {
         let behind = &line[content + BOX.len()..];
         item.checkbox = Some((content + 1..content + 2, mark));
@@ -83,7 +83,7 @@ pub(super) fn read(line: &str) -> Option<Item> {
 }
 
 /// `3.`, `3)`, `3:`, `**3.**`, `Step 3:`. Without a blank only if a letter follows: `3.5` is not an item.
-fn number(line: &str) -> Option<(Marker, Range<usize>, usize)> {
+fn number(line: &str) -> Option<(ItemMarker, Range<usize>, usize)> {
     let stars = if line.starts_with("**") { "**" } else { "" };
     let bare = &line[stars.len()..];
     let word =
@@ -104,7 +104,7 @@ fn number(line: &str) -> Option<(Marker, Range<usize>, usize)> {
         return None;
     }
     let number = digits.parse().unwrap_or(u32::MAX);
-    Some((Marker::Number { number }, start..start + count, line.len() - unstarred.len()))
+    Some((ItemMarker::Number { number }, start..start + count, line.len() - unstarred.len()))
 }
 
 /// The text without stars that were opened before the number.
@@ -118,13 +118,13 @@ pub(super) fn unstarred(text: &str) -> String {
 }
 
 /// `-`, `*`, `+` and look-alikes, followed by a blank.
-fn bullet(line: &str) -> Option<(Marker, Range<usize>, usize)> {
+fn bullet(line: &str) -> Option<(ItemMarker, Range<usize>, usize)> {
     let sign = line.chars().next().filter(|sign| matches!(sign, '-' | '*' | '+' | '•'))?;
     let end = sign.len_utf8();
     let behind = &line[end..];
     let is_rule = line.len() > 2 && line.chars().all(|character| character == sign || character == ' ');
     ((behind.is_empty() || behind.starts_with([' ', '\t'])) && !is_rule).then_some((
-        Marker::Bullet,
+        ItemMarker::Bullet,
         0..0,
         end,
     ))

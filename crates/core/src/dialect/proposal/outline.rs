@@ -1,6 +1,6 @@
 //! The outline of a proposal: where its steps and notes are, and what is neither.
 
-use crate::dialect::frontmatter::Parts;
+use crate::dialect::frontmatter::FrontmatterParts;
 use crate::plan::verified;
 use crate::syntax::markdown::{Blocks, Code, Heading};
 use crate::syntax::source::{Source, Span, Spanned};
@@ -69,7 +69,7 @@ fn is_other(key: &str) -> bool {
 }
 
 /// The blocks of a proposal.
-pub(super) struct Outline {
+pub(super) struct ProposalOutline {
     pub(super) blocks: Blocks,
     pub(super) headings: Vec<Titled>,
     /// Everything after the frontmatter.
@@ -78,8 +78,8 @@ pub(super) struct Outline {
     fenced: Vec<Span>,
 }
 
-impl Outline {
-    pub(super) fn of(source: &Source, parts: &Parts) -> Self {
+impl ProposalOutline {
+    pub(super) fn of(source: &Source, parts: &FrontmatterParts) -> Self {
         let blocks = Blocks::read(source, parts.body);
         let body = Span::new(parts.body, source.text().len());
         let is_unclosed = |code: &Code| {

@@ -1,38 +1,42 @@
 //! Computes the edits for a change to a proposal, and what every write adds. Never edits anything itself.
 
-use super::outline::Outline;
+use super::outline::ProposalOutline;
 use super::{DIALECT, KEYS, id_of, spell};
 use crate::dialect::frontmatter;
-use crate::dialect::frontmatter::Parts;
-use crate::dialect::needs::{self, Added};
+use crate::dialect::frontmatter::FrontmatterParts;
+use crate::dialect::needs;
+use crate::dialect::needs::AddedNeed;
 use crate::dialect::order;
-use crate::plan::draft::{Draft, Entry, Field, Frontmatter, Oddity, StepDraft};
-use crate::plan::edit::{Change, Refusal};
-use crate::plan::lifecycle::State;
+use crate::plan::draft::{Draft, DraftField, Frontmatter, FrontmatterEntry, ParseIssue, StepDraft};
+use crate::plan::edit::{EditError, PlanEdit};
+use crate::plan::lifecycle::PlanState;
 use crate::syntax::source::{Edit, Source, Span};
 use crate::syntax::yaml;
 
 /// The edits for `change` in `source`, parsed as `draft`.
-pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<Vec<Edit>, Refusal> {
+pub(super) fn edits(source: &Source, draft: &Draft, change: &PlanEdit) -> Result<Vec<Edit>, EditError> {
     Ok(match change {
         // Boxes are the only marks, and they are only ever cleared: the dialect has no marks of its own.
-        Change::Mark { step, .. } => {
+        PlanEdit::Mark { step, .. } => {
             draft.steps[*step].marks.iter().map(|mark| Edit::replace(mark.span, " ")).collect()
         }
-        Change::Become { state } => become_state(source, draft, *state)?,
-        Change::Trace { .. } => Vec::new(),
-        Change::Set { key, value } => {
-            vec![frontmatter::set(source, key, value).ok_or_else(|| Refusal::NotPlain { key: key.clone() })?]
+        PlanEdit::Become { state } => become_state(source, draft, *state)?,
+        PlanEdit::Trace { .. } => Vec::new(),
+        PlanEdit::Set { key, value } => {
+            vec![
+                frontmatter::set(source, key, value)
+                    .ok_or_else(|| EditError::NotPlain { key: key.clone() })?,
+            ]
         }
-        Change::Note { text } => vec![append_note(source, text)],
-        Change::Rename { step, id } => rename(source, draft, *step, id),
-        Change::Need { step, on } => add_need(source, draft, *step, on)?.into_iter().collect(),
-        Change::Move { step, to } => relocate(source, draft, *step, *to),
-        Change::Renumber => order::renumber(draft, &(0..draft.steps.len()).collect::<Vec<_>>(), |_| true),
-        Change::Append { .. } => {
-            return Err(Refusal::NoWord { what: "a new step".to_owned(), dialect: super::DIALECT.name });
+        PlanEdit::Note { text } => vec![append_note(source, text)],
+        PlanEdit::Rename { step, id } => rename(source, draft, *step, id),
+        PlanEdit::Need { step, on } => add_need(source, draft, *step, on)?.into_iter().collect(),
+        PlanEdit::Move { step, to } => relocate(source, draft, *step, *to),
+        PlanEdit::Renumber => order::renumber(draft, &(0..draft.steps.len()).collect::<Vec<_>>(), |_| true),
+        PlanEdit::Append { .. } => {
+            return Err(EditError::NoWord { what: "a new step".to_owned(), dialect: super::DIALECT.name });
         }
-        Change::Expand { step, .. } => return Err(Refusal::NotATemplate { step: *step }),
+        PlanEdit::Expand { step, .. } => return Err(EditError::NotATemplate { step: *step }),
     })
 }
 
@@ -46,9 +50,9 @@ struct Keys<'a> {
 impl<'a> Keys<'a> {
     /// `None` if there is no block, or one that can't be parsed to its end: unseen keys would be written twice.
     fn of(source: &'a Source) -> Option<Self> {
-        let parts: Parts = frontmatter::split(source.text());
+        let parts: FrontmatterParts = frontmatter::split(source.text());
         let (frontmatter, oddities) = frontmatter::read(source, &parts);
-        let is_unread = oddities.iter().any(|oddity| matches!(oddity.value, Oddity::Frontmatter(_)));
+        let is_unread = oddities.iter().any(|oddity| matches!(oddity.value, ParseIssue::Frontmatter(_)));
         Some(Self { source, frontmatter, block: parts.yaml.filter(|_| !is_unread)? })
     }
 
@@ -81,7 +85,7 @@ impl<'a> Keys<'a> {
         Some(Edit::delete(Span::new(self.colon(entry)?, present.span.end)))
     }
 
-    fn colon(&self, entry: &Entry) -> Option<usize> {
+    fn colon(&self, entry: &FrontmatterEntry) -> Option<usize> {
         let end = entry.key.span.end;
         Some(end + self.source.text()[end..].find(':')? + 1)
     }
@@ -106,8 +110,8 @@ impl<'a> Keys<'a> {
 
 /// Sets the state. A new run clears the times and the result of the last one; [`touch`], which knows the time, sets the
 /// new ones.
-fn become_state(source: &Source, draft: &Draft, state: State) -> Result<Vec<Edit>, Refusal> {
-    let refused = || Refusal::NotPlain { key: "status".to_owned() };
+fn become_state(source: &Source, draft: &Draft, state: PlanState) -> Result<Vec<Edit>, EditError> {
+    let refused = || EditError::NotPlain { key: "status".to_owned() };
     let word = spell(state).unwrap_or_default();
     let Some(keys) = Keys::of(source) else {
         return Ok(vec![frontmatter::set(source, "status", word).ok_or_else(refused)?]);
@@ -117,14 +121,14 @@ fn become_state(source: &Source, draft: &Draft, state: State) -> Result<Vec<Edit
         edits.push(keys.set("status", word).ok_or_else(refused)?);
     }
     let was = draft.state.map(|state| state.value);
-    if state == State::Running && was != Some(State::Running) {
+    if state == PlanState::Running && was != Some(PlanState::Running) {
         let spent = ["execution_started_at", "execution_ended_at", "result_summary"];
         edits.extend(spent.iter().filter_map(|key| keys.clear(key)));
         if keys.value("execution_session").is_empty() {
             edits.extend(keys.set("execution_session", &session(&id_of(source, draft))));
         }
     }
-    if state == State::Done && keys.value("result_summary").is_empty() {
+    if state == PlanState::Done && keys.value("result_summary").is_empty() {
         let count = draft.steps.len();
         edits.extend(keys.set("result_summary", &quoted(&format!("{count} of {count} steps done"))));
     }
@@ -148,26 +152,26 @@ pub(super) fn touch(source: &Source, now: &str) -> Vec<Edit> {
     edits.extend(keys.set("updated_at", now));
     let is_blank = |key: &str| keys.value(key).is_empty();
     match DIALECT.state(keys.value("status")) {
-        Some(State::Running) if is_blank("execution_started_at") => {
+        Some(PlanState::Running) if is_blank("execution_started_at") => {
             edits.extend(keys.set("execution_started_at", now));
         }
-        Some(State::Done | State::Failed) if is_blank("execution_ended_at") => {
+        Some(PlanState::Done | PlanState::Failed) if is_blank("execution_ended_at") => {
             edits.extend(keys.set("execution_ended_at", now));
         }
         // A cancelled plan has an end time only if it was started.
-        Some(State::Cancelled) if !is_blank("execution_started_at") && is_blank("execution_ended_at") => {
+        Some(PlanState::Cancelled) if !is_blank("execution_started_at") && is_blank("execution_ended_at") => {
             edits.extend(keys.set("execution_ended_at", now));
         }
         Some(
-            State::Draft
-            | State::Proposed
-            | State::Approved
-            | State::Running
-            | State::Waiting(_)
-            | State::Done
-            | State::Failed
-            | State::Rejected
-            | State::Cancelled,
+            PlanState::Draft
+            | PlanState::Proposed
+            | PlanState::Approved
+            | PlanState::Running
+            | PlanState::Waiting(_)
+            | PlanState::Done
+            | PlanState::Failed
+            | PlanState::Rejected
+            | PlanState::Cancelled,
         )
         | None => {}
     }
@@ -193,7 +197,7 @@ pub(super) fn quoted(text: &str) -> String {
 /// Appends a note below `### Notes`, adding missing headings.
 pub(super) fn append_note(source: &Source, text: &str) -> Edit {
     let newline = source.line_ending();
-    let outline = Outline::of(source, &frontmatter::split(source.text()));
+    let outline = ProposalOutline::of(source, &frontmatter::split(source.text()));
     let end_of = |reach: Span| {
         let kept = source.slice(reach).trim_end();
         if kept.is_empty() {
@@ -223,7 +227,7 @@ pub(super) fn append_note(source: &Source, text: &str) -> Edit {
 fn rename(source: &Source, draft: &Draft, step: usize, id: &str) -> Vec<Edit> {
     let mut edits = needs::followed(draft, step, id);
     let step = &draft.steps[step];
-    edits.push(match (&step.id, step.field(Field::Id)) {
+    edits.push(match (&step.id, step.field(DraftField::Id)) {
         (Some(present), _) => Edit::replace(present.span, id),
         (None, Some(empty)) => Edit::insert(empty.label.end, format!(" {id}")),
         (None, None) => insert_field(source, step, &format!("- **id:** {id}")),
@@ -232,14 +236,14 @@ fn rename(source: &Source, draft: &Draft, step: usize, id: &str) -> Vec<Edit> {
 }
 
 /// Adds a need to a step; `None` if it is already there.
-fn add_need(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<Option<Edit>, Refusal> {
+fn add_need(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<Option<Edit>, EditError> {
     let step = &draft.steps[place];
     let names = match needs::added(source, draft, place, on)? {
-        Added::Already => return Ok(None),
-        Added::Behind(edit) => return Ok(Some(edit)),
-        Added::First(names) => names,
+        AddedNeed::Already => return Ok(None),
+        AddedNeed::Behind(edit) => return Ok(Some(edit)),
+        AddedNeed::First(names) => names,
     };
-    Ok(Some(match step.field(Field::Needs) {
+    Ok(Some(match step.field(DraftField::Needs) {
         Some(field) if field.value.is_empty() => Edit::insert(field.label.end, format!(" {names}")),
         Some(field) => Edit::replace(field.value, names),
         None => insert_field(source, step, &format!("- **needs:** {names}")),

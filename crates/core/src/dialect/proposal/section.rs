@@ -1,7 +1,7 @@
 //! Finds the sections of a proposal by name, and moves parts of an oversized context to `artifacts/<id>/`, leaving
 //! references. Pure: the caller writes the files.
 
-use super::outline::{CONTEXT, Outline, Titled};
+use super::outline::{CONTEXT, ProposalOutline, Titled};
 use super::{id_of, parse};
 use crate::approval::status::Rejection;
 use crate::dialect::frontmatter;
@@ -17,7 +17,7 @@ const ARROW: &str = " → ";
 
 /// One section of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Section {
+pub struct ProposalSection {
     pub name: String,
     /// The headings above it and its own, as in `Context/Tool Outputs`.
     pub path: String,
@@ -32,8 +32,8 @@ pub struct Section {
 }
 
 /// Every section of the plan, in file order; a section comes before those inside.
-pub fn sections(source: &Source) -> Vec<Section> {
-    let outline = Outline::of(source, &frontmatter::split(source.text()));
+pub fn sections(source: &Source) -> Vec<ProposalSection> {
+    let outline = ProposalOutline::of(source, &frontmatter::split(source.text()));
     let mut above: Vec<&Titled> = Vec::new();
     let mut sections = Vec::new();
     for titled in &outline.headings {
@@ -42,7 +42,7 @@ pub fn sections(source: &Source) -> Vec<Section> {
         let path: Vec<&str> = above.iter().map(|titled| titled.name.value.as_str()).collect();
         let text = source.slice(titled.reach).replace("\r\n", "\n");
         let code = outline.blocks.codes_in(titled.reach).next().map(|code| code.text.value.clone());
-        sections.push(Section {
+        sections.push(ProposalSection {
             name: titled.name.value.clone(),
             path: path.join("/"),
             level: titled.heading.level,
@@ -55,7 +55,7 @@ pub fn sections(source: &Source) -> Vec<Section> {
 }
 
 /// The first section with this name, however it is spelled: `Tool Outputs`, `tool-outputs` or `context/tool outputs`.
-pub fn section(source: &Source, name: &str) -> Option<Section> {
+pub fn section(source: &Source, name: &str) -> Option<ProposalSection> {
     let slugs = |path: &str| path.split('/').map(verified::slug).collect::<Vec<_>>();
     let wanted = slugs(name);
     sections(source).into_iter().find(|section| slugs(&section.path).ends_with(&wanted))
@@ -91,7 +91,7 @@ pub struct Artifact {
 
 /// Every reference in the context: lines `name → folder`, with or without a dash in front.
 pub fn artifacts(source: &Source) -> Vec<Artifact> {
-    let outline = Outline::of(source, &frontmatter::split(source.text()));
+    let outline = ProposalOutline::of(source, &frontmatter::split(source.text()));
     let Some(context) = outline.context() else { return Vec::new() };
     let read = |line: &str| {
         let (name, folder) = line.trim().trim_start_matches(['-', '*', '+']).split_once(ARROW.trim())?;
@@ -104,11 +104,11 @@ pub fn artifacts(source: &Source) -> Vec<Artifact> {
 
 /// The number of bytes of context in the plan itself.
 pub fn context_bytes(source: &Source) -> usize {
-    let outline = Outline::of(source, &frontmatter::split(source.text()));
+    let outline = ProposalOutline::of(source, &frontmatter::split(source.text()));
     reaches(&outline).map(Span::len).sum()
 }
 
-fn reaches(outline: &Outline) -> impl Iterator<Item = Span> {
+fn reaches(outline: &ProposalOutline) -> impl Iterator<Item = Span> {
     outline.headings.iter().filter(|titled| titled.key == CONTEXT).map(|titled| titled.reach)
 }
 
@@ -129,7 +129,7 @@ pub fn overflow(source: &Source) -> Option<Overflow> {
     if total <= CONTEXT_BYTES_MAX {
         return None;
     }
-    let outline = Outline::of(source, &frontmatter::split(source.text()));
+    let outline = ProposalOutline::of(source, &frontmatter::split(source.text()));
     let id = id_of(source, &parse(source));
     let mut pieces = pieces(source, &outline);
     pieces.sort_by_key(|piece| std::cmp::Reverse(piece.span.len()));
@@ -187,7 +187,7 @@ impl Moved {
 }
 
 /// The parts of the context. Code that is alone below its heading moves without its fences.
-fn pieces(source: &Source, outline: &Outline) -> Vec<Piece> {
+fn pieces(source: &Source, outline: &ProposalOutline) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut end = 0;
     for context in outline.headings.iter().filter(|titled| titled.key == CONTEXT) {
@@ -206,7 +206,7 @@ fn pieces(source: &Source, outline: &Outline) -> Vec<Piece> {
     pieces
 }
 
-fn piece(source: &Source, outline: &Outline, span: Span, titled: &Titled) -> Piece {
+fn piece(source: &Source, outline: &ProposalOutline, span: Span, titled: &Titled) -> Piece {
     let name = if titled.key.is_empty() { "part".to_owned() } else { titled.key.clone() };
     let code = outline.blocks.codes_in(span).next().filter(|code| {
         let before = source.slice(Span::new(span.start, code.span.start.max(span.start)));

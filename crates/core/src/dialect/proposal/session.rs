@@ -4,14 +4,14 @@
 use serde::Deserialize;
 
 use super::{Operation, id_of, operation};
-use crate::dialect::{Beside, Happening};
+use crate::dialect::{PlanEvent, SidecarEdit};
 use crate::plan::draft::Draft;
 use crate::syntax::source::Source;
 
 /// The status of a step in a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum SessionOutcome {
     Started,
     Success,
     Failed,
@@ -29,7 +29,7 @@ pub struct Checkpoint {
     /// The operation.
     #[serde(default, rename = "op", alias = "operation")]
     pub operation: String,
-    pub status: Outcome,
+    pub status: SessionOutcome,
     #[serde(default)]
     pub result_summary: Option<String>,
     #[serde(default)]
@@ -44,14 +44,14 @@ pub fn checkpoints(text: &str) -> Vec<Checkpoint> {
 }
 
 /// The session line for a finished contract.
-pub(super) fn beside(source: &Source, draft: &Draft, happening: &Happening<'_>) -> Vec<Beside> {
+pub(super) fn beside(source: &Source, draft: &Draft, happening: &PlanEvent<'_>) -> Vec<SidecarEdit> {
     match *happening {
-        Happening::Judged { step, passed, summary, .. } => {
+        PlanEvent::Judged { step, passed, summary, .. } => {
             let operation = draft.steps.get(step).and_then(operation);
             let path = format!("sessions/{}.jsonl", id_of(source, draft));
-            vec![Beside::Append { path, line: line(step + 1, operation.as_ref(), (passed, summary)) }]
+            vec![SidecarEdit::Append { path, line: line(step + 1, operation.as_ref(), (passed, summary)) }]
         }
-        Happening::Noted { .. } | Happening::Became { .. } => Vec::new(),
+        PlanEvent::Noted { .. } | PlanEvent::Became { .. } => Vec::new(),
     }
 }
 

@@ -3,12 +3,12 @@
 //! dropped.
 
 use super::operation::{self, Suffix};
-use super::outline::Outline;
+use super::outline::ProposalOutline;
 use super::{field, item};
-use crate::plan::draft::{Field, Layout, Oddity, StepDraft, StepNumber};
+use crate::plan::draft::{DraftField, Layout, ParseIssue, StepDraft, StepNumber};
 use crate::plan::edit::number_at;
 use crate::syntax::source::{Source, Span, Spanned};
-use item::{Item, Marker};
+use item::{ItemMarker, ProposalItem};
 
 /// The column from which a line is indented below the previous step.
 const NESTED: usize = 2;
@@ -18,7 +18,7 @@ const BLANKS: [char; 2] = [' ', '\t'];
 
 /// A line of the text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Line<'a> {
+pub(super) struct StepLine<'a> {
     pub(super) span: Span,
     /// Without blanks at both ends.
     pub(super) text: &'a str,
@@ -27,7 +27,7 @@ pub(super) struct Line<'a> {
     pub(super) is_code: bool,
 }
 
-impl Line<'_> {
+impl StepLine<'_> {
     pub(super) fn is_blank(&self) -> bool {
         self.text.is_empty()
     }
@@ -41,7 +41,7 @@ impl Line<'_> {
 }
 
 /// The lines of a region.
-fn lines<'a>(source: &'a Source, outline: &Outline, region: Span) -> Vec<Line<'a>> {
+fn lines<'a>(source: &'a Source, outline: &ProposalOutline, region: Span) -> Vec<StepLine<'a>> {
     let mut lines = Vec::new();
     let mut at = region.start;
     while at < region.end {
@@ -50,7 +50,7 @@ fn lines<'a>(source: &'a Source, outline: &Outline, region: Span) -> Vec<Line<'a
         let raw = source.slice(span);
         let text = raw.trim_matches(BLANKS);
         let first = span.end - raw.trim_start_matches(BLANKS).len();
-        lines.push(Line { span, text, at: first, is_code: outline.is_fenced(span.start) });
+        lines.push(StepLine { span, text, at: first, is_code: outline.is_fenced(span.start) });
         at = source.next_line(at).max(at + 1);
     }
     lines
@@ -61,7 +61,7 @@ struct Found {
     /// Places of its lines.
     first: usize,
     end: usize,
-    item: Item,
+    item: ProposalItem,
     indent: usize,
     is_heading: bool,
 }
@@ -79,9 +79,9 @@ struct Current {
 /// Parses every step. `tools` are those that steps without one may use.
 pub(super) fn read_all(
     source: &Source,
-    outline: &Outline,
+    outline: &ProposalOutline,
     tools: &[Spanned<String>],
-    oddities: &mut Vec<Spanned<Oddity>>,
+    oddities: &mut Vec<Spanned<ParseIssue>>,
 ) -> Vec<StepDraft> {
     let mut steps: Vec<StepDraft> = Vec::new();
     for region in outline.regions() {
@@ -102,7 +102,7 @@ pub(super) fn read_all(
 }
 
 /// Finds the steps of a region.
-fn find(source: &Source, outline: &Outline, lines: &[Line<'_>]) -> Vec<Found> {
+fn find(source: &Source, outline: &ProposalOutline, lines: &[StepLine<'_>]) -> Vec<Found> {
     // Below numbered headings, items are steps only if they name their tools.
     let has_tool_items = lines.iter().any(|line| {
         !line.is_code && item::read(line.text).is_some_and(|item| has_tool(item.text(line.text)))
@@ -164,7 +164,7 @@ fn close(found: &mut [Found], place: usize) {
 }
 
 impl Current {
-    fn of(item: &Item, line: &Line<'_>, indent: usize) -> Self {
+    fn of(item: &ProposalItem, line: &StepLine<'_>, indent: usize) -> Self {
         Self {
             number: item.number(),
             indent,
@@ -182,10 +182,10 @@ fn has_tool(text: &str) -> bool {
 
 /// Whether an item starts a step, rather than being a detail of the previous one.
 fn begins_step(
-    item: &Item,
-    line: &Line<'_>,
+    item: &ProposalItem,
+    line: &StepLine<'_>,
     indent: usize,
-    (current, outline): (Option<&mut Current>, &Outline),
+    (current, outline): (Option<&mut Current>, &ProposalOutline),
 ) -> bool {
     let Some(current) = current else {
         // Without a heading for steps, a list contains steps only if it looks like it.
@@ -196,17 +196,17 @@ fn begins_step(
     }
     let is_nested = indent >= current.indent + NESTED;
     match (item.marker, current.number) {
-        (Marker::Number { .. }, Some(number)) if is_nested => {
+        (ItemMarker::Number { .. }, Some(number)) if is_nested => {
             // A list that continues the numbering right below is the same list, badly indented.
             let goes_on = item.number() == number.checked_add(1);
             let is_step = goes_on && !current.has_nested_number && !current.has_blank;
             current.has_nested_number = true;
             is_step
         }
-        (Marker::Number { .. } | Marker::Bullet, _) if is_nested => false,
-        (Marker::Number { .. }, _) | (Marker::Bullet, None) => true,
+        (ItemMarker::Number { .. } | ItemMarker::Bullet, _) if is_nested => false,
+        (ItemMarker::Number { .. }, _) | (ItemMarker::Bullet, None) => true,
         // Dashes at the margin below a number are its details, unless they look like steps.
-        (Marker::Bullet, Some(_)) => {
+        (ItemMarker::Bullet, Some(_)) => {
             item.checkbox.is_some() || (current.has_tool && has_tool(item.text(line.text)))
         }
     }
@@ -214,7 +214,7 @@ fn begins_step(
 
 /// The end of the last step: before text that starts a new paragraph at the margin. Such text is about the plan, unless
 /// it ends in the tool that the step doesn't name.
-fn last_paragraph(source: &Source, lines: &[Line<'_>], found: &Found) -> usize {
+fn last_paragraph(source: &Source, lines: &[StepLine<'_>], found: &Found) -> usize {
     if found.is_heading {
         return found.end;
     }
@@ -237,9 +237,9 @@ fn last_paragraph(source: &Source, lines: &[Line<'_>], found: &Found) -> usize {
 
 fn read(
     source: &Source,
-    outline: &Outline,
-    (lines, found): (&[Line<'_>], &Found),
-    oddities: &mut Vec<Spanned<Oddity>>,
+    outline: &ProposalOutline,
+    (lines, found): (&[StepLine<'_>], &Found),
+    oddities: &mut Vec<Spanned<ParseIssue>>,
 ) -> StepDraft {
     let used = lines[found.first..found.end].iter().rposition(|line| !line.is_blank()).unwrap_or_default();
     let lines = &lines[found.first..=found.first + used];
@@ -259,7 +259,7 @@ fn read(
     let body = field::read(source, outline, &lines[1..], (&mut step, oddities));
     tell(&mut step, suffix, body, Span::new(start, whole.end));
     if let ([tool], None) =
-        (step.tools.as_mut_slice(), step.fields.0.iter().find(|field| field.kind == Some(Field::Tools)))
+        (step.tools.as_mut_slice(), step.fields.0.iter().find(|field| field.kind == Some(DraftField::Tools)))
     {
         tool.span = place_of(source, &tool.value, Span::new(start, whole.end)).unwrap_or(tool.span);
     }

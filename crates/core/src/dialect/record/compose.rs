@@ -1,19 +1,19 @@
 //! Writes a plan record from a draft of any dialect.
 
-use super::spelling::{New, Page};
+use super::spelling::{New, RecordPage};
 use super::{patch, spell, word};
-use crate::dialect::Birth;
+use crate::dialect::NewPlan;
 use crate::plan::draft::{Draft, StepDraft};
-use crate::plan::lifecycle::State;
+use crate::plan::lifecycle::PlanState;
 use crate::syntax::source::{Source, Spanned};
-use crate::syntax::yaml::{Node, Value};
+use crate::syntax::yaml::{YamlNode, YamlValue};
 
 /// The creator of a plan without an owner.
 const CREATOR: &str = "planner";
 
 /// A new text with the meaning of the draft.
-pub(super) fn compose(draft: &Draft, birth: &Birth<'_>) -> String {
-    let state = draft.state.as_ref().map_or(State::Draft, |state| state.value);
+pub(super) fn compose(draft: &Draft, birth: &NewPlan<'_>) -> String {
+    let state = draft.state.as_ref().map_or(PlanState::Draft, |state| state.value);
     let creator = draft.owner.0.as_ref().map_or(CREATOR, |owner| owner.value.as_str());
     let title = draft.title.as_ref().map_or("", |title| title.value.as_str());
     let task = match &draft.context {
@@ -34,8 +34,9 @@ pub(super) fn compose(draft: &Draft, birth: &Birth<'_>) -> String {
     let metadata = metadata(draft);
     keys.extend((!metadata.is_empty()).then_some(("metadata", New::Map(metadata))));
     let blank = Source::new("", "");
-    let nothing = Node { span: crate::syntax::source::Span::default(), value: Value::Map(Vec::new()) };
-    let page = Page::of(&blank, &nothing);
+    let nothing =
+        YamlNode { span: crate::syntax::source::Span::default(), value: YamlValue::Map(Vec::new()) };
+    let page = RecordPage::of(&blank, &nothing);
     let lines: String =
         keys.iter().map(|(key, value)| format!("{key}:{}\n", page.behind_colon(value, 0))).collect();
     // The current step follows from the marks.

@@ -1,10 +1,11 @@
 //! Run events as lines of JSON with the event names of the record dialect.
 
-use super::read::{self, Tree};
+use super::read;
+use super::read::RecordTree;
 use super::spelling::json;
 use crate::run::event::{AttemptEnd, Event};
 use crate::syntax::source::Source;
-use crate::syntax::yaml::{Node, Style, Value};
+use crate::syntax::yaml::{YamlNode, YamlStyle, YamlValue};
 
 /// The dialect's name of an event; `None` if it has none.
 pub fn event_name(event: &Event) -> Option<&'static str> {
@@ -55,20 +56,20 @@ pub fn replanned_line(next: &Source) -> String {
 
 /// The plan as JSON on one line.
 fn plan(source: &Source) -> String {
-    Tree::of(source).root.as_ref().map_or_else(|| "null".to_owned(), |root| typed(root, ""))
+    RecordTree::of(source).root.as_ref().map_or_else(|| "null".to_owned(), |root| typed(root, ""))
 }
 
 /// The keys with numeric values. All other values of the dialect are text.
 const NUMBERS: &[&str] = &["index", "currentStepIndex", "version", "complexity", "dependsOn"];
 
-fn typed(node: &Node, key: &str) -> String {
+fn typed(node: &YamlNode, key: &str) -> String {
     match &node.value {
-        Value::Scalar { text, style } => {
+        YamlValue::Scalar { text, style } => {
             let is_known = super::PLAN_KEYS.contains(&key)
                 || super::STEP_KEYS.contains(&key)
                 || super::METADATA_KEYS.contains(&key);
-            let is_bare = *style == Style::Plain && (!is_known || NUMBERS.contains(&key));
-            let is_empty = *style == Style::Plain && matches!(text.as_str(), "" | "null" | "~");
+            let is_bare = *style == YamlStyle::Plain && (!is_known || NUMBERS.contains(&key));
+            let is_empty = *style == YamlStyle::Plain && matches!(text.as_str(), "" | "null" | "~");
             match text.as_str() {
                 _ if is_empty => "null".to_owned(),
                 word @ ("true" | "false") if is_bare => word.to_owned(),
@@ -76,11 +77,11 @@ fn typed(node: &Node, key: &str) -> String {
                 text => json(text),
             }
         }
-        Value::List(items) => {
+        YamlValue::List(items) => {
             format!("[{}]", items.iter().map(|item| typed(item, key)).collect::<Vec<_>>().join(","))
         }
-        Value::Map(entries) => {
-            let entry = |(key, value): &(Node, Node)| {
+        YamlValue::Map(entries) => {
+            let entry = |(key, value): &(YamlNode, YamlNode)| {
                 let key = read::text(key)?;
                 Some(format!("{}:{}", json(key), typed(value, key)))
             };

@@ -6,7 +6,7 @@ use crate::syntax::yaml::FaultKind;
 
 /// A violation of the record dialect.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
+pub enum RecordFault {
     /// Parsing stopped here, with the reason.
     Unread(String),
     /// Syntax that is not allowed, with the reason.
@@ -33,7 +33,7 @@ pub enum Fault {
     UnexplainedSkip,
 }
 
-impl Fault {
+impl RecordFault {
     /// Translates a YAML error into the terms of this dialect.
     pub(super) fn of(kind: FaultKind, language: &str) -> Self {
         let is_end = Self::is_end(&kind);

@@ -2,22 +2,22 @@
 //! bytes stay.
 
 use super::read;
-use super::spelling::{New, Page, column, odd};
-use crate::plan::edit::Refusal;
+use super::spelling::{New, RecordPage, column, odd};
+use crate::plan::edit::EditError;
 use crate::syntax::source::{Edit, Span};
-use crate::syntax::yaml::{Node, Style, Value};
+use crate::syntax::yaml::{YamlNode, YamlStyle, YamlValue};
 
 /// A map to edit.
-pub(super) struct Keys<'a> {
-    pub(super) page: &'a Page<'a>,
-    pub(super) map: &'a Node,
+pub(super) struct RecordKeys<'a> {
+    pub(super) page: &'a RecordPage<'a>,
+    pub(super) map: &'a YamlNode,
     /// The canonical key order: a new key goes after those that precede it; one that is not listed goes last.
     pub(super) order: &'a [&'a str],
 }
 
-impl Keys<'_> {
+impl RecordKeys<'_> {
     /// The edit that sets `key`; `None` if it already has this value.
-    pub(super) fn set(&self, key: &str, new: &New) -> Result<Option<Edit>, Refusal> {
+    pub(super) fn set(&self, key: &str, new: &New) -> Result<Option<Edit>, EditError> {
         match read::entries(self.map).iter().find(|(name, _)| read::text(name) == Some(key)) {
             // An empty value such as `status:` has no bytes to replace.
             Some((_, value)) if says(value, new) && !value.span.is_empty() => Ok(None),
@@ -27,11 +27,11 @@ impl Keys<'_> {
     }
 
     /// The edit that adds a missing key, as if `gone` were missing too.
-    pub(super) fn insert(&self, key: &str, new: &New, gone: Option<&str>) -> Result<Edit, Refusal> {
-        let Value::Map(entries) = &self.map.value else { return Err(odd("a step is not a map")) };
+    pub(super) fn insert(&self, key: &str, new: &New, gone: Option<&str>) -> Result<Edit, EditError> {
+        let YamlValue::Map(entries) = &self.map.value else { return Err(odd("a step is not a map")) };
         let rank = |key: &str| self.order.iter().position(|&known| known == key);
         let kept = || entries.iter().filter(|(name, _)| gone.is_none() || read::text(name) != gone);
-        let is_before = |name: &Node| match (read::text(name).and_then(rank), rank(key)) {
+        let is_before = |name: &YamlNode| match (read::text(name).and_then(rank), rank(key)) {
             (Some(rank), Some(wanted)) => rank < wanted,
             (Some(_) | None, None) => true,
             (None, Some(_)) => false,
@@ -52,7 +52,7 @@ impl Keys<'_> {
         Ok(Edit::insert(self.end_of_entry(name, value), text))
     }
 
-    fn insert_flow(&self, key: &str, new: &New, anchor: Option<&(Node, Node)>) -> Edit {
+    fn insert_flow(&self, key: &str, new: &New, anchor: Option<&(YamlNode, YamlNode)>) -> Edit {
         let entry = format!("{}: {}", self.page.key(key), self.page.inline(new));
         let Some((name, value)) = anchor else { return Edit::insert(self.map.span.start + 1, entry) };
         let gap = self.gap(name.span.start);
@@ -70,12 +70,12 @@ impl Keys<'_> {
     }
 
     /// Where the line after an entry of a block map would start.
-    fn end_of_entry(&self, name: &Node, value: &Node) -> usize {
+    fn end_of_entry(&self, name: &YamlNode, value: &YamlNode) -> usize {
         let source = self.page.source;
         let end = source.line_at(value.span.end.max(name.span.end)).end;
         let header = source.slice(value.span).lines().next().unwrap_or_default();
         let keeps_blanks =
-            matches!(value.value, Value::Scalar { style: Style::Block, .. }) && header.contains('+');
+            matches!(value.value, YamlValue::Scalar { style: YamlStyle::Block, .. }) && header.contains('+');
         if !keeps_blanks {
             return end;
         }
@@ -87,13 +87,13 @@ impl Keys<'_> {
             .map_or(0, |newline| newline.saturating_sub(usize::from(rest[..newline].ends_with('\r'))))
     }
 
-    fn replace(&self, name: &Node, value: &Node, new: &New) -> Result<Edit, Refusal> {
+    fn replace(&self, name: &YamlNode, value: &YamlNode, new: &New) -> Result<Edit, EditError> {
         let source = self.page.source;
         let gap = Span::new(name.span.end, value.span.start);
         let colon = source.slice(gap).find(':').map(|at| gap.start + at + 1);
-        let refusal = || Refusal::NotPlain { key: read::text(name).unwrap_or_default().to_owned() };
+        let refusal = || EditError::NotPlain { key: read::text(name).unwrap_or_default().to_owned() };
         let colon = colon.ok_or_else(refusal)?;
-        let is_scalar = matches!(value.value, Value::Scalar { .. });
+        let is_scalar = matches!(value.value, YamlValue::Scalar { .. });
         if !is_scalar && matches!(new, New::Text(_) | New::Number(_)) {
             return Err(refusal());
         }
@@ -123,7 +123,7 @@ impl Keys<'_> {
     }
 
     /// The edit that removes a key, or empties it if removing would affect something else; `None` if it is missing.
-    pub(super) fn remove(&self, key: &str) -> Result<Option<Edit>, Refusal> {
+    pub(super) fn remove(&self, key: &str) -> Result<Option<Edit>, EditError> {
         let entries = read::entries(self.map);
         let Some(at) = entries.iter().position(|(name, _)| read::text(name) == Some(key)) else {
             return Ok(None);
@@ -156,9 +156,9 @@ impl Keys<'_> {
     }
 
     /// The edit that adds an item to the list of a key, or starts one.
-    pub(super) fn push(&self, key: &str, item: New) -> Result<Edit, Refusal> {
+    pub(super) fn push(&self, key: &str, item: New) -> Result<Edit, EditError> {
         let present = read::value(self.map, key);
-        let Some(list) = present.filter(|list| matches!(list.value, Value::List(_))) else {
+        let Some(list) = present.filter(|list| matches!(list.value, YamlValue::List(_))) else {
             let kept = present.and_then(read::text).filter(|text| !text.is_empty() && *text != "null");
             let items = kept.map(New::text).into_iter().chain([item]).collect();
             return self.set(key, &New::List(items))?.ok_or_else(|| odd("the list already exists"));
@@ -184,26 +184,28 @@ impl Keys<'_> {
 }
 
 /// Whether a value is already this.
-fn says(value: &Node, new: &New) -> bool {
+fn says(value: &YamlNode, new: &New) -> bool {
     match (&value.value, new) {
-        (Value::Scalar { text, .. }, New::Text(new)) => text == new,
-        (Value::Scalar { text, .. }, New::Number(number)) => *text == number.to_string(),
-        (Value::List(items), New::List(new)) => {
+        (YamlValue::Scalar { text, .. }, New::Text(new)) => text == new,
+        (YamlValue::Scalar { text, .. }, New::Number(number)) => *text == number.to_string(),
+        (YamlValue::List(items), New::List(new)) => {
             items.len() == new.len() && items.iter().zip(new).all(|(item, new)| says(item, new))
         }
-        (Value::Scalar { .. } | Value::List(_) | Value::Map(_), _) => false,
+        (YamlValue::Scalar { .. } | YamlValue::List(_) | YamlValue::Map(_), _) => false,
     }
 }
 
 /// The value on one line, in the quotes that the present one has.
-fn same_style(page: &Page<'_>, present: &Node, new: &New) -> String {
+fn same_style(page: &RecordPage<'_>, present: &YamlNode, new: &New) -> String {
     let New::Text(text) = new else { return page.inline(new) };
-    let Value::Scalar { style, .. } = &present.value else { return page.inline(new) };
+    let YamlValue::Scalar { style, .. } = &present.value else { return page.inline(new) };
     let is_simple =
         text.chars().all(|character| (' '..='~').contains(&character)) && !text.contains(['\'', '"', '\\']);
     match style {
-        Style::SingleQuoted if is_simple && !page.is_json => format!("'{text}'"),
-        Style::DoubleQuoted if is_simple => format!("\"{text}\""),
-        Style::Plain | Style::SingleQuoted | Style::DoubleQuoted | Style::Block => page.inline(new),
+        YamlStyle::SingleQuoted if is_simple && !page.is_json => format!("'{text}'"),
+        YamlStyle::DoubleQuoted if is_simple => format!("\"{text}\""),
+        YamlStyle::Plain | YamlStyle::SingleQuoted | YamlStyle::DoubleQuoted | YamlStyle::Block => {
+            page.inline(new)
+        }
     }
 }

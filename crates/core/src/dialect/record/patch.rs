@@ -2,53 +2,54 @@
 
 use std::collections::HashMap;
 
-use super::map::Keys;
-use super::read::{self, Tree};
-use super::spelling::{New, Page, odd};
+use super::map::RecordKeys;
+use super::read;
+use super::read::RecordTree;
+use super::spelling::{New, RecordPage, odd};
 use super::{METADATA_KEYS, PLAN_KEYS, STEP_KEYS};
 use crate::plan::draft::{Draft, Mark, StepNumber, Trace};
 use crate::plan::edit;
-use crate::plan::edit::{Change, Refusal};
-use crate::plan::lifecycle::State;
+use crate::plan::edit::{EditError, PlanEdit};
+use crate::plan::lifecycle::PlanState;
 use crate::syntax::source;
 use crate::syntax::source::{Edit, Source, Span, Spanned};
-use crate::syntax::yaml::{Node, Value};
+use crate::syntax::yaml::{YamlNode, YamlValue};
 
 /// The limit for an output or an error written into a plan.
 pub(super) const OUTPUT_BYTES_MAX: usize = 10 * 1024;
 
 /// The edits for `change` in `source`, parsed as `draft`.
-pub(super) fn edits(source: &Source, draft: &Draft, change: &Change) -> Result<Vec<Edit>, Refusal> {
-    let tree = Tree::of(source);
+pub(super) fn edits(source: &Source, draft: &Draft, change: &PlanEdit) -> Result<Vec<Edit>, EditError> {
+    let tree = RecordTree::of(source);
     let root = tree.whole().ok_or_else(|| odd("the plan has syntax errors"))?;
-    let desk = Desk { page: &Page::of(source, root), tree: &tree, root, draft };
+    let desk = Desk { page: &RecordPage::of(source, root), tree: &tree, root, draft };
     match change {
-        Change::Mark { step, mark } => desk.mark(*step, *mark),
-        Change::Become { state } => desk.set(root, PLAN_KEYS, "status", &word_of(*state)),
-        Change::Trace { step, trace } => desk.trace(*step, trace),
+        PlanEdit::Mark { step, mark } => desk.mark(*step, *mark),
+        PlanEdit::Become { state } => desk.set(root, PLAN_KEYS, "status", &word_of(*state)),
+        PlanEdit::Trace { step, trace } => desk.trace(*step, trace),
         // New keys go last, so that earlier spans stay valid.
-        Change::Set { key, value } => desk.set(root, &[], key, &New::text(value)),
-        Change::Note { text } => desk.note(text),
-        Change::Rename { step, id } => desk.set(desk.step(*step)?, STEP_KEYS, "id", &New::text(id)),
-        Change::Need { step, on } => desk.need(*step, on),
-        Change::Move { step, to } => desk.relocate(*step, *to),
-        Change::Renumber => desk.renumber(&(0..draft.steps.len()).collect::<Vec<_>>()),
-        Change::Append { .. } => {
-            Err(Refusal::NoWord { what: "a new step".to_owned(), dialect: super::DIALECT.name })
+        PlanEdit::Set { key, value } => desk.set(root, &[], key, &New::text(value)),
+        PlanEdit::Note { text } => desk.note(text),
+        PlanEdit::Rename { step, id } => desk.set(desk.step(*step)?, STEP_KEYS, "id", &New::text(id)),
+        PlanEdit::Need { step, on } => desk.need(*step, on),
+        PlanEdit::Move { step, to } => desk.relocate(*step, *to),
+        PlanEdit::Renumber => desk.renumber(&(0..draft.steps.len()).collect::<Vec<_>>()),
+        PlanEdit::Append { .. } => {
+            Err(EditError::NoWord { what: "a new step".to_owned(), dialect: super::DIALECT.name })
         }
-        Change::Expand { .. } => {
-            Err(Refusal::NoWord { what: "expand".to_owned(), dialect: super::DIALECT.name })
+        PlanEdit::Expand { .. } => {
+            Err(EditError::NoWord { what: "expand".to_owned(), dialect: super::DIALECT.name })
         }
     }
 }
 
 /// Every write updates the time and the current step.
 pub(super) fn touch(source: &Source, now: &str) -> Vec<Edit> {
-    let tree = Tree::of(source);
+    let tree = RecordTree::of(source);
     let Some(root) = tree.whole() else { return Vec::new() };
     let mut before = read::parse(source);
-    let page = Page::of(source, root);
-    let keys = Keys { page: &page, map: root, order: PLAN_KEYS };
+    let page = RecordPage::of(source, root);
+    let keys = RecordKeys { page: &page, map: root, order: PLAN_KEYS };
     let written = read::value(root, "updatedAt").and_then(read::text);
     let touches = [
         ("currentStepIndex", New::Number(current(&before))),
@@ -86,7 +87,8 @@ fn current(draft: &Draft) -> usize {
     };
     let count = draft.steps.len();
     let find = |wanted: Option<Mark>| (0..count).find(|&place| mark(place) == wanted);
-    let has_stopped = matches!(draft.state.map(|state| state.value), Some(State::Waiting(_) | State::Failed));
+    let has_stopped =
+        matches!(draft.state.map(|state| state.value), Some(PlanState::Waiting(_) | PlanState::Failed));
     find(Some(Mark::Running))
         .or_else(|| find(Some(Mark::Failed)).filter(|_| has_stopped))
         .or_else(|| (0..count).find(is_ready))
@@ -101,7 +103,7 @@ fn later<'t>(written: &'t str, now: &'t str) -> &'t str {
     if is_same_form { written.max(now) } else { now }
 }
 
-fn word_of(state: State) -> New {
+fn word_of(state: PlanState) -> New {
     New::text(super::spell(state).unwrap_or_default())
 }
 
@@ -116,25 +118,25 @@ pub(super) fn capped(text: &str) -> String {
 
 /// A plan to edit.
 struct Desk<'a> {
-    page: &'a Page<'a>,
-    tree: &'a Tree,
-    root: &'a Node,
+    page: &'a RecordPage<'a>,
+    tree: &'a RecordTree,
+    root: &'a YamlNode,
     draft: &'a Draft,
 }
 
 impl<'a> Desk<'a> {
-    fn step(&self, step: usize) -> Result<&'a Node, Refusal> {
+    fn step(&self, step: usize) -> Result<&'a YamlNode, EditError> {
         let steps = self.tree.steps();
-        let node = steps.get(step).ok_or(Refusal::NoStep { step, count: steps.len() })?;
-        let is_map = matches!(node.value, Value::Map(_));
+        let node = steps.get(step).ok_or(EditError::NoStep { step, count: steps.len() })?;
+        let is_map = matches!(node.value, YamlValue::Map(_));
         is_map.then_some(node).ok_or_else(|| odd("the step is not a map"))
     }
 
-    fn set(&self, map: &Node, order: &[&str], key: &str, new: &New) -> Result<Vec<Edit>, Refusal> {
-        Ok(Keys { page: self.page, map, order }.set(key, new)?.into_iter().collect())
+    fn set(&self, map: &YamlNode, order: &[&str], key: &str, new: &New) -> Result<Vec<Edit>, EditError> {
+        Ok(RecordKeys { page: self.page, map, order }.set(key, new)?.into_iter().collect())
     }
 
-    fn mark(&self, step: usize, mark: Option<Mark>) -> Result<Vec<Edit>, Refusal> {
+    fn mark(&self, step: usize, mark: Option<Mark>) -> Result<Vec<Edit>, EditError> {
         let node = self.step(step)?;
         // An unknown status stays if there is nothing to claim.
         let is_said = read::value(node, "status").is_some();
@@ -144,8 +146,8 @@ impl<'a> Desk<'a> {
         self.set(node, STEP_KEYS, "status", &New::text(super::word(mark)))
     }
 
-    fn trace(&self, step: usize, trace: &Trace) -> Result<Vec<Edit>, Refusal> {
-        let keys = Keys { page: self.page, map: self.step(step)?, order: STEP_KEYS };
+    fn trace(&self, step: usize, trace: &Trace) -> Result<Vec<Edit>, EditError> {
+        let keys = RecordKeys { page: self.page, map: self.step(step)?, order: STEP_KEYS };
         let texts = [
             ("executedBy", trace.executed_by.clone()),
             ("startedAt", trace.started_at.clone()),
@@ -168,15 +170,15 @@ impl<'a> Desk<'a> {
     }
 
     /// Notes are stored in the metadata.
-    fn note(&self, text: &str) -> Result<Vec<Edit>, Refusal> {
+    fn note(&self, text: &str) -> Result<Vec<Edit>, EditError> {
         let metadata = read::value(self.root, "metadata");
         let edit = match metadata.filter(|metadata| !read::entries(metadata).is_empty()) {
             Some(map) => {
-                Keys { page: self.page, map, order: METADATA_KEYS }.push("notes", New::text(text))?
+                RecordKeys { page: self.page, map, order: METADATA_KEYS }.push("notes", New::text(text))?
             }
             None => {
                 let notes = New::Map(vec![("notes", New::List(vec![New::text(text)]))]);
-                let keys = Keys { page: self.page, map: self.root, order: PLAN_KEYS };
+                let keys = RecordKeys { page: self.page, map: self.root, order: PLAN_KEYS };
                 keys.set("metadata", &notes)?.ok_or_else(|| odd("the metadata already exists"))?
             }
         };
@@ -193,8 +195,8 @@ impl<'a> Desk<'a> {
         }
     }
 
-    fn need(&self, step: usize, on: &str) -> Result<Vec<Edit>, Refusal> {
-        let keys = Keys { page: self.page, map: self.step(step)?, order: STEP_KEYS };
+    fn need(&self, step: usize, on: &str) -> Result<Vec<Edit>, EditError> {
+        let keys = RecordKeys { page: self.page, map: self.step(step)?, order: STEP_KEYS };
         let names = edit::declared_needs(self.draft, step)?;
         if names.iter().any(|name| name == on) {
             return Ok(Vec::new());
@@ -202,7 +204,7 @@ impl<'a> Desk<'a> {
         let ids = crate::plan::verified::ids(self.draft);
         let index = |name: &String| self.index(&ids, name);
         let has_list =
-            read::value(keys.map, "dependsOn").is_some_and(|list| matches!(list.value, Value::List(_)));
+            read::value(keys.map, "dependsOn").is_some_and(|list| matches!(list.value, YamlValue::List(_)));
         let edit = match has_list {
             true => Some(keys.push("dependsOn", self.index(&ids, on))?),
             false => {
@@ -214,7 +216,7 @@ impl<'a> Desk<'a> {
     }
 
     /// Renumbers the steps by their position in `order`, which lists where each was. Dependencies follow.
-    fn renumber(&self, order: &[usize]) -> Result<Vec<Edit>, Refusal> {
+    fn renumber(&self, order: &[usize]) -> Result<Vec<Edit>, EditError> {
         let steps = self.tree.steps();
         let mut now = vec![0; steps.len()];
         for (place, &stood) in order.iter().enumerate() {
@@ -228,15 +230,15 @@ impl<'a> Desk<'a> {
         }
         let mut edits = Vec::new();
         for (place, node) in steps.iter().enumerate() {
-            let keys = Keys { page: self.page, map: node, order: STEP_KEYS };
+            let keys = RecordKeys { page: self.page, map: node, order: STEP_KEYS };
             if read::value(node, "index").is_some() {
                 edits.extend(keys.set("index", &New::Number(now[place]))?);
             }
             let listed = read::value(node, "dependsOn");
             let needs = listed.map_or(&[][..], |list| match &list.value {
-                Value::List(items) => items,
-                Value::Scalar { .. } => std::slice::from_ref(list),
-                Value::Map(_) => &[],
+                YamlValue::List(items) => items,
+                YamlValue::Scalar { .. } => std::slice::from_ref(list),
+                YamlValue::Map(_) => &[],
             });
             for need in needs {
                 let index: Option<usize> = read::text(need).and_then(|index| index.parse().ok());
@@ -252,7 +254,7 @@ impl<'a> Desk<'a> {
     }
 
     /// Moves a step: the texts of the steps change places, the text between them stays where it is.
-    fn relocate(&self, step: usize, to: usize) -> Result<Vec<Edit>, Refusal> {
+    fn relocate(&self, step: usize, to: usize) -> Result<Vec<Edit>, EditError> {
         let (source, steps) = (self.page.source, self.tree.steps());
         self.step(step)?;
         self.step(to)?;

@@ -3,19 +3,19 @@
 use std::fmt;
 
 use super::read;
-use crate::dialect::{Beside, Happening};
+use crate::dialect::{PlanEvent, SidecarEdit};
 use crate::plan::draft::Draft;
-use crate::plan::lifecycle::State;
+use crate::plan::lifecycle::PlanState;
 use crate::syntax::source::{Position, Source};
 use crate::syntax::yaml;
-use crate::syntax::yaml::{FaultKind, Value};
+use crate::syntax::yaml::{FaultKind, YamlValue};
 
 /// The path of the pointer, relative to the plan directory.
 pub const POINTER: &str = "../current-task.yaml";
 
 /// The content of the pointer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pointer {
+pub struct TaskPointer {
     /// The task in words.
     pub task: String,
     /// The current plan: a file name in the plan directory, without extension.
@@ -24,7 +24,7 @@ pub struct Pointer {
     pub status: String,
 }
 
-impl Pointer {
+impl TaskPointer {
     /// Candidate files for the plan, relative to the pointer's directory; the first existing one counts.
     pub fn files(&self) -> [String; 3] {
         ["yaml", "yml", "json"].map(|extension| format!("plans/{}.{extension}", self.plan_id))
@@ -54,7 +54,7 @@ impl fmt::Display for PointerFault {
 
 impl std::error::Error for PointerFault {}
 
-pub fn pointer(text: &str) -> Result<Pointer, PointerFault> {
+pub fn pointer(text: &str) -> Result<TaskPointer, PointerFault> {
     let source = Source::new(POINTER, text);
     let (root, faults) = yaml::read(text, 0);
     if let Some(fault) = faults.into_iter().next() {
@@ -70,23 +70,27 @@ pub fn pointer(text: &str) -> Result<Pointer, PointerFault> {
         };
         return Err(PointerFault::Unreadable { at, why });
     }
-    let root = root.filter(|root| matches!(root.value, Value::Map(_))).ok_or(PointerFault::NoPlan)?;
+    let root = root.filter(|root| matches!(root.value, YamlValue::Map(_))).ok_or(PointerFault::NoPlan)?;
     let said = |key: &str| read::value(&root, key).and_then(read::text).unwrap_or_default().trim().to_owned();
     let plan_id = said("planId");
     match plan_id.as_str() {
         "" | "null" | "~" => Err(PointerFault::NoPlan),
         // Rejects names that leave the directory.
         id if id.contains(['/', '\\', '\0']) || id.starts_with('.') => Err(PointerFault::Unsafe(plan_id)),
-        _ => Ok(Pointer { task: said("task"), plan_id, status: said("status") }),
+        _ => Ok(TaskPointer { task: said("task"), plan_id, status: said("status") }),
     }
 }
 
 /// Updates the pointer for the current plan, if it is in the plan directory of this dialect.
-pub(super) fn beside(source: &Source, draft: &Draft, happening: &Happening<'_>) -> Vec<Beside> {
-    let Happening::Became { state, .. } = happening else { return Vec::new() };
+pub(super) fn beside(source: &Source, draft: &Draft, happening: &PlanEvent<'_>) -> Vec<SidecarEdit> {
+    let PlanEvent::Became { state, .. } = happening else { return Vec::new() };
     let is_carried_out = match state {
-        State::Running | State::Waiting(_) | State::Done | State::Failed | State::Cancelled => true,
-        State::Draft | State::Proposed | State::Approved | State::Rejected => false,
+        PlanState::Running
+        | PlanState::Waiting(_)
+        | PlanState::Done
+        | PlanState::Failed
+        | PlanState::Cancelled => true,
+        PlanState::Draft | PlanState::Proposed | PlanState::Approved | PlanState::Rejected => false,
     };
     let place = source.place().replace('\\', "/");
     if !is_carried_out || !super::lies_in_folder(&place) {
@@ -98,7 +102,7 @@ pub(super) fn beside(source: &Source, draft: &Draft, happening: &Happening<'_>) 
     let task = draft.title.as_ref().map_or("", |title| title.value.as_str());
     let status = super::spell(*state).unwrap_or_default();
     let values = [("task", task), ("planId", id), ("status", status)];
-    vec![Beside::Set {
+    vec![SidecarEdit::Set {
         path: POINTER.to_owned(),
         values: values.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
     }]

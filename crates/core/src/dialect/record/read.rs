@@ -3,84 +3,86 @@
 use std::collections::HashMap;
 
 use super::excerpt;
-use super::fault::Fault;
+use super::fault::RecordFault;
 use super::{DIALECT, FIELDS, NODES_MAX, STEP_KEYS, STEPS_MAX};
 use crate::plan::draft::{
-    ContractDraft, Draft, Entry, Field, FieldDraft, Layout, Mark, Oddity, StepDraft, StepNumber, Trace,
+    ContractDraft, Draft, DraftField, FieldDraft, FrontmatterEntry, Layout, Mark, ParseIssue, StepDraft,
+    StepNumber, Trace,
 };
 use crate::plan::edit::number_at;
 use crate::syntax::source::{Source, Span, Spanned};
 use crate::syntax::yaml;
-use crate::syntax::yaml::{Node, Style, Value};
+use crate::syntax::yaml::{YamlNode, YamlStyle, YamlValue};
 
 /// The tree of a plan, and what is wrong with it.
-pub(super) struct Tree {
-    pub(super) root: Option<Node>,
-    faults: Vec<yaml::Fault>,
+pub(super) struct RecordTree {
+    pub(super) root: Option<YamlNode>,
+    faults: Vec<yaml::YamlFault>,
 }
 
-impl Tree {
+impl RecordTree {
     pub(super) fn of(source: &Source) -> Self {
         let (root, faults) = yaml::read_up_to(source.text(), 0, NODES_MAX);
         Self { root, faults }
     }
 
     /// The map of the plan; `None` if there is none, or it was not parsed completely.
-    pub(super) fn whole(&self) -> Option<&Node> {
-        let is_whole =
-            !self.faults.iter().any(|fault| Fault::is_end(&fault.kind)) && self.steps().len() <= STEPS_MAX;
-        self.root.as_ref().filter(|root| is_whole && matches!(root.value, Value::Map(_)))
+    pub(super) fn whole(&self) -> Option<&YamlNode> {
+        let is_whole = !self.faults.iter().any(|fault| RecordFault::is_end(&fault.kind))
+            && self.steps().len() <= STEPS_MAX;
+        self.root.as_ref().filter(|root| is_whole && matches!(root.value, YamlValue::Map(_)))
     }
 
     /// The steps, in file order.
-    pub(super) fn steps(&self) -> &[Node] {
+    pub(super) fn steps(&self) -> &[YamlNode] {
         let steps = self.root.as_ref().and_then(|root| value(root, "steps"));
         steps.map_or(&[], items)
     }
 }
 
 /// The entries of a map; empty for anything else.
-pub(super) fn entries(node: &Node) -> &[(Node, Node)] {
+pub(super) fn entries(node: &YamlNode) -> &[(YamlNode, YamlNode)] {
     match &node.value {
-        Value::Map(entries) => entries,
-        Value::Scalar { .. } | Value::List(_) => &[],
+        YamlValue::Map(entries) => entries,
+        YamlValue::Scalar { .. } | YamlValue::List(_) => &[],
     }
 }
 
 /// The items of a list; empty for anything else.
-pub(super) fn items(node: &Node) -> &[Node] {
+pub(super) fn items(node: &YamlNode) -> &[YamlNode] {
     match &node.value {
-        Value::List(items) => items,
-        Value::Scalar { .. } | Value::Map(_) => &[],
+        YamlValue::List(items) => items,
+        YamlValue::Scalar { .. } | YamlValue::Map(_) => &[],
     }
 }
 
 /// The first value of a key.
-pub(super) fn value<'a>(map: &'a Node, key: &str) -> Option<&'a Node> {
+pub(super) fn value<'a>(map: &'a YamlNode, key: &str) -> Option<&'a YamlNode> {
     entries(map).iter().find(|(name, _)| text(name) == Some(key)).map(|(_, value)| value)
 }
 
 /// The text of a scalar.
-pub(super) fn text(node: &Node) -> Option<&str> {
+pub(super) fn text(node: &YamlNode) -> Option<&str> {
     match &node.value {
-        Value::Scalar { text, .. } => Some(text),
-        Value::List(_) | Value::Map(_) => None,
+        YamlValue::Scalar { text, .. } => Some(text),
+        YamlValue::List(_) | YamlValue::Map(_) => None,
     }
 }
 
 /// Whether a value exists and is not empty.
-fn is_said(node: &Node) -> bool {
+fn is_said(node: &YamlNode) -> bool {
     match &node.value {
-        Value::Scalar { text, style } => {
-            let is_null = *style == Style::Plain && matches!(text.as_str(), "null" | "Null" | "NULL" | "~");
+        YamlValue::Scalar { text, style } => {
+            let is_null =
+                *style == YamlStyle::Plain && matches!(text.as_str(), "null" | "Null" | "NULL" | "~");
             !(is_null || text.trim().is_empty())
         }
-        Value::List(_) | Value::Map(_) => true,
+        YamlValue::List(_) | YamlValue::Map(_) => true,
     }
 }
 
 pub(super) fn parse(source: &Source) -> Draft {
-    let tree = Tree::of(source);
+    let tree = RecordTree::of(source);
     let mut reader = Reader::new(source);
     let mut draft = reader.plan(&tree);
     for (place, node) in reader.counted(tree.steps()).iter().enumerate() {
@@ -93,7 +95,7 @@ pub(super) fn parse(source: &Source) -> Draft {
 
 /// Reads what a list shows: the keys, and the titles and marks of the steps.
 pub(super) fn skim(source: &Source) -> Draft {
-    let tree = Tree::of(source);
+    let tree = RecordTree::of(source);
     let mut reader = Reader::new(source);
     let mut draft = reader.plan(&tree);
     for (place, node) in reader.counted(tree.steps()).iter().enumerate() {
@@ -145,7 +147,7 @@ fn resolve(draft: &mut Draft) {
 
 struct Reader<'a> {
     source: &'a Source,
-    oddities: Vec<Spanned<Oddity>>,
+    oddities: Vec<Spanned<ParseIssue>>,
 }
 
 impl<'a> Reader<'a> {
@@ -153,14 +155,14 @@ impl<'a> Reader<'a> {
         Self { source, oddities: Vec::new() }
     }
 
-    fn complain(&mut self, span: Span, fault: Fault) {
-        self.oddities.push(Spanned::new(Oddity::Record(fault), span));
+    fn complain(&mut self, span: Span, fault: RecordFault) {
+        self.oddities.push(Spanned::new(ParseIssue::Record(fault), span));
     }
 
-    fn finish(mut self, tree: &Tree, mut draft: Draft) -> Draft {
+    fn finish(mut self, tree: &RecordTree, mut draft: Draft) -> Draft {
         let language = if super::is_json(self.source) { "JSON" } else { "YAML" };
         for fault in &tree.faults {
-            self.complain(fault.span, Fault::of(fault.kind.clone(), language));
+            self.complain(fault.span, RecordFault::of(fault.kind.clone(), language));
         }
         self.oddities.sort_by_key(|oddity| oddity.span.start);
         draft.oddities = Layout(self.oddities);
@@ -168,25 +170,25 @@ impl<'a> Reader<'a> {
     }
 
     /// Copies the keys of the plan.
-    fn plan(&mut self, tree: &Tree) -> Draft {
+    fn plan(&mut self, tree: &RecordTree) -> Draft {
         let mut draft = Draft::default();
         let Some(root) = &tree.root else { return draft };
-        if !matches!(root.value, Value::Map(_)) {
+        if !matches!(root.value, YamlValue::Map(_)) {
             let what = "the plan is not a map with keys such as `task` and `steps`".to_owned();
-            self.complain(self.first_line(root.span), Fault::Unread(what));
+            self.complain(self.first_line(root.span), RecordFault::Unread(what));
             return draft;
         }
         for (key, value) in entries(root) {
             let Some(name) = text(key) else { continue };
             match name {
-                "steps" if is_said(value) && !matches!(value.value, Value::List(_)) => {
+                "steps" if is_said(value) && !matches!(value.value, YamlValue::List(_)) => {
                     self.wrong_kind(value, "steps", "a list");
                 }
-                "metadata" if is_said(value) && !matches!(value.value, Value::Map(_)) => {
+                "metadata" if is_said(value) && !matches!(value.value, YamlValue::Map(_)) => {
                     self.wrong_kind(value, "metadata", "a map");
                 }
                 "steps" | "metadata" => {}
-                _ => draft.frontmatter.entries.push(Entry {
+                _ => draft.frontmatter.entries.push(FrontmatterEntry {
                     key: Spanned::new(name.to_owned(), bare(self.source, key, name)),
                     value: plain(self.source, value).filter(|_| is_one_line(value)),
                 }),
@@ -214,11 +216,11 @@ impl<'a> Reader<'a> {
         draft
     }
 
-    fn metadata(&mut self, metadata: &Node, draft: &mut Draft, context: &mut Vec<Spanned<String>>) {
+    fn metadata(&mut self, metadata: &YamlNode, draft: &mut Draft, context: &mut Vec<Spanned<String>>) {
         if let Some(complexity) = self.line(metadata, "complexity") {
             let number: Option<f64> = complexity.value.trim().parse().ok();
             if !number.is_some_and(|number| (1.0..=10.0).contains(&number)) {
-                self.complain(complexity.span, Fault::Complexity(complexity.value));
+                self.complain(complexity.span, RecordFault::Complexity(complexity.value));
             }
         }
         for key in ["tags", "informedByMemories"] {
@@ -234,16 +236,16 @@ impl<'a> Reader<'a> {
     }
 
     /// The steps to parse: all of them, up to a limit that no real plan reaches.
-    fn counted<'n>(&mut self, steps: &'n [Node]) -> &'n [Node] {
+    fn counted<'n>(&mut self, steps: &'n [YamlNode]) -> &'n [YamlNode] {
         if let Some(beyond) = steps.get(STEPS_MAX) {
             let why = format!("the plan has more than {STEPS_MAX} steps");
-            self.complain(self.first_line(beyond.span), Fault::Unread(why));
+            self.complain(self.first_line(beyond.span), RecordFault::Unread(why));
         }
         &steps[..steps.len().min(STEPS_MAX)]
     }
 
     /// A step with only position, number and title.
-    fn bare_step(&mut self, place: usize, node: &Node) -> StepDraft {
+    fn bare_step(&mut self, place: usize, node: &YamlNode) -> StepDraft {
         let here = Span::at(node.span.start);
         let index = value(node, "index").and_then(|node| plain(self.source, node));
         let number = index.as_ref().and_then(|index| index.value.parse::<u32>().ok()?.checked_add(1));
@@ -252,8 +254,8 @@ impl<'a> Reader<'a> {
             index.map_or(here, |index| index.span),
         );
         let described = match &node.value {
-            Value::Scalar { .. } => plain(self.source, node),
-            Value::Map(_) | Value::List(_) => {
+            YamlValue::Scalar { .. } => plain(self.source, node),
+            YamlValue::Map(_) | YamlValue::List(_) => {
                 value(node, "description").and_then(|node| plain(self.source, node))
             }
         };
@@ -268,26 +270,26 @@ impl<'a> Reader<'a> {
         StepDraft { whole: Layout(node.span), heading: Layout(heading), ..StepDraft::empty(number, title) }
     }
 
-    fn step(&mut self, place: usize, node: &Node) -> StepDraft {
+    fn step(&mut self, place: usize, node: &YamlNode) -> StepDraft {
         let mut step = self.bare_step(place, node);
-        if !matches!(node.value, Value::Map(_)) {
+        if !matches!(node.value, YamlValue::Map(_)) {
             self.complain(
                 self.first_line(node.span),
-                Fault::WrongKind { what: "a step".to_owned(), expected: "a map of keys" },
+                RecordFault::WrongKind { what: "a step".to_owned(), expected: "a map of keys" },
             );
         }
         let is_placed = step.number.value == StepNumber::Counted(number_at(place));
         let index = value(node, "index").filter(|index| is_said(index));
         let is_number = index.and_then(text).is_none_or(|index| index.parse::<u32>().is_ok());
         if !is_placed || !is_number {
-            self.complain(self.first_line(step.number.span), Fault::Index { expected: place });
+            self.complain(self.first_line(step.number.span), RecordFault::Index { expected: place });
         }
         step.marks.extend(self.mark(node));
         step.id = self.line(node, "id");
         step.target = self.line(node, "suggestedAgent");
         let described = match &node.value {
-            Value::Scalar { .. } => plain(self.source, node),
-            Value::Map(_) | Value::List(_) => self.line(node, "description"),
+            YamlValue::Scalar { .. } => plain(self.source, node),
+            YamlValue::Map(_) | YamlValue::List(_) => self.line(node, "description"),
         };
         step.task = self.line(node, "instructions").or(described);
         step.needs = self.list(node, "dependsOn");
@@ -309,12 +311,12 @@ impl<'a> Reader<'a> {
         step.fields = Layout(fields(self.source, node));
         if step.mark() == Some(Mark::Skipped) && !is_explained(&step.trace.0) {
             let at = step.marks.first().map_or(step.heading.0, |mark| mark.span);
-            self.complain(at, Fault::UnexplainedSkip);
+            self.complain(at, RecordFault::UnexplainedSkip);
         }
         step
     }
 
-    fn mark(&mut self, step: &Node) -> Option<Spanned<Mark>> {
+    fn mark(&mut self, step: &YamlNode) -> Option<Spanned<Mark>> {
         let word =
             value(step, "status").filter(|word| is_said(word)).and_then(|node| plain(self.source, node))?;
         if word.value == super::word(None) {
@@ -323,12 +325,12 @@ impl<'a> Reader<'a> {
         let mark = Mark::ALL.into_iter().find(|&mark| super::word(Some(mark)) == word.value);
         if mark.is_none() {
             let span = self.first_line(word.span);
-            self.oddities.push(Spanned::new(Oddity::UnknownMark(word.value), span));
+            self.oddities.push(Spanned::new(ParseIssue::UnknownMark(word.value), span));
         }
         Some(Spanned::new(mark?, word.span))
     }
 
-    fn contract(&mut self, step: &Node) -> Option<ContractDraft> {
+    fn contract(&mut self, step: &YamlNode) -> Option<ContractDraft> {
         let expect = self.line(step, "exitCode");
         let said = self.line(step, "contract");
         let is_manual = said.as_ref().is_some_and(|said| said.value.trim() == "manual");
@@ -342,11 +344,11 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn command(&self, step: &Node, key: &str) -> Option<crate::syntax::source::Excerpt> {
+    fn command(&self, step: &YamlNode, key: &str) -> Option<crate::syntax::source::Excerpt> {
         value(step, key).and_then(|node| excerpt::of(self.source, node))
     }
 
-    fn trace(&mut self, step: &Node) -> Trace {
+    fn trace(&mut self, step: &YamlNode) -> Trace {
         let mut said = |key: &str| self.line(step, key).map(|said| said.value);
         Trace {
             executed_by: said("executedBy"),
@@ -361,7 +363,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The text of a key; `None` if empty.
-    fn line(&mut self, map: &Node, key: &str) -> Option<Spanned<String>> {
+    fn line(&mut self, map: &YamlNode, key: &str) -> Option<Spanned<String>> {
         let node = value(map, key).filter(|node| is_said(node))?;
         if text(node).is_none() {
             self.wrong_kind(node, key, "text");
@@ -370,19 +372,19 @@ impl<'a> Reader<'a> {
     }
 
     /// The items of a key; a single value is a list of one.
-    fn list(&mut self, map: &Node, key: &str) -> Option<Vec<Spanned<String>>> {
+    fn list(&mut self, map: &YamlNode, key: &str) -> Option<Vec<Spanned<String>>> {
         let node = value(map, key).filter(|node| is_said(node))?;
         let items = match &node.value {
-            Value::Scalar { .. } => std::slice::from_ref(node),
-            Value::List(items) => items,
-            Value::Map(_) => &[],
+            YamlValue::Scalar { .. } => std::slice::from_ref(node),
+            YamlValue::List(items) => items,
+            YamlValue::Map(_) => &[],
         };
         match &node.value {
-            Value::List(_) => {}
-            Value::Scalar { .. } => {
-                self.complain(self.first_line(node.span), Fault::LoneItem(key.to_owned()));
+            YamlValue::List(_) => {}
+            YamlValue::Scalar { .. } => {
+                self.complain(self.first_line(node.span), RecordFault::LoneItem(key.to_owned()));
             }
-            Value::Map(_) => self.wrong_kind(node, key, "a list"),
+            YamlValue::Map(_) => self.wrong_kind(node, key, "a list"),
         }
         for item in items.iter().filter(|item| text(item).is_none()) {
             self.wrong_kind(item, key, "a list of plain values");
@@ -390,8 +392,8 @@ impl<'a> Reader<'a> {
         Some(items.iter().filter(|item| is_said(item)).filter_map(|item| plain(self.source, item)).collect())
     }
 
-    fn wrong_kind(&mut self, node: &Node, what: &str, expected: &'static str) {
-        let fault = Fault::WrongKind { what: format!("`{what}`"), expected };
+    fn wrong_kind(&mut self, node: &YamlNode, what: &str, expected: &'static str) {
+        let fault = RecordFault::WrongKind { what: format!("`{what}`"), expected };
         self.complain(self.first_line(node.span), fault);
     }
 
@@ -406,12 +408,12 @@ impl<'a> Reader<'a> {
 }
 
 /// The text of a scalar and its span: inside the quotes if possible, so that a replacement stays quoted.
-fn plain(source: &Source, node: &Node) -> Option<Spanned<String>> {
+fn plain(source: &Source, node: &YamlNode) -> Option<Spanned<String>> {
     let text = text(node)?.trim_end_matches('\n');
     Some(Spanned::new(text.to_owned(), bare(source, node, text)))
 }
 
-fn bare(source: &Source, node: &Node, text: &str) -> Span {
+fn bare(source: &Source, node: &YamlNode, text: &str) -> Span {
     let written = source.slice(node.span);
     let inner = ['"', '\''].into_iter().find_map(|quote| written.strip_prefix(quote)?.strip_suffix(quote));
     match inner.is_some_and(|inner| inner == text) {
@@ -420,10 +422,10 @@ fn bare(source: &Source, node: &Node, text: &str) -> Span {
     }
 }
 
-fn is_one_line(node: &Node) -> bool {
+fn is_one_line(node: &YamlNode) -> bool {
     match &node.value {
-        Value::Scalar { style, .. } => *style != Style::Block,
-        Value::List(_) | Value::Map(_) => false,
+        YamlValue::Scalar { style, .. } => *style != YamlStyle::Block,
+        YamlValue::List(_) | YamlValue::Map(_) => false,
     }
 }
 
@@ -439,10 +441,10 @@ fn is_explained(trace: &Trace) -> bool {
 }
 
 /// The author's keys and the unknown ones.
-fn fields(source: &Source, step: &Node) -> Vec<FieldDraft> {
-    let field = |(key, value): &(Node, Node)| {
+fn fields(source: &Source, step: &YamlNode) -> Vec<FieldDraft> {
+    let field = |(key, value): &(YamlNode, YamlNode)| {
         let name = text(key)?;
-        let kind: Option<Field> =
+        let kind: Option<DraftField> =
             FIELDS.iter().find(|(_, names)| names.contains(&name)).map(|&(field, _)| field);
         let is_ours = kind.is_none() && STEP_KEYS.contains(&name);
         (!is_ours).then(|| FieldDraft {

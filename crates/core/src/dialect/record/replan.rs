@@ -1,17 +1,18 @@
 //! Creates the next version of a plan after a step failed: the same text with another id, in which finished steps stay
 //! finished.
 
-use super::map::Keys;
-use super::read::{self, Tree};
-use super::spelling::{New, Page, odd};
+use super::map::RecordKeys;
+use super::read;
+use super::read::RecordTree;
+use super::spelling::{New, RecordPage, odd};
 use super::{METADATA_KEYS, PLAN_KEYS, STEP_KEYS, word};
-use crate::plan::edit::Refusal;
+use crate::plan::edit::EditError;
 use crate::syntax::source::{Edit, Source};
-use crate::syntax::yaml::Node;
+use crate::syntax::yaml::YamlNode;
 
 /// Why a plan is revised, and what is known by now.
 #[derive(Debug, Clone, Copy)]
-pub struct Replan<'a> {
+pub struct RecordReplan<'a> {
     /// The position of the failed step.
     pub failed: usize,
     pub error: &'a str,
@@ -38,7 +39,7 @@ pub struct Successor {
 /// The next version of a plan: a draft that needs a new approval.
 ///
 /// Finished steps keep their records; the failed step is pending again. Findings go into the metadata.
-pub fn replanned(source: &Source, replan: &Replan<'_>) -> Result<Successor, Refusal> {
+pub fn replanned(source: &Source, replan: &RecordReplan<'_>) -> Result<Successor, EditError> {
     let mut next = Version { source: source.clone() };
     next.reopen(replan.failed)?;
     next.succeed(source, replan)
@@ -46,7 +47,7 @@ pub fn replanned(source: &Source, replan: &Replan<'_>) -> Result<Successor, Refu
 
 /// The next version of a plan, with text from a planner. planwright sets its id, version and state, whatever the
 /// planner wrote.
-pub fn adopted(old: &Source, written: &Source, replan: &Replan<'_>) -> Result<Successor, Refusal> {
+pub fn adopted(old: &Source, written: &Source, replan: &RecordReplan<'_>) -> Result<Successor, EditError> {
     Version { source: written.clone() }.succeed(old, replan)
 }
 
@@ -73,7 +74,7 @@ pub fn next_id(id: &str, version: usize, previous: Option<&str>) -> String {
 }
 
 /// What is known, a line each.
-fn notes(name: &str, old: &Source, replan: &Replan<'_>) -> Vec<String> {
+fn notes(name: &str, old: &Source, replan: &RecordReplan<'_>) -> Vec<String> {
     let title = old.draft().steps.get(replan.failed).map(|step| step.title.value.clone());
     let failure = format!(
         "{name}: step {} ({}) failed: {}",
@@ -107,27 +108,27 @@ struct Version {
 
 /// What an edit of the next version can see.
 struct Sight<'a> {
-    page: &'a Page<'a>,
-    tree: &'a Tree,
-    root: &'a Node,
+    page: &'a RecordPage<'a>,
+    tree: &'a RecordTree,
+    root: &'a YamlNode,
 }
 
 impl<'a> Sight<'a> {
     #[expect(clippy::unnecessary_wraps, reason = "reads like the other maps at the call")]
-    fn plan(&self) -> Result<Keys<'a>, Refusal> {
-        Ok(Keys { page: self.page, map: self.root, order: PLAN_KEYS })
+    fn plan(&self) -> Result<RecordKeys<'a>, EditError> {
+        Ok(RecordKeys { page: self.page, map: self.root, order: PLAN_KEYS })
     }
 
-    fn step(&self, step: usize) -> Result<Keys<'a>, Refusal> {
+    fn step(&self, step: usize) -> Result<RecordKeys<'a>, EditError> {
         let steps = self.tree.steps();
-        let map = steps.get(step).ok_or(Refusal::NoStep { step, count: steps.len() })?;
-        Ok(Keys { page: self.page, map, order: STEP_KEYS })
+        let map = steps.get(step).ok_or(EditError::NoStep { step, count: steps.len() })?;
+        Ok(RecordKeys { page: self.page, map, order: STEP_KEYS })
     }
 }
 
 impl Version {
     /// Sets the version after `old`, and records the reason.
-    fn succeed(mut self, old: &Source, replan: &Replan<'_>) -> Result<Successor, Refusal> {
+    fn succeed(mut self, old: &Source, replan: &RecordReplan<'_>) -> Result<Successor, EditError> {
         let source = self.source.clone();
         let said = |key: &str| old.draft().frontmatter.value(key).map(|value| value.value.clone());
         let stem = old.place().rsplit(['/', '\\']).next().unwrap_or_default();
@@ -159,20 +160,23 @@ impl Version {
         Ok(Successor { id, text: next.text().to_owned() })
     }
 
-    fn edit(&mut self, edits: impl FnOnce(&Sight<'_>) -> Result<Vec<Edit>, Refusal>) -> Result<(), Refusal> {
-        let tree = Tree::of(&self.source);
+    fn edit(
+        &mut self,
+        edits: impl FnOnce(&Sight<'_>) -> Result<Vec<Edit>, EditError>,
+    ) -> Result<(), EditError> {
+        let tree = RecordTree::of(&self.source);
         let root = tree.whole().ok_or_else(|| odd("the plan has syntax errors"))?;
-        let page = Page::of(&self.source, root);
+        let page = RecordPage::of(&self.source, root);
         let edits = edits(&Sight { page: &page, tree: &tree, root })?;
         self.source = self.source.edited(&edits);
         Ok(())
     }
 
     /// The failed step becomes pending again, and so does one that was running.
-    fn reopen(&mut self, failed: usize) -> Result<(), Refusal> {
-        let count = Tree::of(&self.source).steps().len();
+    fn reopen(&mut self, failed: usize) -> Result<(), EditError> {
+        let count = RecordTree::of(&self.source).steps().len();
         if failed >= count {
-            return Err(Refusal::NoStep { step: failed, count });
+            return Err(EditError::NoStep { step: failed, count });
         }
         let running = self.source.draft();
         let is_open = |place: &usize| {
@@ -188,12 +192,12 @@ impl Version {
     }
 
     /// Adds an item to a list of the metadata.
-    fn add(&mut self, key: &'static str, item: &str) -> Result<(), Refusal> {
+    fn add(&mut self, key: &'static str, item: &str) -> Result<(), EditError> {
         self.edit(|sight| {
             let metadata = read::value(sight.root, "metadata").filter(|map| !read::entries(map).is_empty());
             let edit = match metadata {
                 Some(map) => {
-                    Keys { page: sight.page, map, order: METADATA_KEYS }.push(key, New::text(item))?
+                    RecordKeys { page: sight.page, map, order: METADATA_KEYS }.push(key, New::text(item))?
                 }
                 None => {
                     let map = New::Map(vec![(key, New::List(vec![New::text(item)]))]);

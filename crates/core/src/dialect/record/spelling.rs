@@ -1,10 +1,10 @@
 //! Writes new values in block, flow or JSON style. Every text parses back to the given value.
 
 use super::read;
-use crate::plan::edit::Refusal;
+use crate::plan::edit::EditError;
 use crate::syntax::source::Source;
 use crate::syntax::yaml;
-use crate::syntax::yaml::Node;
+use crate::syntax::yaml::YamlNode;
 
 /// A value to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl New {
 }
 
 /// The style of a file.
-pub(super) struct Page<'a> {
+pub(super) struct RecordPage<'a> {
     pub(super) source: &'a Source,
     newline: &'static str,
     pub(super) is_json: bool,
@@ -37,9 +37,9 @@ pub(super) struct Page<'a> {
 /// The indentation of nested maps and lists.
 const INDENT: usize = 2;
 
-impl<'a> Page<'a> {
+impl<'a> RecordPage<'a> {
     /// The style of a file with this root.
-    pub(super) fn of(source: &'a Source, root: &Node) -> Self {
+    pub(super) fn of(source: &'a Source, root: &YamlNode) -> Self {
         let steps = read::value(root, "steps").filter(|steps| source.slice(steps.span).starts_with('-'));
         let dash = steps.map(|steps| column(source, steps.span.start));
         Self {
@@ -117,7 +117,7 @@ impl<'a> Page<'a> {
     }
 
     /// The indentation of a block map's key; an error if anything but dashes and blanks precedes it.
-    pub(super) fn indent(&self, map: &Node) -> Result<usize, Refusal> {
+    pub(super) fn indent(&self, map: &YamlNode) -> Result<usize, EditError> {
         let entries = read::entries(map);
         // The first key may share its line with the dash of a list.
         let key = entries.get(1).or(entries.first()).map_or(map.span, |(key, _)| key.span);
@@ -129,8 +129,8 @@ impl<'a> Page<'a> {
 }
 
 /// The refusal of an edit that the layout of the file does not allow.
-pub(super) fn odd(why: &str) -> Refusal {
-    Refusal::WouldChangeMore(why.to_owned())
+pub(super) fn odd(why: &str) -> EditError {
+    EditError::WouldChangeMore(why.to_owned())
 }
 
 /// The column that a byte is in, a byte order mark left out.

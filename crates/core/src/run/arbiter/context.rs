@@ -4,30 +4,30 @@
 use std::collections::BTreeMap;
 
 use crate::dialect::record;
-use crate::plan::lifecycle::State;
+use crate::plan::lifecycle::PlanState;
 use crate::plan::verified::Plan;
 use crate::run::event::{AttemptEnd, Event};
 use crate::run::mirror;
-use crate::run::state::{CLAIM, RunState, Status};
+use crate::run::state::{CLAIM, RunState, RunStatus};
 
 /// The newest entries of the history are kept.
 const HISTORY_MAX: usize = 50;
 
 #[derive(Debug, Clone, Copy)]
-pub struct Context<'a> {
+pub struct ArbiterContext<'a> {
     pub plan: &'a Plan,
     /// `None` if the plan has not been run.
     pub state: Option<&'a RunState>,
     /// The index of the step to act on.
     pub current: Option<usize>,
     /// The attempts so far, oldest first.
-    pub history: &'a [Tried],
+    pub history: &'a [PriorAttempt],
     /// The last error that is not resolved.
     pub last_error: Option<&'a str>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tried {
+pub struct PriorAttempt {
     /// The index of the step.
     pub step: usize,
     pub attempt: u32,
@@ -37,9 +37,9 @@ pub struct Tried {
 }
 
 /// The attempts of a run, oldest first.
-pub fn history<'a>(plan: &Plan, events: impl Iterator<Item = &'a Event>) -> Vec<Tried> {
+pub fn history<'a>(plan: &Plan, events: impl Iterator<Item = &'a Event>) -> Vec<PriorAttempt> {
     let places: BTreeMap<&str, usize> = plan.steps.iter().map(|step| step.id.as_str()).zip(0..).collect();
-    let mut tried: Vec<Tried> = Vec::new();
+    let mut tried: Vec<PriorAttempt> = Vec::new();
     for event in events {
         let place = event.step().and_then(|step| places.get(step).copied());
         let (Some(step), Some(attempt)) = (place, event.attempt()) else { continue };
@@ -63,7 +63,7 @@ pub fn history<'a>(plan: &Plan, events: impl Iterator<Item = &'a Event>) -> Vec<
         };
         match tried.iter_mut().rfind(|known| known.step == step && known.attempt == attempt) {
             Some(known) => known.result = result,
-            None => tried.push(Tried { step, attempt, agent, result }),
+            None => tried.push(PriorAttempt { step, attempt, agent, result }),
         }
     }
     tried
@@ -81,11 +81,11 @@ fn ended(end: &AttemptEnd) -> String {
 
 /// The context as text: the sections of the record dialect's reference in their order, then history and last
 /// error.
-pub fn context(context: &Context<'_>) -> String {
-    let Context { plan, state, current, history, last_error } = *context;
+pub fn context(context: &ArbiterContext<'_>) -> String {
+    let ArbiterContext { plan, state, current, history, last_error } = *context;
     let status = |place: usize| state.map(|state| &state.steps[place].status);
-    let word = record::spelled(state.map_or(State::Draft, mirror::state_of));
-    let is_complete = |place: &usize| matches!(status(*place), Some(Status::Passed { .. }));
+    let word = record::spelled(state.map_or(PlanState::Draft, mirror::state_of));
+    let is_complete = |place: &usize| matches!(status(*place), Some(RunStatus::Passed { .. }));
     let complete = (0..plan.steps.len()).filter(is_complete).count();
     let mut text = format!("## Current Task\n\n{}\n\n", plan.title);
     text.push_str(&format!(
@@ -102,7 +102,7 @@ pub fn context(context: &Context<'_>) -> String {
         }
     }
     text.push_str("\n## Remaining Steps\n\n");
-    let is_pending = |place: &usize| matches!(status(*place), None | Some(Status::Pending));
+    let is_pending = |place: &usize| matches!(status(*place), None | Some(RunStatus::Pending));
     for place in (0..plan.steps.len()).filter(is_pending) {
         text.push_str(&format!("- Step {}: {}\n", place + 1, plan.steps[place].title));
     }
@@ -112,7 +112,7 @@ pub fn context(context: &Context<'_>) -> String {
         if more > 0 {
             text.push_str(&format!("- earlier attempts not shown: {more}\n"));
         }
-        for Tried { step, attempt, agent, result } in &history[more..] {
+        for PriorAttempt { step, attempt, agent, result } in &history[more..] {
             let by = if agent.is_empty() { "a person" } else { agent };
             text.push_str(&format!("- Step {}, attempt {attempt} by {by}: {result}\n", step + 1));
         }

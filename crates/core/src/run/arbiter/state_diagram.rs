@@ -1,13 +1,13 @@
 //! The stages of work on a plan, as the record dialect names them: planning, selecting, executing, evaluating
 //! and their outcomes. One table, from which the diagram is drawn; the tests check every run against it.
 
-use crate::plan::lifecycle::State;
-use crate::run::event::Outcome;
-use crate::run::state::{Phase, RunState, Status};
+use crate::plan::lifecycle::PlanState;
+use crate::run::event::RunOutcome;
+use crate::run::state::{Phase, RunState, RunStatus};
 
 /// The stage of the work on a plan, as the record dialect counts them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Stage {
+pub enum DiagramStage {
     /// The plan is being written, checked or approved.
     Planning,
     /// planwright is choosing what to do next.
@@ -24,17 +24,17 @@ pub enum Stage {
     Failed,
 }
 
-pub const STAGES: [Stage; 7] = [
-    Stage::Planning,
-    Stage::Selecting,
-    Stage::Executing,
-    Stage::Evaluating,
-    Stage::Waiting,
-    Stage::Complete,
-    Stage::Failed,
+pub const STAGES: [DiagramStage; 7] = [
+    DiagramStage::Planning,
+    DiagramStage::Selecting,
+    DiagramStage::Executing,
+    DiagramStage::Evaluating,
+    DiagramStage::Waiting,
+    DiagramStage::Complete,
+    DiagramStage::Failed,
 ];
 
-impl Stage {
+impl DiagramStage {
     pub const fn word(self) -> &'static str {
         match self {
             Self::Planning => "planning",
@@ -50,16 +50,16 @@ impl Stage {
     /// The stage of a run; without one, the plan is still being planned.
     pub fn of(run: Option<&RunState>) -> Self {
         let Some(run) = run else { return Self::Planning };
-        let any = |is_it: fn(&Status) -> bool| run.steps.iter().any(|step| is_it(&step.status));
+        let any = |is_it: fn(&RunStatus) -> bool| run.steps.iter().any(|step| is_it(&step.status));
         match run.phase {
             Phase::New => Self::Planning,
             Phase::Finished(_) if run.is_revised => Self::Planning,
-            Phase::Finished(Outcome::Done) => Self::Complete,
-            Phase::Finished(Outcome::Failed | Outcome::Cancelled) => Self::Failed,
-            Phase::Running | Phase::Stopped if any(|status| matches!(status, Status::Running { .. })) => {
+            Phase::Finished(RunOutcome::Done) => Self::Complete,
+            Phase::Finished(RunOutcome::Failed | RunOutcome::Cancelled) => Self::Failed,
+            Phase::Running | Phase::Stopped if any(|status| matches!(status, RunStatus::Running { .. })) => {
                 Self::Executing
             }
-            Phase::Running | Phase::Stopped if any(|status| matches!(status, Status::Judging { .. })) => {
+            Phase::Running | Phase::Stopped if any(|status| matches!(status, RunStatus::Judging { .. })) => {
                 Self::Evaluating
             }
             Phase::Running | Phase::Stopped if !run.asks.is_empty() => Self::Waiting,
@@ -69,7 +69,7 @@ impl Stage {
 
     /// The transitions from here, each with its cause. This is the whole table.
     pub const fn ways(self) -> &'static [(Self, &'static str)] {
-        use Stage::{Complete, Evaluating, Executing, Failed, Planning, Selecting, Waiting};
+        use DiagramStage::{Complete, Evaluating, Executing, Failed, Planning, Selecting, Waiting};
         match self {
             Planning => &[(Selecting, "the run starts"), (Evaluating, "a mark claims that a step is done")],
             Selecting => &[
@@ -105,13 +105,14 @@ impl Stage {
 /// Both state machines as a Mermaid diagram: the states of a plan, and the stages of the work on it.
 pub fn diagram() -> String {
     let mut text = "stateDiagram-v2\n    direction LR\n    state \"the plan\" as plan {\n".to_owned();
-    let id =
-        |state: State| state.to_string().replace([' ', '(', ')', '-'], "_").trim_end_matches('_').to_owned();
-    for state in State::all() {
+    let id = |state: PlanState| {
+        state.to_string().replace([' ', '(', ')', '-'], "_").trim_end_matches('_').to_owned()
+    };
+    for state in PlanState::all() {
         text.push_str(&format!("        state \"{state}\" as {}\n", id(state)));
     }
-    text.push_str(&format!("        [*] --> {}\n", id(State::Draft)));
-    for from in State::all() {
+    text.push_str(&format!("        [*] --> {}\n", id(PlanState::Draft)));
+    for from in PlanState::all() {
         for (to, actor) in from.ways() {
             text.push_str(&format!("        {} --> {}: {actor}\n", id(from), id(to)));
         }

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Record;
+use super::StepRecord;
 use crate::plan::verified::Contract;
-use crate::run::baseline::{Before, Red};
+use crate::run::baseline::{Baseline, BaselineResult};
 use crate::run::event::Event;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -42,7 +42,7 @@ pub(super) struct Contracts {
 }
 
 impl Contracts {
-    pub(super) fn count(&mut self, record: &Record<'_>, since_ms: u64) {
+    pub(super) fn count(&mut self, record: &StepRecord<'_>, since_ms: u64) {
         for (at_ms, event) in record.events {
             let Event::ContractFinished { step, receipt, .. } = event else { continue };
             let key = (record.name.to_owned(), step.clone(), receipt.contract.clone());
@@ -62,8 +62,8 @@ impl Contracts {
         }
     }
 
-    pub(super) fn count_red(&mut self, red: &[Red]) {
-        let failed = red.iter().filter(|red| matches!(red.before, Before::Fails(_)));
+    pub(super) fn count_red(&mut self, red: &[Baseline]) {
+        let failed = red.iter().filter(|red| matches!(red.before, BaselineResult::Fails(_)));
         self.red.extend(failed.map(|red| red.contract.clone()));
     }
 

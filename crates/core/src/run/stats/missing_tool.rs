@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Record;
+use super::StepRecord;
 use crate::run::event::{AttemptEnd, Event, Receipt};
-use crate::run::judge::Failure;
+use crate::run::judge::JudgeFailure;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Gap {
@@ -47,7 +47,7 @@ pub(super) struct Gaps {
 }
 
 impl Gaps {
-    pub(super) fn count(&mut self, record: &Record<'_>, since_ms: u64) {
+    pub(super) fn count(&mut self, record: &StepRecord<'_>, since_ms: u64) {
         let place = |step: &str| format!("{}/{step}", record.name);
         for step in &record.plan.steps {
             for tool in &step.tools {
@@ -60,7 +60,7 @@ impl Gaps {
                     self.miss(GapKind::Agent, why, place(step));
                 }
                 Event::ContractFinished { step, receipt, .. } => {
-                    if let Some(Failure::CannotRun(_)) = receipt.verdict.failure() {
+                    if let Some(JudgeFailure::CannotRun(_)) = receipt.verdict.failure() {
                         let name = missing_program(record, receipt);
                         self.miss(GapKind::Program, &name, place(step));
                     }
@@ -107,7 +107,7 @@ pub fn tool_name(written: &str) -> &str {
 }
 
 /// The program that bash did not find, from its error message; the exit code if that isn't kept.
-fn missing_program(record: &Record<'_>, receipt: &Receipt) -> String {
+fn missing_program(record: &StepRecord<'_>, receipt: &Receipt) -> String {
     let output = record.outputs.get(&receipt.output).map(String::as_str).unwrap_or_default();
     let named = output.lines().rev().find_map(|line| {
         let found = ["command not found", "No such file or directory", "Permission denied"];

@@ -10,7 +10,7 @@ use crate::run::event::{AttemptEnd, Event};
 use crate::run::state::CLAIM;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
-pub struct Waiting {
+pub struct WaitTime {
     /// The total duration of runs.
     pub run_ms: u64,
     /// The part of it with an open question and nothing running.
@@ -88,8 +88,8 @@ impl Waits {
         }
     }
 
-    pub(super) fn figures(self) -> Waiting {
-        Waiting {
+    pub(super) fn figures(self) -> WaitTime {
+        WaitTime {
             run_ms: self.run_ms,
             waiting_ms: self.waiting_ms,
             percent: (self.run_ms > 0).then(|| self.waiting_ms.saturating_mul(100) / self.run_ms),

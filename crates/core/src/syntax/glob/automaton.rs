@@ -79,7 +79,7 @@ pub(super) fn without_slash(ranges: Vec<(char, char)>) -> Vec<(char, char)> {
 
 /// One place in a pattern: reads a character of `set` and goes on to one of `next`.
 #[derive(Debug, Clone)]
-pub(super) struct State {
+pub(super) struct AutomatonState {
     pub(super) set: Set,
     pub(super) next: Vec<usize>,
     /// Whether the author wrote this dot, and not after a `*` that could be empty: `.py` is a poor example of `*.py`.
@@ -91,7 +91,7 @@ pub(super) struct State {
 /// Invariant: every number in `starts` and in a `next` is a state or [`END`].
 #[derive(Debug, Clone)]
 pub(super) struct Automaton {
-    pub(super) states: Vec<State>,
+    pub(super) states: Vec<AutomatonState>,
     pub(super) starts: Vec<usize>,
 }
 
@@ -145,7 +145,7 @@ impl Automaton {
 
     fn push(&mut self, set: Set, next: Vec<usize>) {
         let spells_dot = set == Set::Single('.');
-        self.states.push(State { set, next, spells_dot });
+        self.states.push(AutomatonState { set, next, spells_dot });
     }
 
     /// Whether the whole of `path` is accepted.
@@ -179,14 +179,14 @@ impl Automaton {
     /// A short path that both accept: a search through pairs of states, nearest first.
     pub(super) fn meet(&self, other: &Automaton) -> Option<String> {
         let mut search = Search::new(self, other);
-        search.enter_all(pairs(&self.starts, &other.starts, Name::Nothing, None));
+        search.enter_all(pairs(&self.starts, &other.starts, PathName::Nothing, None));
         let mut at = 0;
         loop {
             if at == search.moves.len() {
                 search.take_put_off();
             }
             let step = *search.moves.get(at)?;
-            if (step.left, step.right, step.name) == (END, END, Name::Full) {
+            if (step.left, step.right, step.name) == (END, END, PathName::Full) {
                 return Some(search.path(at));
             }
             search.follow(at, step);
@@ -201,14 +201,14 @@ fn is_name_start(before: &[Part]) -> bool {
 
 /// What was read since the last `/`. Only a complete segment may be followed by `/` or by the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Name {
+pub(super) enum PathName {
     Nothing,
     Dot,
     DotDot,
     Full,
 }
 
-impl Name {
+impl PathName {
     const COUNT: usize = 4;
 
     pub(super) fn then(self, character: char) -> Self {
@@ -227,7 +227,7 @@ struct Move {
     left: usize,
     right: usize,
     /// The state of the current path segment.
-    name: Name,
+    name: PathName,
     /// The move before and the character that led here; none for the first ones.
     from: Option<(usize, char)>,
 }
@@ -251,7 +251,7 @@ impl<'a> Search<'a> {
             right,
             moves: Vec::new(),
             put_off: Vec::new(),
-            is_entered: vec![false; pairs * Name::COUNT],
+            is_entered: vec![false; pairs * PathName::COUNT],
         }
     }
 
@@ -263,14 +263,14 @@ impl<'a> Search<'a> {
         if let Some(character) = one.set.common(&two.set) {
             let moves = pairs(&one.next, &two.next, step.name.then(character), Some((at, character)));
             let is_spelled = one.spells_dot && two.spells_dot;
-            if step.name == Name::Nothing && character == '.' && !is_spelled {
+            if step.name == PathName::Nothing && character == '.' && !is_spelled {
                 self.put_off.extend(moves);
             } else {
                 self.enter_all(moves);
             }
         }
-        if step.name == Name::Full && one.set.contains('/') && two.set.contains('/') {
-            self.enter_all(pairs(&one.next, &two.next, Name::Nothing, Some((at, '/'))));
+        if step.name == PathName::Full && one.set.contains('/') && two.set.contains('/') {
+            self.enter_all(pairs(&one.next, &two.next, PathName::Nothing, Some((at, '/'))));
         }
     }
 
@@ -295,7 +295,7 @@ impl<'a> Search<'a> {
 
     fn number(&self, step: Move) -> usize {
         let (rows, columns) = (self.left.states.len(), self.right.states.len());
-        (step.left.min(rows) * (columns + 1) + step.right.min(columns)) * Name::COUNT + step.name as usize
+        (step.left.min(rows) * (columns + 1) + step.right.min(columns)) * PathName::COUNT + step.name as usize
     }
 
     fn path(&self, last: usize) -> String {
@@ -312,7 +312,7 @@ impl<'a> Search<'a> {
 fn pairs(
     left: &[usize],
     right: &[usize],
-    name: Name,
+    name: PathName,
     from: Option<(usize, char)>,
 ) -> impl Iterator<Item = Move> {
     left.iter().flat_map(move |&left| right.iter().map(move |&right| Move { left, right, name, from }))

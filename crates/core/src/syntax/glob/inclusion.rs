@@ -3,25 +3,25 @@
 
 use std::collections::BTreeSet;
 
-use super::automaton::{Automaton, END, Name, Set};
+use super::automaton::{Automaton, END, PathName, Set};
 
 /// The search limit; pairs of real patterns take a few hundred moves.
 const MOVES_MAX: usize = 1_000_000;
 
 /// A search state: a state of the inner automaton, all states of the outer ones, and what was read since the last `/`.
-type Place = (usize, Vec<(usize, usize)>, Name);
+type Place = (usize, Vec<(usize, usize)>, PathName);
 
 /// Whether no path is accepted by `inner` and by none of `outer`. False if that takes more than [`MOVES_MAX`].
 pub(super) fn is_proven(inner: &Automaton, outer: &[&Automaton]) -> bool {
     let letters = letters(inner, outer);
     let first: Vec<(usize, usize)> = all(outer, |automaton| automaton.starts.clone());
     let mut open: Vec<Place> =
-        inner.starts.iter().map(|&start| (start, first.clone(), Name::Nothing)).collect();
+        inner.starts.iter().map(|&start| (start, first.clone(), PathName::Nothing)).collect();
     let mut seen: BTreeSet<Place> = open.iter().cloned().collect();
     let mut moves = 0;
     while let Some((at, beside, name)) = open.pop() {
         if at == END {
-            if name == Name::Full && !beside.iter().any(|&(_, state)| state == END) {
+            if name == PathName::Full && !beside.iter().any(|&(_, state)| state == END) {
                 return false;
             }
             continue;
@@ -33,7 +33,7 @@ pub(super) fn is_proven(inner: &Automaton, outer: &[&Automaton]) -> bool {
                 return false;
             }
             // No path has an empty name, and none is `.` or `..`.
-            if letter == '/' && name != Name::Full {
+            if letter == '/' && name != PathName::Full {
                 continue;
             }
             let after = follow(outer, &beside, letter);

@@ -3,7 +3,7 @@
 
 use serde_json::Value as Plain;
 
-use super::{Node, Value, read};
+use super::{JsonNode, JsonValue, read};
 use crate::syntax::source::Span;
 
 /// The indentation if the text itself shows none.
@@ -22,7 +22,7 @@ pub enum Spot {
 
 /// Why a text was left unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
+pub enum JsonEditError {
     /// It has comments, which many programs accept and JSON does not allow: editing around them is unsafe.
     Comment {
         /// The line of the first one.
@@ -45,7 +45,7 @@ pub enum Refusal {
     Foreign,
 }
 
-impl std::fmt::Display for Refusal {
+impl std::fmt::Display for JsonEditError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Comment { line } => write!(f, "line {line} has a comment, which JSON does not allow"),
@@ -64,7 +64,7 @@ pub(crate) fn insert(
     text: &str,
     path: &[&str],
     (wanted, spot): (&str, Spot),
-) -> Result<Option<String>, Refusal> {
+) -> Result<Option<String>, JsonEditError> {
     let text = if text.trim_matches(['\u{feff}', ' ', '\t', '\r', '\n']).is_empty() { "{}\n" } else { text };
     let (root, old) = sound(text)?;
     let wanted = own(wanted);
@@ -78,7 +78,7 @@ pub(crate) fn insert(
         Ok((_, found)) if found == expected => Ok(Some(new)),
         Ok(_) | Err(_) => {
             let why = "it cannot be changed without affecting other content".to_owned();
-            Err(Refusal::Broken { line: 1, why })
+            Err(JsonEditError::Broken { line: 1, why })
         }
     }
 }
@@ -91,34 +91,36 @@ pub(crate) fn pretty(path: &[&str], (wanted, spot): (&str, Spot)) -> String {
 }
 
 /// The one value of a sound text.
-fn sound(text: &str) -> Result<(Node, Plain), Refusal> {
+fn sound(text: &str) -> Result<(JsonNode, Plain), JsonEditError> {
     let line_of = |at: usize| text[..at.min(text.len())].matches('\n').count() + 1;
     let (mut values, faults) = read(text, 0);
     if let Some(fault) = faults.first() {
         let line = line_of(fault.span.start);
         let is_comment = fault.value == "JSON has no comments";
         return Err(match is_comment {
-            true => Refusal::Comment { line },
-            false => Refusal::Broken { line, why: fault.value.clone() },
+            true => JsonEditError::Comment { line },
+            false => JsonEditError::Broken { line, why: fault.value.clone() },
         });
     }
     let strict = serde_json::from_str(text.trim_start_matches('\u{feff}'));
     match (values.pop(), values.is_empty(), strict) {
         (Some(root), true, Ok(plain)) if root.is_map() => Ok((root, plain)),
-        (Some(_), true, Ok(_)) => Err(Refusal::Taken { path: String::new(), wanted: "object" }),
-        (_, _, Err(error)) => Err(Refusal::Broken { line: error.line(), why: error.to_string() }),
-        (Some(_) | None, _, Ok(_)) => Err(Refusal::Broken { line: 1, why: "more than one value".to_owned() }),
+        (Some(_), true, Ok(_)) => Err(JsonEditError::Taken { path: String::new(), wanted: "object" }),
+        (_, _, Err(error)) => Err(JsonEditError::Broken { line: error.line(), why: error.to_string() }),
+        (Some(_) | None, _, Ok(_)) => {
+            Err(JsonEditError::Broken { line: 1, why: "more than one value".to_owned() })
+        }
     }
 }
 
 /// The node to insert into, and the missing part of the path; `None` if nothing is missing.
 fn walk<'a, 'p>(
-    root: &'a Node,
+    root: &'a JsonNode,
     path: &'p [&'p str],
-    (wanted, spot): (&Node, Spot),
-) -> Result<Option<(&'a Node, &'p [&'p str])>, Refusal> {
+    (wanted, spot): (&JsonNode, Spot),
+) -> Result<Option<(&'a JsonNode, &'p [&'p str])>, JsonEditError> {
     let mut node = root;
-    let taken = |depth: usize, wanted| Err(Refusal::Taken { path: path[..depth].join("."), wanted });
+    let taken = |depth: usize, wanted| Err(JsonEditError::Taken { path: path[..depth].join("."), wanted });
     for (depth, key) in path.iter().enumerate() {
         if !node.is_map() {
             return taken(depth, "object");
@@ -134,7 +136,7 @@ fn walk<'a, 'p>(
         Spot::Item if !node.is_list() => taken(path.len(), "array"),
         Spot::Item => {
             let runs = commands(wanted);
-            let is_it = |item: &Node| match runs.is_empty() {
+            let is_it = |item: &JsonNode| match runs.is_empty() {
                 true => plain(item) == plain(wanted),
                 false => runs.iter().all(|command| commands(item).contains(command)),
             };
@@ -144,7 +146,7 @@ fn walk<'a, 'p>(
 }
 
 /// Everything that a value runs.
-fn commands(node: &Node) -> Vec<String> {
+fn commands(node: &JsonNode) -> Vec<String> {
     let own = node.entries().iter().filter(|(key, _)| RUNS.contains(&key.value.as_str()));
     let own = own.filter_map(|(_, value)| value.said());
     let below = node.entries().iter().map(|(_, value)| value).chain(node.items());
@@ -152,27 +154,30 @@ fn commands(node: &Node) -> Vec<String> {
 }
 
 /// What is put into the place: the value below the keys that are missing.
-fn nested(rest: &[&str], wanted: &Node, spot: Spot) -> Entry {
+fn nested(rest: &[&str], wanted: &JsonNode, spot: Spot) -> Entry {
     let value = match (spot, rest.is_empty()) {
-        (Spot::Item, false) => node(Value::List(vec![wanted.clone()])),
+        (Spot::Item, false) => node(JsonValue::List(vec![wanted.clone()])),
         (Spot::Key, _) | (Spot::Item, true) => wanted.clone(),
     };
     let Some((first, below)) = rest.split_first() else { return Entry { key: None, value } };
     let value = below.iter().rev().fold(value, |value, key| {
-        node(Value::Map(vec![(crate::syntax::source::Spanned::new((*key).to_owned(), Span::at(0)), value)]))
+        node(JsonValue::Map(vec![(
+            crate::syntax::source::Spanned::new((*key).to_owned(), Span::at(0)),
+            value,
+        )]))
     });
     Entry { key: Some((*first).to_owned()), value }
 }
 
-fn node(value: Value) -> Node {
-    Node { span: Span::at(0), value }
+fn node(value: JsonValue) -> JsonNode {
+    JsonNode { span: Span::at(0), value }
 }
 
 /// Something new in a map or a list.
 struct Entry {
     /// `None` in a list.
     key: Option<String>,
-    value: Node,
+    value: JsonNode,
 }
 
 /// How a text is laid out.
@@ -183,14 +188,14 @@ struct Layout<'a> {
 }
 
 impl<'a> Layout<'a> {
-    fn of(text: &'a str, root: &Node) -> Self {
+    fn of(text: &'a str, root: &JsonNode) -> Self {
         let first = root.entries().first().and_then(|(key, _)| margin(text, key.span.start));
         let unit = first.filter(|unit| !unit.is_empty()).unwrap_or(UNIT).to_owned();
         Self { text, unit, end: if text.contains("\r\n") { "\r\n" } else { "\n" } }
     }
 
     /// The text with an entry at the end of a map or a list.
-    fn with(&self, place: &Node, entry: &Entry) -> String {
+    fn with(&self, place: &JsonNode, entry: &Entry) -> String {
         let ends = place.entries().iter().map(|(key, value)| (key.span.start, value.span.end));
         let items = place.items().iter().map(|item| (item.span.start, item.span.end));
         let last = ends.chain(items).last();
@@ -224,29 +229,29 @@ impl<'a> Layout<'a> {
     }
 
     /// A value over several lines; what holds only plain values stays on one.
-    fn print(&self, value: &Node, margin: &str) -> String {
+    fn print(&self, value: &JsonNode, margin: &str) -> String {
         let inner = format!("{margin}{}", self.unit);
         let joined = |lines: Vec<String>, (open, close): (char, char)| {
             let break_in = format!(",{}{inner}", self.end);
             format!("{open}{}{inner}{}{}{margin}{close}", self.end, lines.join(&break_in), self.end)
         };
-        let is_plain = |node: &Node| !node.is_list() && !node.is_map();
+        let is_plain = |node: &JsonNode| !node.is_list() && !node.is_map();
         match &value.value {
-            Value::List(items) if !items.iter().all(is_plain) => {
+            JsonValue::List(items) if !items.iter().all(is_plain) => {
                 joined(items.iter().map(|item| self.print(item, &inner)).collect(), ('[', ']'))
             }
-            Value::Map(entries) if !entries.is_empty() => {
-                let line = |(key, value): &(crate::syntax::source::Spanned<String>, Node)| {
+            JsonValue::Map(entries) if !entries.is_empty() => {
+                let line = |(key, value): &(crate::syntax::source::Spanned<String>, JsonNode)| {
                     format!("{}: {}", quoted(&key.value), self.print(value, &inner))
                 };
                 joined(entries.iter().map(line).collect(), ('{', '}'))
             }
-            Value::List(_)
-            | Value::Map(_)
-            | Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::Text(_) => compact(value),
+            JsonValue::List(_)
+            | JsonValue::Map(_)
+            | JsonValue::Null
+            | JsonValue::Bool(_)
+            | JsonValue::Number(_)
+            | JsonValue::Text(_) => compact(value),
         }
     }
 }
@@ -263,14 +268,14 @@ fn flat(entry: &Entry) -> String {
     format!("{key}{}", compact(&entry.value))
 }
 
-fn compact(node: &Node) -> String {
+fn compact(node: &JsonNode) -> String {
     match &node.value {
-        Value::Null => "null".to_owned(),
-        Value::Bool(value) => value.to_string(),
-        Value::Number(number) => number.clone(),
-        Value::Text(text) => quoted(text),
-        Value::List(items) => format!("[{}]", items.iter().map(compact).collect::<Vec<_>>().join(", ")),
-        Value::Map(entries) => {
+        JsonValue::Null => "null".to_owned(),
+        JsonValue::Bool(value) => value.to_string(),
+        JsonValue::Number(number) => number.clone(),
+        JsonValue::Text(text) => quoted(text),
+        JsonValue::List(items) => format!("[{}]", items.iter().map(compact).collect::<Vec<_>>().join(", ")),
+        JsonValue::Map(entries) => {
             let entries =
                 entries.iter().map(|(key, value)| format!("{}: {}", quoted(&key.value), compact(value)));
             format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
@@ -283,14 +288,14 @@ fn quoted(text: &str) -> String {
 }
 
 /// JSON of our own.
-fn own(text: &str) -> Node {
+fn own(text: &str) -> JsonNode {
     match read(text, 0) {
         (mut values, faults) if values.len() == 1 && faults.is_empty() => values.remove(0),
         (_, faults) => panic!("planwright's own JSON is unsound: {text}: {faults:?}"),
     }
 }
 
-fn plain(node: &Node) -> Plain {
+fn plain(node: &JsonNode) -> Plain {
     serde_json::from_str(&compact(node)).unwrap_or(Plain::Null)
 }
 
@@ -319,11 +324,11 @@ mod tests {
     const SERVER: &str = r#"{"command": "planwright", "args": ["mcp"]}"#;
     const HOOK: &str = r#"{"hooks": [{"type": "command", "command": "planwright hook stop"}]}"#;
 
-    fn key(text: &str) -> Result<Option<String>, Refusal> {
+    fn key(text: &str) -> Result<Option<String>, JsonEditError> {
         insert(text, &["mcpServers", "planwright"], (SERVER, Spot::Key))
     }
 
-    fn item(text: &str) -> Result<Option<String>, Refusal> {
+    fn item(text: &str) -> Result<Option<String>, JsonEditError> {
         insert(text, &["hooks", "Stop"], (HOOK, Spot::Item))
     }
 

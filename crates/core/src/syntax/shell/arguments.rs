@@ -1,7 +1,7 @@
 //! Knows how common programs parse their arguments: which run another program, which read files. Returns nothing when
 //! uncertain: a missed file is harmless, a wrong one is a false diagnostic.
 
-use super::Role;
+use super::FileRole;
 use super::word::{Text, Word};
 
 /// A program or builtin that runs the command in its arguments.
@@ -98,7 +98,7 @@ pub(super) enum ShellInput<'w> {
     /// A script as a word, with the letters of the options that are set.
     Text(&'w Word, String),
     /// A script in a file.
-    File(&'w Word, Role),
+    File(&'w Word, FileRole),
 }
 
 impl PartialEq for Word {
@@ -147,7 +147,7 @@ pub(super) fn shell_input(words: &[Word]) -> Option<ShellInput<'_>> {
     if set.contains('c') {
         return Some(ShellInput::Text(word, set));
     }
-    let role = if set.contains('n') { Role::Read } else { Role::Run };
+    let role = if set.contains('n') { FileRole::Read } else { FileRole::Run };
     (!set.contains('s')).then_some(ShellInput::File(word, role))
 }
 
@@ -284,10 +284,10 @@ const READERS: [Reader; 12] = [
 ];
 
 /// The words among the arguments that name files, and what is done with them.
-pub(super) fn files(words: &[Word]) -> Vec<(&Word, Role)> {
+pub(super) fn files(words: &[Word]) -> Vec<(&Word, FileRole)> {
     let Some(name) = words.first().and_then(Word::literal) else { return Vec::new() };
     match name {
-        "source" | "." => words.get(1).map(|word| (word, Role::Read)).into_iter().collect(),
+        "source" | "." => words.get(1).map(|word| (word, FileRole::Read)).into_iter().collect(),
         "python" | "python3" | "node" | "perl" | "ruby" | "php" => {
             program_file(name, words).into_iter().collect()
         }
@@ -299,7 +299,7 @@ pub(super) fn files(words: &[Word]) -> Vec<(&Word, Role)> {
 }
 
 /// The script that an interpreter was given: its first operand, if every option before it is known.
-fn program_file<'w>(name: &str, words: &'w [Word]) -> Option<(&'w Word, Role)> {
+fn program_file<'w>(name: &str, words: &'w [Word]) -> Option<(&'w Word, FileRole)> {
     let flags: &[&str] = match name {
         "python" | "python3" => {
             &["-B", "-E", "-I", "-O", "-OO", "-P", "-s", "-S", "-u", "-v", "-b", "-bb", "-q"]
@@ -309,10 +309,10 @@ fn program_file<'w>(name: &str, words: &'w [Word]) -> Option<(&'w Word, Role)> {
     };
     let word = words.iter().skip(1).find(|word| !word.literal().is_some_and(|text| flags.contains(&text)))?;
     let is_file = word.literal().is_some_and(|text| !text.starts_with('-'));
-    is_file.then_some((word, Role::Run))
+    is_file.then_some((word, FileRole::Run))
 }
 
-fn read_files<'w>(name: &str, reader: &Reader, words: &'w [Word]) -> Vec<(&'w Word, Role)> {
+fn read_files<'w>(name: &str, reader: &Reader, words: &'w [Word]) -> Vec<(&'w Word, FileRole)> {
     let mut needs_pattern = reader.lead != Lead::None;
     let mut operands: Vec<&Word> = Vec::new();
     let mut is_past_options = false;
@@ -348,7 +348,7 @@ fn read_files<'w>(name: &str, reader: &Reader, words: &'w [Word]) -> Vec<(&'w Wo
     // `awk` takes `name=value` among its files.
     files
         .filter(|word| !(name.ends_with("awk") && word.raw.contains('=')))
-        .map(|word| (word, Role::Read))
+        .map(|word| (word, FileRole::Read))
         .collect()
 }
 

@@ -6,27 +6,28 @@ mod explain;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use super::Outcome;
+use super::ExitOutcome;
 use super::arguments;
 use super::arguments::ShellInput;
-use super::tree::{self, Command, Condition, Kind, Link, Way, statements};
+use super::tree;
+use super::tree::{CommandKind, Condition, ListLink, ShellCommand, Way, statements};
 use super::word::{Hazard, Word};
 
 /// The possible exit codes of a script.
-pub(super) fn judge(script: &str, tree: &Command, functions: &BTreeSet<String>) -> Outcome {
+pub(super) fn judge(script: &str, tree: &ShellCommand, functions: &BTreeSet<String>) -> ExitOutcome {
     let judge = Judge { functions, mode: Mode::Strict };
     let strict = judge.script(tree);
     if let Some(code) = strict.code() {
         let (span, why) = explain::explain(script, tree, &judge, &strict);
-        return Outcome::Fixed { code, span, why };
+        return ExitOutcome::Fixed { code, span, why };
     }
     let judge = Judge { functions, mode: Mode::Plain };
     let plain = judge.script(tree);
     if plain.code() == Some(0) {
         let (span, why) = explain::explain(script, tree, &judge, &plain);
-        return Outcome::Masked { span, why };
+        return ExitOutcome::Masked { span, why };
     }
-    Outcome::Open
+    ExitOutcome::Open
 }
 
 /// The assumptions of the analysis.
@@ -178,7 +179,7 @@ struct Loop<'c> {
     is_reached: bool,
     /// Whether it waits for something: then it fails by never ending.
     is_wait: bool,
-    body: &'c Command,
+    body: &'c ShellCommand,
 }
 
 struct Judge<'f> {
@@ -187,13 +188,13 @@ struct Judge<'f> {
 }
 
 impl Judge<'_> {
-    fn script(&self, tree: &Command) -> Verdict {
+    fn script(&self, tree: &ShellCommand) -> Verdict {
         let is_strict = self.mode == Mode::Strict;
         let options = Options { errexit: is_strict, nounset: is_strict, pipefail: is_strict };
         let mut state =
             State { options, assigned: Rc::default(), last: Codes::ZERO, loosened: None, is_unsure: false };
         let mut ends = Codes::NONE;
-        let mut trap: Option<(usize, Command, Options)> = None;
+        let mut trap: Option<(usize, ShellCommand, Options)> = None;
         let mut before_trap = Codes::NONE;
         let mut decisive = 0;
         for (at, statement) in statements(tree).iter().enumerate() {
@@ -224,7 +225,7 @@ impl Judge<'_> {
     }
 
     /// The effect of an exit trap that was set under `options` and may run at any later point.
-    fn trapped(&self, body: &Command, options: Options, state: &mut State) -> Flow {
+    fn trapped(&self, body: &ShellCommand, options: Options, state: &mut State) -> Flow {
         // The trap sees the exit code of whatever ended the script.
         let mut inner = State { options, last: Codes::ANY, ..state.clone() };
         let mut flow = self.flow(body, &mut inner, Check::Fatal);
@@ -240,56 +241,58 @@ impl Judge<'_> {
         flow
     }
 
-    fn flow(&self, command: &Command, state: &mut State, check: Check) -> Flow {
+    fn flow(&self, command: &ShellCommand, state: &mut State, check: Check) -> Flow {
         let mut flow = match &command.kind {
-            Kind::Simple { assignments, words } => self.simple(assignments, words, state, command.depth),
-            Kind::Pipeline(commands) => self.pipeline(commands, state, check),
-            Kind::Sequence(commands) => return self.sequence(commands, state, check),
-            Kind::Chain { first, rest } => return self.chain(first, rest, state, check),
-            Kind::Not(inner) => {
+            CommandKind::Simple { assignments, words } => {
+                self.simple(assignments, words, state, command.depth)
+            }
+            CommandKind::Pipeline(commands) => self.pipeline(commands, state, check),
+            CommandKind::Sequence(commands) => return self.sequence(commands, state, check),
+            CommandKind::Chain { first, rest } => return self.chain(first, rest, state, check),
+            CommandKind::Not(inner) => {
                 let flow = self.flow(inner, state, Check::Exempt);
                 return Flow { leaves: flow.leaves.inverted(), ..flow };
             }
-            Kind::If { condition, then, otherwise } => {
+            CommandKind::If { condition, then, otherwise } => {
                 let asked = self.flow(condition, state, Check::Exempt);
                 self.choose(asked, then, otherwise.as_deref(), (state, check))
             }
-            Kind::While { condition, body } => {
+            CommandKind::While { condition, body } => {
                 let asked = self.flow(condition, state, Check::Exempt);
                 let is_read = simple_words(condition).first().and_then(Word::literal) == Some("read");
                 let is_wait = asked.leaves.zero && !is_read;
                 self.repeat(&Loop { asked, is_reached: asked.leaves.zero, is_wait, body }, state, check)
             }
-            Kind::Until { condition, body } => {
+            CommandKind::Until { condition, body } => {
                 let asked = self.flow(condition, state, Check::Exempt);
                 let is_reached = asked.leaves.can_fail();
                 self.repeat(&Loop { asked, is_reached, is_wait: is_reached, body }, state, check)
             }
-            Kind::For { words, body, is_arithmetic } => {
+            CommandKind::For { words, body, is_arithmetic } => {
                 let asked = Flow { ends: hazards(words, state), leaves: Codes::ZERO };
                 self.repeat(&Loop { asked, is_reached: true, is_wait: *is_arithmetic, body }, state, check)
             }
-            Kind::Case { words, arms } => {
+            CommandKind::Case { words, arms } => {
                 state.last = Codes::ANY;
                 let asked = Flow { ends: hazards(words, state), leaves: Codes::ZERO };
                 arms.iter().fold(asked, |flow, arm| flow.or(self.perhaps(arm, state, check)))
             }
             // In `( ! { a; b; } )` bash loses the exemption that `!` grants.
-            Kind::Subshell(body) if matches!(&body.kind, Kind::Not(inner) if simple_words(inner).is_empty()) => {
+            CommandKind::Subshell(body) if matches!(&body.kind, CommandKind::Not(inner) if simple_words(inner).is_empty()) => {
                 Flow::leaving(Codes::ANY)
             }
-            Kind::Subshell(body) => Flow::leaving(self.apart(body, state, check)),
-            Kind::Group(body) => self.flow(body, state, check),
-            Kind::Background(_) => return Flow::leaving(Codes::ZERO),
-            Kind::Function { .. } | Kind::Nothing => Flow::leaving(Codes::ZERO),
-            Kind::Select { .. } | Kind::Coprocess(_) => Flow::WILD,
-            Kind::Condition(condition) => {
+            CommandKind::Subshell(body) => Flow::leaving(self.apart(body, state, check)),
+            CommandKind::Group(body) => self.flow(body, state, check),
+            CommandKind::Background(_) => return Flow::leaving(Codes::ZERO),
+            CommandKind::Function { .. } | CommandKind::Nothing => Flow::leaving(Codes::ZERO),
+            CommandKind::Select { .. } | CommandKind::Coprocess(_) => Flow::WILD,
+            CommandKind::Condition(condition) => {
                 Flow { ends: condition_hazards(condition, state), leaves: Codes::ANY }
             }
-            Kind::Arithmetic(_) if self.mode == Mode::Strict => {
+            CommandKind::Arithmetic(_) if self.mode == Mode::Strict => {
                 Flow { ends: Codes::FAILURE, leaves: Codes::ANY }
             }
-            Kind::Arithmetic(_) => Flow::leaving(Codes::ANY),
+            CommandKind::Arithmetic(_) => Flow::leaving(Codes::ANY),
         };
         let is_fatal = state.options.errexit && check == Check::Fatal;
         if self.can_miss_file(command) {
@@ -305,7 +308,7 @@ impl Judge<'_> {
         flow
     }
 
-    fn sequence(&self, commands: &[Command], state: &mut State, check: Check) -> Flow {
+    fn sequence(&self, commands: &[ShellCommand], state: &mut State, check: Check) -> Flow {
         let mut flow = Flow::leaving(Codes::ZERO);
         for command in commands {
             let next = self.flow(command, state, check);
@@ -318,13 +321,19 @@ impl Judge<'_> {
         flow
     }
 
-    fn chain(&self, first: &Command, rest: &[(Link, Command)], state: &mut State, check: Check) -> Flow {
+    fn chain(
+        &self,
+        first: &ShellCommand,
+        rest: &[(ListLink, ShellCommand)],
+        state: &mut State,
+        check: Check,
+    ) -> Flow {
         let mut flow = self.flow(first, state, Check::Exempt);
         for (at, (link, command)) in rest.iter().enumerate() {
             let check = if at + 1 == rest.len() { check } else { Check::Exempt };
             let (kept, is_reached) = match link {
-                Link::And => (flow.leaves.failures(), flow.leaves.zero),
-                Link::Or => (flow.leaves.successes(), flow.leaves.can_fail()),
+                ListLink::And => (flow.leaves.failures(), flow.leaves.zero),
+                ListLink::Or => (flow.leaves.successes(), flow.leaves.can_fail()),
             };
             if !is_reached {
                 continue;
@@ -336,7 +345,7 @@ impl Judge<'_> {
         flow
     }
 
-    fn pipeline(&self, commands: &[Command], state: &mut State, check: Check) -> Flow {
+    fn pipeline(&self, commands: &[ShellCommand], state: &mut State, check: Check) -> Flow {
         let mut result = Codes::NONE;
         for (at, command) in commands.iter().enumerate().rev() {
             let is_last = at + 1 == commands.len();
@@ -363,8 +372,8 @@ impl Judge<'_> {
     fn choose(
         &self,
         asked: Flow,
-        then: &Command,
-        otherwise: Option<&Command>,
+        then: &ShellCommand,
+        otherwise: Option<&ShellCommand>,
         at: (&mut State, Check),
     ) -> Flow {
         let (state, check) = at;
@@ -395,7 +404,7 @@ impl Judge<'_> {
     }
 
     /// A command that may not run: its settings cannot be relied on.
-    fn perhaps(&self, command: &Command, state: &mut State, check: Check) -> Flow {
+    fn perhaps(&self, command: &ShellCommand, state: &mut State, check: Check) -> Flow {
         let mut inner = state.clone();
         let flow = self.flow(command, &mut inner, check);
         state.is_unsure |= inner.is_unsure || inner.options != state.options;
@@ -403,7 +412,7 @@ impl Judge<'_> {
     }
 
     /// A command in a subprocess: its settings and its `exit` end with it.
-    fn apart(&self, command: &Command, state: &mut State, check: Check) -> Codes {
+    fn apart(&self, command: &ShellCommand, state: &mut State, check: Check) -> Codes {
         let mut inner = state.clone();
         let flow = self.flow(command, &mut inner, check);
         state.is_unsure |= inner.is_unsure;
@@ -411,7 +420,7 @@ impl Judge<'_> {
     }
 
     /// Whether a redirection can fail because its file doesn't exist.
-    fn can_miss_file(&self, command: &Command) -> bool {
+    fn can_miss_file(&self, command: &ShellCommand) -> bool {
         command.redirects.iter().any(|redirect| {
             let is_device = redirect.target.literal().is_some_and(|target| target.starts_with("/dev/"));
             match redirect.way {
@@ -525,27 +534,27 @@ impl Flow {
 }
 
 /// Whether `-e` applies to a command as a whole. For conditionals, loops and groups it applies to each command inside.
-fn is_checked(kind: &Kind) -> bool {
+fn is_checked(kind: &CommandKind) -> bool {
     match kind {
-        Kind::If { .. }
-        | Kind::While { .. }
-        | Kind::Until { .. }
-        | Kind::For { .. }
-        | Kind::Case { .. }
-        | Kind::Group(_) => false,
-        Kind::Simple { .. }
-        | Kind::Pipeline(_)
-        | Kind::Sequence(_)
-        | Kind::Background(_)
-        | Kind::Chain { .. }
-        | Kind::Not(_)
-        | Kind::Select { .. }
-        | Kind::Function { .. }
-        | Kind::Subshell(_)
-        | Kind::Coprocess(_)
-        | Kind::Condition(_)
-        | Kind::Arithmetic(_)
-        | Kind::Nothing => true,
+        CommandKind::If { .. }
+        | CommandKind::While { .. }
+        | CommandKind::Until { .. }
+        | CommandKind::For { .. }
+        | CommandKind::Case { .. }
+        | CommandKind::Group(_) => false,
+        CommandKind::Simple { .. }
+        | CommandKind::Pipeline(_)
+        | CommandKind::Sequence(_)
+        | CommandKind::Background(_)
+        | CommandKind::Chain { .. }
+        | CommandKind::Not(_)
+        | CommandKind::Select { .. }
+        | CommandKind::Function { .. }
+        | CommandKind::Subshell(_)
+        | CommandKind::Coprocess(_)
+        | CommandKind::Condition(_)
+        | CommandKind::Arithmetic(_)
+        | CommandKind::Nothing => true,
     }
 }
 
@@ -633,8 +642,8 @@ fn is_plain_format(words: &[Word]) -> bool {
 }
 
 /// The body of `trap 'body' EXIT`.
-fn exit_trap(command: &Command) -> Option<Command> {
-    let Kind::Simple { words, .. } = &command.kind else { return None };
+fn exit_trap(command: &ShellCommand) -> Option<ShellCommand> {
+    let CommandKind::Simple { words, .. } = &command.kind else { return None };
     match words.as_slice() {
         [name, body, signal]
             if name.literal() == Some("trap") && matches!(signal.literal(), Some("EXIT" | "0")) =>
@@ -645,12 +654,12 @@ fn exit_trap(command: &Command) -> Option<Command> {
     }
 }
 
-fn simple_words(command: &Command) -> &[Word] {
-    if let Kind::Simple { words, .. } = &command.kind { words } else { &[] }
+fn simple_words(command: &ShellCommand) -> &[Word] {
+    if let CommandKind::Simple { words, .. } = &command.kind { words } else { &[] }
 }
 
 /// Whether a command that reads a pipe practically always succeeds.
-fn is_filter(command: &Command) -> bool {
+fn is_filter(command: &ShellCommand) -> bool {
     let words = simple_words(command);
     let says = |text: &str| words.iter().any(|word| word.raw.contains(text));
     match words.first().and_then(Word::literal).unwrap_or_default() {
@@ -671,6 +680,6 @@ fn is_filter(command: &Command) -> bool {
 }
 
 /// Whether a command writes nothing.
-fn is_silent(command: &Command) -> bool {
+fn is_silent(command: &ShellCommand) -> bool {
     matches!(simple_words(command).first().and_then(Word::literal), Some("true" | ":" | "false" | "exit"))
 }

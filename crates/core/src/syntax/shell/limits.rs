@@ -1,7 +1,7 @@
 //! Limits on script size and nesting. They keep parsing cheap and within the stack: the parser recurses on every level,
 //! and so does dropping its tree. Says nothing about whether a script is valid.
 
-use super::Fault;
+use super::ShellFault;
 use crate::syntax::source::Span;
 
 /// A contract is a page at most; a larger text is a program and belongs in a file.
@@ -20,7 +20,7 @@ const FUNCTIONS_MAX: usize = 400;
 const OPERATORS_MAX: usize = 1_000;
 
 /// Rejects a script that could be too expensive to parse. Counts an upper bound, ignoring quotes and comments.
-pub(super) fn measure(script: &str) -> Result<(), Fault> {
+pub(super) fn measure(script: &str) -> Result<(), ShellFault> {
     if script.len() > BYTES_MAX {
         return Err(too_much(script, BYTES_MAX, "the script is too long to analyse"));
     }
@@ -66,7 +66,7 @@ pub(super) fn measure(script: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-fn too_much(script: &str, at: usize, message: &str) -> Fault {
+fn too_much(script: &str, at: usize, message: &str) -> ShellFault {
     let start = script.floor_char_boundary(at);
-    Fault { span: Span::new(start, script.ceil_char_boundary(at + 1)), message: message.to_owned() }
+    ShellFault { span: Span::new(start, script.ceil_char_boundary(at + 1)), message: message.to_owned() }
 }

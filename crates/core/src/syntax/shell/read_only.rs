@@ -8,7 +8,8 @@ use super::expansion;
 use super::requirement;
 use super::requirement::Nature;
 use super::test_command;
-use super::tree::{self, Command, Condition, Kind, Redirect, Way};
+use super::tree;
+use super::tree::{CommandKind, Condition, Redirect, ShellCommand, Way};
 use super::word::{Text, Word};
 
 /// A program that only reads, except with some of its options.
@@ -152,7 +153,7 @@ pub fn beyond_looking(script: &str) -> Option<String> {
 pub fn is_single_call(script: &str) -> bool {
     let Ok(tree) = tree::read(script) else { return false };
     let is_known = |word: &Word| word.literal().is_some();
-    matches!(&tree.kind, Kind::Simple { assignments, words } if assignments.is_empty() && words.iter().all(is_known))
+    matches!(&tree.kind, CommandKind::Simple { assignments, words } if assignments.is_empty() && words.iter().all(is_known))
         && tree.redirects.is_empty()
 }
 
@@ -171,55 +172,56 @@ struct Look<'s> {
 type Looks = Result<(), String>;
 
 impl Look<'_> {
-    fn command(&self, command: &Command) -> Looks {
+    fn command(&self, command: &ShellCommand) -> Looks {
         command.redirects.iter().try_for_each(|redirect| self.redirect(redirect))?;
         match &command.kind {
-            Kind::Simple { assignments, words } => {
+            CommandKind::Simple { assignments, words } => {
                 assignments.iter().try_for_each(|word| self.assignment(word))?;
                 self.words(words)?;
                 simple(words)
             }
-            Kind::Pipeline(commands) | Kind::Sequence(commands) => self.all(commands),
-            Kind::Chain { first, rest } => {
+            CommandKind::Pipeline(commands) | CommandKind::Sequence(commands) => self.all(commands),
+            CommandKind::Chain { first, rest } => {
                 self.command(first)?;
                 rest.iter().try_for_each(|(_, next)| self.command(next))
             }
-            Kind::If { condition, then, otherwise } => {
+            CommandKind::If { condition, then, otherwise } => {
                 self.command(condition)?;
                 self.command(then)?;
                 otherwise.as_deref().map_or(Ok(()), |otherwise| self.command(otherwise))
             }
-            Kind::While { condition, body } | Kind::Until { condition, body } => {
+            CommandKind::While { condition, body } | CommandKind::Until { condition, body } => {
                 self.command(condition)?;
                 self.command(body)
             }
-            Kind::For { words, body, is_arithmetic: true } => {
+            CommandKind::For { words, body, is_arithmetic: true } => {
                 words.iter().try_for_each(arithmetic)?;
                 self.command(body)
             }
-            Kind::For { words, body, is_arithmetic: false } | Kind::Select { words, body } => {
+            CommandKind::For { words, body, is_arithmetic: false } | CommandKind::Select { words, body } => {
                 self.variables()?;
                 self.words(words)?;
                 self.command(body)
             }
-            Kind::Case { words, arms } => {
+            CommandKind::Case { words, arms } => {
                 self.words(words)?;
                 self.all(arms)
             }
-            Kind::Not(body) | Kind::Background(body) | Kind::Subshell(body) | Kind::Group(body) => {
-                self.command(body)
-            }
-            Kind::Condition(condition) => self.condition(condition),
-            Kind::Arithmetic(word) => arithmetic(word),
+            CommandKind::Not(body)
+            | CommandKind::Background(body)
+            | CommandKind::Subshell(body)
+            | CommandKind::Group(body) => self.command(body),
+            CommandKind::Condition(condition) => self.condition(condition),
+            CommandKind::Arithmetic(word) => arithmetic(word),
             // A function may shadow a program; a coprocess is used through names that are not visible here.
-            Kind::Function { name, .. } => Err(format!("it defines the function `{name}`")),
-            Kind::Coprocess(_) => Err("it starts a coprocess".to_owned()),
-            Kind::Nothing if self.script.trim().is_empty() => Ok(()),
-            Kind::Nothing => Err("it contains a command that cannot be parsed".to_owned()),
+            CommandKind::Function { name, .. } => Err(format!("it defines the function `{name}`")),
+            CommandKind::Coprocess(_) => Err("it starts a coprocess".to_owned()),
+            CommandKind::Nothing if self.script.trim().is_empty() => Ok(()),
+            CommandKind::Nothing => Err("it contains a command that cannot be parsed".to_owned()),
         }
     }
 
-    fn all(&self, commands: &[Command]) -> Looks {
+    fn all(&self, commands: &[ShellCommand]) -> Looks {
         commands.iter().try_for_each(|command| self.command(command))
     }
 

@@ -2,19 +2,20 @@
 //! it is not certain.
 
 use super::arguments;
-use super::tree::{self, Command, Condition, Kind, Link, Redirect, Way};
+use super::tree;
+use super::tree::{CommandKind, Condition, ListLink, Redirect, ShellCommand, Way};
 use super::word::Word;
 use crate::syntax::source::Span;
 
 /// One part of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Demand {
+pub enum FileRequirement {
     One(Single),
     /// `a && b || c || d`: the parts after `||` are alternatives.
     Forgiven {
         /// All of it, as written.
         text: String,
-        place: Place,
+        place: RequirementPlace,
         /// `a`, `b`
         stem: Vec<Single>,
         /// `c`, `d`
@@ -28,7 +29,7 @@ pub struct Single {
     /// The command, as written.
     pub text: String,
     pub nature: Nature,
-    pub place: Place,
+    pub place: RequirementPlace,
     /// Its words without quotes, if it is a plain call and all of them are known.
     pub words: Vec<String>,
 }
@@ -52,7 +53,7 @@ pub enum Nature {
 
 /// The position of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Place {
+pub enum RequirementPlace {
     /// A statement that others follow.
     Inner,
     /// Before `&&` or `||`, where `-e` doesn't apply.
@@ -117,7 +118,7 @@ const MIRRORS: [&str; 14] = [
 
 /// The demands of a script in order. `None` if uncertain: it doesn't parse, defines functions, has here-documents
 /// (`<<`), or inspects itself.
-pub fn demands(script: &str) -> Option<Vec<Demand>> {
+pub fn demands(script: &str) -> Option<Vec<FileRequirement>> {
     if script.contains("<<") || MIRRORS.iter().any(|mirror| script.contains(mirror)) {
         return None;
     }
@@ -128,7 +129,7 @@ pub fn demands(script: &str) -> Option<Vec<Demand>> {
     let statements = tree::statements(&tree);
     let mut reader = Reader { script, spans: Vec::new(), demands: Vec::new() };
     for (at, statement) in statements.iter().enumerate() {
-        let place = if at + 1 == statements.len() { Place::Last } else { Place::Inner };
+        let place = if at + 1 == statements.len() { RequirementPlace::Last } else { RequirementPlace::Inner };
         reader.statement(statement, place);
     }
     reader.is_covered().then_some(reader.demands)
@@ -138,49 +139,49 @@ struct Reader<'s> {
     script: &'s str,
     /// The spans of the recognized commands, in order.
     spans: Vec<Span>,
-    demands: Vec<Demand>,
+    demands: Vec<FileRequirement>,
 }
 
 impl Reader<'_> {
-    fn statement(&mut self, command: &Command, place: Place) {
-        let Kind::Chain { first, rest } = &command.kind else {
+    fn statement(&mut self, command: &ShellCommand, place: RequirementPlace) {
+        let CommandKind::Chain { first, rest } = &command.kind else {
             let single = self.single(command, place);
-            self.demands.push(Demand::One(single));
+            self.demands.push(FileRequirement::One(single));
             return;
         };
-        let elements: Vec<(Link, &Command)> = std::iter::once((Link::And, first.as_ref()))
+        let elements: Vec<(ListLink, &ShellCommand)> = std::iter::once((ListLink::And, first.as_ref()))
             .chain(rest.iter().map(|(link, command)| (*link, command)))
             .collect();
-        let forgiving = elements.iter().rposition(|(link, _)| *link == Link::Or);
+        let forgiving = elements.iter().rposition(|(link, _)| *link == ListLink::Or);
         // `a && b; c` continues with `c` if `a` fails: only at the end is a chain a list of demands.
-        let is_forgiven_statement = elements.iter().skip(1).all(|(link, _)| *link == Link::Or);
-        if place != Place::Last && !is_forgiven_statement {
+        let is_forgiven_statement = elements.iter().skip(1).all(|(link, _)| *link == ListLink::Or);
+        if place != RequirementPlace::Last && !is_forgiven_statement {
             let single = self.whole(command, place);
-            self.demands.push(Demand::One(single));
+            self.demands.push(FileRequirement::One(single));
             return;
         }
         let (head, tail) = elements.split_at(forgiving.map_or(0, |at| at + 1));
         let is_whole = tail.is_empty();
         if !head.is_empty() {
-            let place = if is_whole { place } else { Place::Chained };
+            let place = if is_whole { place } else { RequirementPlace::Chained };
             self.forgiven(head, place);
         }
         for (at, (_, command)) in tail.iter().enumerate() {
-            let place = if at + 1 == tail.len() { place } else { Place::Chained };
+            let place = if at + 1 == tail.len() { place } else { RequirementPlace::Chained };
             let single = self.single(command, place);
-            self.demands.push(Demand::One(single));
+            self.demands.push(FileRequirement::One(single));
         }
     }
 
-    fn forgiven(&mut self, elements: &[(Link, &Command)], place: Place) {
-        let count = elements.iter().take_while(|(link, _)| *link == Link::And).count();
+    fn forgiven(&mut self, elements: &[(ListLink, &ShellCommand)], place: RequirementPlace) {
+        let count = elements.iter().take_while(|(link, _)| *link == ListLink::And).count();
         let (stem, instead) = elements.split_at(count);
         let (Some((_, first)), Some((_, last))) = (elements.first(), elements.last()) else { return };
         let span = Span::new(first.span.start, last.span.end);
         let text = self.script[span.start..span.end].to_owned();
-        if instead.iter().any(|(link, _)| *link == Link::And) {
+        if instead.iter().any(|(link, _)| *link == ListLink::And) {
             self.spans.push(span);
-            self.demands.push(Demand::One(Single {
+            self.demands.push(FileRequirement::One(Single {
                 text,
                 nature: whole(span, self.script),
                 place,
@@ -191,20 +192,22 @@ impl Reader<'_> {
         let (end, mut stem_read) = (stem.len(), Vec::with_capacity(stem.len()));
         for (at, (_, command)) in stem.iter().enumerate() {
             // Its position without the alternatives.
-            let place = if at + 1 == end { place } else { Place::Chained };
+            let place = if at + 1 == end { place } else { RequirementPlace::Chained };
             stem_read.push(self.single(command, place));
         }
         self.spans.extend(instead.iter().map(|(_, command)| command.span));
         let instead = instead.iter().map(|(_, command)| self.slice(command.span)).collect();
-        self.demands.push(Demand::Forgiven { text, place, stem: stem_read, instead });
+        self.demands.push(FileRequirement::Forgiven { text, place, stem: stem_read, instead });
     }
 
-    fn single(&mut self, command: &Command, place: Place) -> Single {
+    fn single(&mut self, command: &ShellCommand, place: RequirementPlace) -> Single {
         self.spans.push(command.span);
         let nature = match nature(command) {
             Nature::Whole => whole(command.span, self.script),
             // `! a` fails the script only if its result is used.
-            Nature::Looks | Nature::Acts if place == Place::Inner && matches!(command.kind, Kind::Not(_)) => {
+            Nature::Looks | Nature::Acts
+                if place == RequirementPlace::Inner && matches!(command.kind, CommandKind::Not(_)) =>
+            {
                 Nature::Whole
             }
             nature @ (Nature::Looks | Nature::Acts | Nature::Tightens | Nature::Loosens | Nature::Steers) => {
@@ -214,7 +217,7 @@ impl Reader<'_> {
         Single { text: self.slice(command.span), nature, place, words: plain_words(command) }
     }
 
-    fn whole(&mut self, command: &Command, place: Place) -> Single {
+    fn whole(&mut self, command: &ShellCommand, place: RequirementPlace) -> Single {
         self.spans.push(command.span);
         let nature = whole(command.span, self.script);
         Single { text: self.slice(command.span), nature, place, words: Vec::new() }
@@ -253,45 +256,47 @@ fn whole(span: Span, script: &str) -> Nature {
     if is_steering { Nature::Steers } else { Nature::Whole }
 }
 
-fn nature(command: &Command) -> Nature {
+fn nature(command: &ShellCommand) -> Nature {
     let own = match &command.kind {
-        Kind::Simple { assignments, words } => simple(assignments, words),
-        Kind::Pipeline(commands) => commands.iter().map(nature).fold(Nature::Looks, weakest),
-        Kind::Not(inner) => match &inner.kind {
-            Kind::Simple { .. } | Kind::Pipeline(_) | Kind::Condition(_) => nature(inner),
-            Kind::Sequence(_)
-            | Kind::Background(_)
-            | Kind::Chain { .. }
-            | Kind::Not(_)
-            | Kind::If { .. }
-            | Kind::While { .. }
-            | Kind::Until { .. }
-            | Kind::For { .. }
-            | Kind::Select { .. }
-            | Kind::Case { .. }
-            | Kind::Function { .. }
-            | Kind::Subshell(_)
-            | Kind::Group(_)
-            | Kind::Coprocess(_)
-            | Kind::Arithmetic(_)
-            | Kind::Nothing => Nature::Whole,
+        CommandKind::Simple { assignments, words } => simple(assignments, words),
+        CommandKind::Pipeline(commands) => commands.iter().map(nature).fold(Nature::Looks, weakest),
+        CommandKind::Not(inner) => match &inner.kind {
+            CommandKind::Simple { .. } | CommandKind::Pipeline(_) | CommandKind::Condition(_) => {
+                nature(inner)
+            }
+            CommandKind::Sequence(_)
+            | CommandKind::Background(_)
+            | CommandKind::Chain { .. }
+            | CommandKind::Not(_)
+            | CommandKind::If { .. }
+            | CommandKind::While { .. }
+            | CommandKind::Until { .. }
+            | CommandKind::For { .. }
+            | CommandKind::Select { .. }
+            | CommandKind::Case { .. }
+            | CommandKind::Function { .. }
+            | CommandKind::Subshell(_)
+            | CommandKind::Group(_)
+            | CommandKind::Coprocess(_)
+            | CommandKind::Arithmetic(_)
+            | CommandKind::Nothing => Nature::Whole,
         },
-        Kind::Condition(condition) if is_looking_condition(condition) => Nature::Looks,
-        Kind::Condition(_) | Kind::Arithmetic(_) => Nature::Acts,
-        Kind::Sequence(_)
-        | Kind::Chain { .. }
-        | Kind::If { .. }
-        | Kind::While { .. }
-        | Kind::Until { .. }
-        | Kind::For { .. }
-        | Kind::Case { .. }
-        | Kind::Subshell(_)
-        | Kind::Group(_) => Nature::Whole,
-        Kind::Background(_)
-        | Kind::Select { .. }
-        | Kind::Function { .. }
-        | Kind::Coprocess(_)
-        | Kind::Nothing => Nature::Steers,
+        CommandKind::Condition(condition) if is_looking_condition(condition) => Nature::Looks,
+        CommandKind::Condition(_) | CommandKind::Arithmetic(_) => Nature::Acts,
+        CommandKind::Sequence(_)
+        | CommandKind::Chain { .. }
+        | CommandKind::If { .. }
+        | CommandKind::While { .. }
+        | CommandKind::Until { .. }
+        | CommandKind::For { .. }
+        | CommandKind::Case { .. }
+        | CommandKind::Subshell(_)
+        | CommandKind::Group(_) => Nature::Whole,
+        CommandKind::Background(_)
+        | CommandKind::Select { .. }
+        | CommandKind::Function { .. }
+        | CommandKind::Coprocess(_)
+        | CommandKind::Nothing => Nature::Steers,
     };
     if own == Nature::Looks && !command.redirects.iter().all(is_harmless) { Nature::Acts } else { own }
 }
@@ -388,8 +393,8 @@ fn is_looking_condition(condition: &Condition) -> bool {
 }
 
 /// The words of a plain call.
-fn plain_words(command: &Command) -> Vec<String> {
-    let Kind::Simple { assignments, words } = &command.kind else { return Vec::new() };
+fn plain_words(command: &ShellCommand) -> Vec<String> {
+    let CommandKind::Simple { assignments, words } = &command.kind else { return Vec::new() };
     if !assignments.is_empty()
         || !command.redirects.iter().all(is_harmless)
         || arguments::wrapped(words).is_some()

@@ -1,37 +1,37 @@
 //! Tests of the shell analysis: a table of scripts with the results for each.
 
-use super::{Outcome, PathUse, Role, Script, analyse, is_builtin, opener};
+use super::{ExitOutcome, FileRole, PathUse, ShellScript, analyse, is_builtin, opener};
 use crate::syntax::source::Span;
 
-fn names(script: &Script) -> Vec<&str> {
+fn names(script: &ShellScript) -> Vec<&str> {
     script.calls.iter().map(|call| call.name.as_str()).collect()
 }
 
 fn uses(paths: &[PathUse]) -> Vec<String> {
-    let role = |role: Role| match role {
-        Role::Tested => "tests",
-        Role::Read => "reads",
-        Role::Written => "writes",
-        Role::Run => "runs",
+    let role = |role: FileRole| match role {
+        FileRole::Tested => "tests",
+        FileRole::Read => "reads",
+        FileRole::Written => "writes",
+        FileRole::Run => "runs",
     };
     paths.iter().map(|path| format!("{} {}", role(path.role), path.path)).collect()
 }
 
 /// The outcome as text: `open`, or the kind, the bytes that settle it, and how.
-fn outcome(text: &str, script: &Script) -> String {
+fn outcome(text: &str, script: &ShellScript) -> String {
     let under = |span: &Span| &text[span.start..span.end];
     match &script.outcome {
-        Outcome::Open => "open".to_owned(),
-        Outcome::Fixed { code, span, why } => format!("fixed {code} <{}> {why}", under(span)),
-        Outcome::Masked { span, why } => format!("masked <{}> {why}", under(span)),
+        ExitOutcome::Open => "open".to_owned(),
+        ExitOutcome::Fixed { code, span, why } => format!("fixed {code} <{}> {why}", under(span)),
+        ExitOutcome::Masked { span, why } => format!("masked <{}> {why}", under(span)),
     }
 }
 
 fn kind(script: &str) -> String {
     match analyse(script).outcome {
-        Outcome::Open => "open".to_owned(),
-        Outcome::Fixed { code, .. } => format!("fixed {code}"),
-        Outcome::Masked { .. } => "masked".to_owned(),
+        ExitOutcome::Open => "open".to_owned(),
+        ExitOutcome::Fixed { code, .. } => format!("fixed {code}"),
+        ExitOutcome::Masked { .. } => "masked".to_owned(),
     }
 }
 
@@ -72,7 +72,7 @@ fn contracts_of_real_plans_are_read() {
         assert_eq!(script.fault, None, "{text}");
         assert_eq!(names(&script), calls, "{text}");
         assert_eq!(uses(&script.paths), paths, "{text}");
-        assert_eq!(script.outcome, Outcome::Open, "{text}");
+        assert_eq!(script.outcome, ExitOutcome::Open, "{text}");
     }
 }
 
@@ -489,7 +489,11 @@ fn a_script_that_cannot_be_read_has_a_fault_and_nothing_else() {
         let fault = script.fault.unwrap_or_else(|| panic!("`{text}` was read"));
         assert!(fault.span.end <= text.len() && text.is_char_boundary(fault.span.start), "{text}: {fault:?}");
         assert!(!fault.message.is_empty(), "{text}");
-        assert_eq!((script.calls, script.paths, script.outcome), (vec![], vec![], Outcome::Open), "{text}");
+        assert_eq!(
+            (script.calls, script.paths, script.outcome),
+            (vec![], vec![], ExitOutcome::Open),
+            "{text}"
+        );
     }
 }
 
@@ -586,10 +590,10 @@ fn a_wrapper_around_a_constant_is_the_constant() {
         ["/bin/true", "command true", "builtin true", "env true", "nohup echo ok", "pytest || /bin/true"]
     {
         let outcome = analyse(script).outcome;
-        assert!(matches!(outcome, Outcome::Fixed { code: 0, .. }), "{script}: {outcome:?}");
+        assert!(matches!(outcome, ExitOutcome::Fixed { code: 0, .. }), "{script}: {outcome:?}");
     }
     for script in ["command -v uv", "env pytest", "nice make", "command false"] {
         let outcome = analyse(script).outcome;
-        assert!(!matches!(outcome, Outcome::Fixed { code: 0, .. }), "{script}: {outcome:?}");
+        assert!(!matches!(outcome, ExitOutcome::Fixed { code: 0, .. }), "{script}: {outcome:?}");
     }
 }

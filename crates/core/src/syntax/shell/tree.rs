@@ -4,7 +4,7 @@
 use rable::{ListItem, ListOperator, Node, NodeKind};
 
 use super::word::{Hazard, Text, Unquoter, Word};
-use super::{Fault, limits};
+use super::{ShellFault, limits};
 use crate::syntax::source::Span;
 
 /// The nesting limit for scripts in scripts, such as `bash -c` or substitutions.
@@ -12,8 +12,8 @@ const DEPTH_MAX: usize = 10;
 
 /// One command, simple or compound.
 #[derive(Debug, Clone)]
-pub(super) struct Command {
-    pub(super) kind: Kind,
+pub(super) struct ShellCommand {
+    pub(super) kind: CommandKind,
     pub(super) span: Span,
     pub(super) redirects: Vec<Redirect>,
     /// The nesting depth.
@@ -22,39 +22,39 @@ pub(super) struct Command {
 
 /// The forms of a command.
 #[derive(Debug, Clone)]
-pub(super) enum Kind {
+pub(super) enum CommandKind {
     /// `a=1 b c`
     Simple { assignments: Vec<Word>, words: Vec<Word> },
     /// `a | b`
-    Pipeline(Vec<Command>),
+    Pipeline(Vec<ShellCommand>),
     /// `a; b`, also over several lines
-    Sequence(Vec<Command>),
+    Sequence(Vec<ShellCommand>),
     /// `a &`
-    Background(Box<Command>),
+    Background(Box<ShellCommand>),
     /// `a && b || c`
-    Chain { first: Box<Command>, rest: Vec<(Link, Command)> },
+    Chain { first: Box<ShellCommand>, rest: Vec<(ListLink, ShellCommand)> },
     /// `! a`
-    Not(Box<Command>),
+    Not(Box<ShellCommand>),
     /// `if a; then b; else c; fi`
-    If { condition: Box<Command>, then: Box<Command>, otherwise: Option<Box<Command>> },
+    If { condition: Box<ShellCommand>, then: Box<ShellCommand>, otherwise: Option<Box<ShellCommand>> },
     /// `while a; do b; done`
-    While { condition: Box<Command>, body: Box<Command> },
+    While { condition: Box<ShellCommand>, body: Box<ShellCommand> },
     /// `until a; do b; done`
-    Until { condition: Box<Command>, body: Box<Command> },
+    Until { condition: Box<ShellCommand>, body: Box<ShellCommand> },
     /// `for a in b; do c; done`; the words of `for ((;;))` represent its expressions
-    For { words: Vec<Word>, body: Box<Command>, is_arithmetic: bool },
+    For { words: Vec<Word>, body: Box<ShellCommand>, is_arithmetic: bool },
     /// `select a in b; do c; done`
-    Select { words: Vec<Word>, body: Box<Command> },
+    Select { words: Vec<Word>, body: Box<ShellCommand> },
     /// `case a in b) c;; esac`
-    Case { words: Vec<Word>, arms: Vec<Command> },
+    Case { words: Vec<Word>, arms: Vec<ShellCommand> },
     /// `a() { b; }`
-    Function { name: String, body: Box<Command> },
+    Function { name: String, body: Box<ShellCommand> },
     /// `( a )`
-    Subshell(Box<Command>),
+    Subshell(Box<ShellCommand>),
     /// `{ a; }`, and `time a`
-    Group(Box<Command>),
+    Group(Box<ShellCommand>),
     /// `coproc a`
-    Coprocess(Box<Command>),
+    Coprocess(Box<ShellCommand>),
     /// `[[ a ]]`
     Condition(Condition),
     /// `(( a ))`
@@ -65,7 +65,7 @@ pub(super) enum Kind {
 
 /// How a command is joined to the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Link {
+pub(super) enum ListLink {
     /// `&&`
     And,
     /// `||`
@@ -112,7 +112,7 @@ pub(super) enum Way {
 }
 
 /// Reads a whole script.
-pub(super) fn read(script: &str) -> Result<Command, Fault> {
+pub(super) fn read(script: &str) -> Result<ShellCommand, ShellFault> {
     let nodes = parse(script)?;
     let offsets = script.char_indices().map(|(at, _)| at).chain(std::iter::once(script.len())).collect();
     let reader = Reader { text: script, place: Place::Script(offsets), depth: 0 };
@@ -120,12 +120,12 @@ pub(super) fn read(script: &str) -> Result<Command, Fault> {
 }
 
 /// The commands that a script consists of.
-pub(super) fn statements(tree: &Command) -> &[Command] {
-    if let Kind::Sequence(commands) = &tree.kind { commands } else { std::slice::from_ref(tree) }
+pub(super) fn statements(tree: &ShellCommand) -> &[ShellCommand] {
+    if let CommandKind::Sequence(commands) = &tree.kind { commands } else { std::slice::from_ref(tree) }
 }
 
 /// Parses a script inside a word at `span`; empty if that fails.
-pub(super) fn read_within(text: &str, span: Span, depth: usize) -> Option<Command> {
+pub(super) fn read_within(text: &str, span: Span, depth: usize) -> Option<ShellCommand> {
     if depth >= DEPTH_MAX {
         return None;
     }
@@ -133,13 +133,13 @@ pub(super) fn read_within(text: &str, span: Span, depth: usize) -> Option<Comman
     Some(Reader { text, place: Place::Within(span), depth: depth + 1 }.sequence(&nodes, span))
 }
 
-fn parse(text: &str) -> Result<Vec<Node>, Fault> {
+fn parse(text: &str) -> Result<Vec<Node>, ShellFault> {
     limits::measure(text)?;
     // Bash starts without extended globs, but a script may turn them on.
     rable::parse(text, false).or_else(|error| rable::parse(text, true).map_err(|_| error)).map_err(|error| {
         let start = text.char_indices().nth(error.pos()).map_or(text.len(), |(at, _)| at);
         let end = text[start..].chars().next().map_or(start, |character| start + character.len_utf8());
-        Fault { span: Span::new(start, end), message: error.message().to_owned() }
+        ShellFault { span: Span::new(start, end), message: error.message().to_owned() }
     })
 }
 
@@ -183,49 +183,51 @@ impl Reader<'_> {
         clippy::wildcard_enum_match_arm,
         reason = "the enum is the parser's, and most variants are not commands"
     )]
-    fn command(&self, node: &Node) -> Command {
+    fn command(&self, node: &Node) -> ShellCommand {
         let boxed = |node: &Node| Box::new(self.command(node));
         let mut redirects: &[Node] = &[];
         let kind = match &node.kind {
             NodeKind::Command { assignments, words, redirects: own } => {
                 redirects = own;
                 let (assignments, words) = (self.words(assignments, node), self.words(words, node));
-                Kind::Simple { assignments, words }
+                CommandKind::Simple { assignments, words }
             }
             NodeKind::Pipeline { commands, .. } => {
-                Kind::Pipeline(commands.iter().map(|command| self.command(command)).collect())
+                CommandKind::Pipeline(commands.iter().map(|command| self.command(command)).collect())
             }
             NodeKind::List { .. } => return self.sequence(std::slice::from_ref(node), self.span(&node.span)),
-            NodeKind::Function { name, body } => Kind::Function { name: name.clone(), body: boxed(body) },
+            NodeKind::Function { name, body } => {
+                CommandKind::Function { name: name.clone(), body: boxed(body) }
+            }
             NodeKind::Subshell { body, redirects: own } => {
                 redirects = own;
-                Kind::Subshell(boxed(body))
+                CommandKind::Subshell(boxed(body))
             }
             NodeKind::BraceGroup { body, redirects: own } => {
                 redirects = own;
-                Kind::Group(boxed(body))
+                CommandKind::Group(boxed(body))
             }
-            NodeKind::Time { pipeline, .. } => Kind::Group(boxed(pipeline)),
-            NodeKind::Negation { pipeline } => Kind::Not(boxed(pipeline)),
-            NodeKind::Coproc { command, .. } => Kind::Coprocess(boxed(command)),
+            NodeKind::Time { pipeline, .. } => CommandKind::Group(boxed(pipeline)),
+            NodeKind::Negation { pipeline } => CommandKind::Not(boxed(pipeline)),
+            NodeKind::Coproc { command, .. } => CommandKind::Coprocess(boxed(command)),
             NodeKind::ConditionalExpr { body, redirects: own } => {
                 redirects = own;
-                Kind::Condition(self.condition(body))
+                CommandKind::Condition(self.condition(body))
             }
             NodeKind::ArithmeticCommand { raw_content, redirects: own, .. } => {
                 redirects = own;
-                Kind::Arithmetic(self.expanded(raw_content, self.span(&node.span)))
+                CommandKind::Arithmetic(self.expanded(raw_content, self.span(&node.span)))
             }
             _ => match self.compound(node) {
                 Some((kind, own)) => {
                     redirects = own;
                     kind
                 }
-                None => Kind::Nothing,
+                None => CommandKind::Nothing,
             },
         };
         let redirects = redirects.iter().filter_map(|redirect| self.redirect(redirect)).collect();
-        Command { kind, span: self.span(&node.span), redirects, depth: self.depth }
+        ShellCommand { kind, span: self.span(&node.span), redirects, depth: self.depth }
     }
 
     /// A choice or a loop, and its redirections.
@@ -233,30 +235,33 @@ impl Reader<'_> {
         clippy::wildcard_enum_match_arm,
         reason = "the enum is the parser's, and most variants are not commands"
     )]
-    fn compound<'n>(&self, node: &'n Node) -> Option<(Kind, &'n [Node])> {
+    fn compound<'n>(&self, node: &'n Node) -> Option<(CommandKind, &'n [Node])> {
         let boxed = |node: &Node| Box::new(self.command(node));
         let compound = match &node.kind {
             NodeKind::If { condition, then_body, else_body, redirects } => {
                 let otherwise = else_body.as_deref().map(boxed);
-                (Kind::If { condition: boxed(condition), then: boxed(then_body), otherwise }, redirects)
+                (
+                    CommandKind::If { condition: boxed(condition), then: boxed(then_body), otherwise },
+                    redirects,
+                )
             }
             NodeKind::While { condition, body, redirects } => {
-                (Kind::While { condition: boxed(condition), body: boxed(body) }, redirects)
+                (CommandKind::While { condition: boxed(condition), body: boxed(body) }, redirects)
             }
             NodeKind::Until { condition, body, redirects } => {
-                (Kind::Until { condition: boxed(condition), body: boxed(body) }, redirects)
+                (CommandKind::Until { condition: boxed(condition), body: boxed(body) }, redirects)
             }
             NodeKind::For { words, body, redirects, .. } => {
                 let words = self.words(words.as_deref().unwrap_or_default(), node);
-                (Kind::For { words, body: boxed(body), is_arithmetic: false }, redirects)
+                (CommandKind::For { words, body: boxed(body), is_arithmetic: false }, redirects)
             }
             NodeKind::ForArith { init, cond, incr, body, redirects } => {
                 let words = [init, cond, incr].map(|text| self.expanded(text, self.span(&node.span))).into();
-                (Kind::For { words, body: boxed(body), is_arithmetic: true }, redirects)
+                (CommandKind::For { words, body: boxed(body), is_arithmetic: true }, redirects)
             }
             NodeKind::Select { words, body, redirects, .. } => {
                 let words = self.words(words.as_deref().unwrap_or_default(), node);
-                (Kind::Select { words, body: boxed(body) }, redirects)
+                (CommandKind::Select { words, body: boxed(body) }, redirects)
             }
             NodeKind::Case { word, patterns, redirects } => {
                 let mut words = vec![self.word(word, &node.span)];
@@ -265,15 +270,20 @@ impl Reader<'_> {
                     Some(body) => self.command(body),
                     None => self.nothing(&node.span),
                 });
-                (Kind::Case { words, arms: arms.collect() }, redirects)
+                (CommandKind::Case { words, arms: arms.collect() }, redirects)
             }
             _ => return None,
         };
         Some((compound.0, compound.1))
     }
 
-    fn nothing(&self, span: &rable::Span) -> Command {
-        Command { kind: Kind::Nothing, span: self.span(span), redirects: Vec::new(), depth: self.depth }
+    fn nothing(&self, span: &rable::Span) -> ShellCommand {
+        ShellCommand {
+            kind: CommandKind::Nothing,
+            span: self.span(span),
+            redirects: Vec::new(),
+            depth: self.depth,
+        }
     }
 
     /// Reads the words of the command `of`, to which some words owe their span.
@@ -282,7 +292,7 @@ impl Reader<'_> {
     }
 
     /// Joins nodes, and lists among them, into one flat sequence.
-    fn sequence(&self, nodes: &[Node], span: Span) -> Command {
+    fn sequence(&self, nodes: &[Node], span: Span) -> ShellCommand {
         let mut commands = Vec::new();
         for node in nodes {
             self.flatten(node, &mut commands);
@@ -292,11 +302,11 @@ impl Reader<'_> {
         {
             return command;
         }
-        Command { kind: Kind::Sequence(commands), span, redirects: Vec::new(), depth: self.depth }
+        ShellCommand { kind: CommandKind::Sequence(commands), span, redirects: Vec::new(), depth: self.depth }
     }
 
     /// Lists nest to the left and can be thousands of levels deep, so the left spine is walked in a loop.
-    fn flatten(&self, node: &Node, commands: &mut Vec<Command>) {
+    fn flatten(&self, node: &Node, commands: &mut Vec<ShellCommand>) {
         let mut spine = vec![];
         let mut left = node;
         while let NodeKind::List { items } = &left.kind {
@@ -316,15 +326,15 @@ impl Reader<'_> {
     }
 
     /// Joins the rest of a list to the commands on its left; `operator` applies to the last of them.
-    fn extend(&self, current: &mut Vec<Command>, operator: Option<ListOperator>, rest: &[ListItem]) {
+    fn extend(&self, current: &mut Vec<ShellCommand>, operator: Option<ListOperator>, rest: &[ListItem]) {
         let mut operator = operator;
         if operator == Some(ListOperator::Background) {
             self.send_back(current);
         }
         for item in rest {
             match operator {
-                Some(ListOperator::And) => self.link(current, Link::And, &item.command),
-                Some(ListOperator::Or) => self.link(current, Link::Or, &item.command),
+                Some(ListOperator::And) => self.link(current, ListLink::And, &item.command),
+                Some(ListOperator::Or) => self.link(current, ListLink::Or, &item.command),
                 Some(ListOperator::Semi | ListOperator::Background) | None => {
                     self.flatten(&item.command, current);
                 }
@@ -336,7 +346,7 @@ impl Reader<'_> {
         }
     }
 
-    fn send_back(&self, current: &mut Vec<Command>) {
+    fn send_back(&self, current: &mut Vec<ShellCommand>) {
         let Some(last) = current.pop() else { return };
         // The parser keeps no span for the operator, but it is the next one in the text.
         let end = match &self.place {
@@ -346,26 +356,26 @@ impl Reader<'_> {
             Place::Within(span) => span.end,
         };
         let span = Span::new(last.span.start, end);
-        current.push(Command {
-            kind: Kind::Background(Box::new(last)),
+        current.push(ShellCommand {
+            kind: CommandKind::Background(Box::new(last)),
             span,
             redirects: Vec::new(),
             depth: self.depth,
         });
     }
 
-    fn link(&self, current: &mut Vec<Command>, link: Link, node: &Node) {
+    fn link(&self, current: &mut Vec<ShellCommand>, link: ListLink, node: &Node) {
         let Some(mut last) = current.pop() else { return };
         let next = self.command(node);
         let span = Span::new(last.span.start, next.span.end.max(last.span.end));
-        if let Kind::Chain { rest, .. } = &mut last.kind {
+        if let CommandKind::Chain { rest, .. } = &mut last.kind {
             rest.push((link, next));
             last.span = span;
             current.push(last);
             return;
         }
-        let kind = Kind::Chain { first: Box::new(last), rest: vec![(link, next)] };
-        current.push(Command { kind, span, redirects: Vec::new(), depth: self.depth });
+        let kind = CommandKind::Chain { first: Box::new(last), rest: vec![(link, next)] };
+        current.push(ShellCommand { kind, span, redirects: Vec::new(), depth: self.depth });
     }
 
     fn redirect(&self, node: &Node) -> Option<Redirect> {

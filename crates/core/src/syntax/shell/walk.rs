@@ -5,15 +5,16 @@ use std::collections::BTreeSet;
 
 use super::arguments;
 use super::arguments::ShellInput;
-use super::tree::{self, Command, Condition, Kind, Redirect, Way};
+use super::tree;
+use super::tree::{CommandKind, Condition, Redirect, ShellCommand, Way};
 use super::word::Word;
-use super::{Call, PathUse, Role, is_builtin};
+use super::{FileRole, PathUse, ShellCall, is_builtin};
 use crate::syntax::source::Span;
 
 /// The result of a walk.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    pub(super) calls: Vec<Call>,
+    pub(super) calls: Vec<ShellCall>,
     pub(super) functions: BTreeSet<String>,
     pub(super) paths: Vec<PathUse>,
     pub(super) weakened: Option<Span>,
@@ -21,7 +22,7 @@ pub(super) struct Found {
 }
 
 /// Collects everything from a script.
-pub(super) fn walk(tree: &Command) -> Found {
+pub(super) fn walk(tree: &ShellCommand) -> Found {
     let mut walk = Walk { found: Found::default(), folder: Folder::Known(String::new()), is_negated: false };
     walk.command(tree);
     let Found { mut calls, functions, mut paths, weakened, adrift } = walk.found;
@@ -34,39 +35,41 @@ pub(super) fn walk(tree: &Command) -> Found {
 }
 
 /// The paths that a script tests, if it is nothing but a conjunction of plain existence tests.
-pub(super) fn only_tests(tree: &Command) -> Option<Vec<PathUse>> {
+pub(super) fn only_tests(tree: &ShellCommand) -> Option<Vec<PathUse>> {
     let mut tests = Vec::new();
     (is_only_tests(tree, &mut tests) && !tests.is_empty()).then_some(tests)
 }
 
-fn is_only_tests(command: &Command, tests: &mut Vec<PathUse>) -> bool {
+fn is_only_tests(command: &ShellCommand, tests: &mut Vec<PathUse>) -> bool {
     let is_quiet =
         |redirect: &Redirect| redirect.way == Way::Inner || redirect.target.literal() == Some("/dev/null");
     if !command.redirects.iter().all(is_quiet) {
         return false;
     }
     match &command.kind {
-        Kind::Simple { assignments, words } => assignments.is_empty() && is_presence_command(words, tests),
-        Kind::Sequence(commands) => commands.iter().all(|command| is_only_tests(command, tests)),
-        Kind::Chain { first, rest } => {
-            is_only_tests(first, tests)
-                && rest.iter().all(|(link, next)| *link == tree::Link::And && is_only_tests(next, tests))
+        CommandKind::Simple { assignments, words } => {
+            assignments.is_empty() && is_presence_command(words, tests)
         }
-        Kind::Subshell(body) | Kind::Group(body) => is_only_tests(body, tests),
-        Kind::Condition(condition) => is_presence_condition(condition, tests),
-        Kind::Pipeline(_)
-        | Kind::Background(_)
-        | Kind::Not(_)
-        | Kind::If { .. }
-        | Kind::While { .. }
-        | Kind::Until { .. }
-        | Kind::For { .. }
-        | Kind::Select { .. }
-        | Kind::Case { .. }
-        | Kind::Function { .. }
-        | Kind::Coprocess(_)
-        | Kind::Arithmetic(_)
-        | Kind::Nothing => false,
+        CommandKind::Sequence(commands) => commands.iter().all(|command| is_only_tests(command, tests)),
+        CommandKind::Chain { first, rest } => {
+            is_only_tests(first, tests)
+                && rest.iter().all(|(link, next)| *link == tree::ListLink::And && is_only_tests(next, tests))
+        }
+        CommandKind::Subshell(body) | CommandKind::Group(body) => is_only_tests(body, tests),
+        CommandKind::Condition(condition) => is_presence_condition(condition, tests),
+        CommandKind::Pipeline(_)
+        | CommandKind::Background(_)
+        | CommandKind::Not(_)
+        | CommandKind::If { .. }
+        | CommandKind::While { .. }
+        | CommandKind::Until { .. }
+        | CommandKind::For { .. }
+        | CommandKind::Select { .. }
+        | CommandKind::Case { .. }
+        | CommandKind::Function { .. }
+        | CommandKind::Coprocess(_)
+        | CommandKind::Arithmetic(_)
+        | CommandKind::Nothing => false,
     }
 }
 
@@ -96,7 +99,7 @@ fn is_presence_condition(condition: &Condition, tests: &mut Vec<PathUse>) -> boo
 
 fn push_test(word: &Word, tests: &mut Vec<PathUse>) -> bool {
     let Some(path) = word.literal().filter(|path| !path.is_empty()) else { return false };
-    tests.push(PathUse { path: path.to_owned(), span: word.span, role: Role::Tested });
+    tests.push(PathUse { path: path.to_owned(), span: word.span, role: FileRole::Tested });
     true
 }
 
@@ -187,71 +190,73 @@ struct Walk {
 }
 
 impl Walk {
-    fn command(&mut self, command: &Command) {
+    fn command(&mut self, command: &ShellCommand) {
         // bash opens files before it does anything, a `cd` in the command included.
         command.redirects.iter().for_each(|redirect| self.redirect(redirect));
         match &command.kind {
-            Kind::Simple { assignments, words } => {
+            CommandKind::Simple { assignments, words } => {
                 self.words(assignments);
                 self.words(words);
                 self.found.weakened = self.found.weakened.or_else(|| weakened(words));
                 self.simple(words, command.depth);
             }
-            Kind::Pipeline(commands) => commands.iter().for_each(|command| self.apart(command)),
-            Kind::Sequence(commands) => commands.iter().for_each(|command| self.command(command)),
-            Kind::Chain { first, rest } => {
+            CommandKind::Pipeline(commands) => commands.iter().for_each(|command| self.apart(command)),
+            CommandKind::Sequence(commands) => commands.iter().for_each(|command| self.command(command)),
+            CommandKind::Chain { first, rest } => {
                 self.command(first);
                 for (_, next) in rest {
                     self.command(next);
                 }
             }
-            Kind::Not(inner) => {
+            CommandKind::Not(inner) => {
                 self.is_negated = !self.is_negated;
                 self.command(inner);
                 self.is_negated = !self.is_negated;
             }
-            Kind::If { condition, then, otherwise } => {
+            CommandKind::If { condition, then, otherwise } => {
                 self.command(condition);
                 self.perhaps(then);
                 if let Some(otherwise) = otherwise {
                     self.perhaps(otherwise);
                 }
             }
-            Kind::While { condition, body } | Kind::Until { condition, body } => {
+            CommandKind::While { condition, body } | CommandKind::Until { condition, body } => {
                 self.command(condition);
                 self.perhaps(body);
             }
-            Kind::For { words, body, .. } | Kind::Select { words, body } => {
+            CommandKind::For { words, body, .. } | CommandKind::Select { words, body } => {
                 self.words(words);
                 self.perhaps(body);
             }
-            Kind::Case { words, arms } => {
+            CommandKind::Case { words, arms } => {
                 self.words(words);
                 for arm in arms {
                     self.perhaps(arm);
                 }
             }
-            Kind::Function { name, body } => {
+            CommandKind::Function { name, body } => {
                 self.found.functions.insert(name.clone());
                 self.perhaps(body);
             }
-            Kind::Subshell(body) | Kind::Background(body) | Kind::Coprocess(body) => self.apart(body),
-            Kind::Group(body) => self.command(body),
-            Kind::Condition(condition) => self.condition(condition),
-            Kind::Arithmetic(word) => self.words(std::slice::from_ref(word)),
-            Kind::Nothing => {}
+            CommandKind::Subshell(body) | CommandKind::Background(body) | CommandKind::Coprocess(body) => {
+                self.apart(body)
+            }
+            CommandKind::Group(body) => self.command(body),
+            CommandKind::Condition(condition) => self.condition(condition),
+            CommandKind::Arithmetic(word) => self.words(std::slice::from_ref(word)),
+            CommandKind::Nothing => {}
         }
     }
 
     /// A command in a subprocess: its `cd` ends with it.
-    fn apart(&mut self, command: &Command) {
+    fn apart(&mut self, command: &ShellCommand) {
         let folder = self.folder.clone();
         self.command(command);
         self.folder = folder;
     }
 
     /// A command that may not run: after its `cd` the directory is unknown.
-    fn perhaps(&mut self, command: &Command) {
+    fn perhaps(&mut self, command: &ShellCommand) {
         let folder = self.folder.clone();
         self.command(command);
         if self.folder != folder {
@@ -270,8 +275,8 @@ impl Walk {
     fn redirect(&mut self, redirect: &Redirect) {
         self.words(std::slice::from_ref(&redirect.target));
         match redirect.way {
-            Way::From => self.path(&redirect.target, Role::Read),
-            Way::Into => self.path(&redirect.target, Role::Written),
+            Way::From => self.path(&redirect.target, FileRole::Read),
+            Way::Into => self.path(&redirect.target, FileRole::Written),
             Way::Inner => {}
         }
     }
@@ -281,14 +286,14 @@ impl Walk {
             Condition::Unary { operator, operand } => {
                 self.words(std::slice::from_ref(operand));
                 if arguments::is_file_test(operator) && !self.is_negated {
-                    self.path(operand, Role::Tested);
+                    self.path(operand, FileRole::Tested);
                 }
             }
             Condition::Binary { operator, left, right } => {
                 for word in [left, right] {
                     self.words(std::slice::from_ref(word));
                     if matches!(operator.as_str(), "-nt" | "-ot" | "-ef") && !self.is_negated {
-                        self.path(word, Role::Tested);
+                        self.path(word, FileRole::Tested);
                     }
                 }
             }
@@ -320,7 +325,7 @@ impl Walk {
         match name {
             "test" | "[" if !self.is_negated => {
                 for word in arguments::tested(words).files {
-                    self.path(word, Role::Tested);
+                    self.path(word, FileRole::Tested);
                 }
             }
             "cd" => {
@@ -398,16 +403,16 @@ impl Walk {
             return;
         }
         if !name.contains('/') {
-            self.found.calls.push(Call { name: name.to_owned(), span });
+            self.found.calls.push(ShellCall { name: name.to_owned(), span });
         } else if let Some(path) = self.folder.join(name) {
-            self.found.calls.push(Call { name: path.clone(), span });
-            self.found.paths.push(PathUse { path, span, role: Role::Run });
+            self.found.calls.push(ShellCall { name: path.clone(), span });
+            self.found.paths.push(PathUse { path, span, role: FileRole::Run });
         }
     }
 
-    fn path(&mut self, word: &Word, role: Role) {
+    fn path(&mut self, word: &Word, role: FileRole) {
         let Some(text) = word.literal().filter(|text| !text.is_empty()) else { return };
-        if role == Role::Written {
+        if role == FileRole::Written {
             return self.written(text, word.span);
         }
         let is_device = text.starts_with("/dev/") || text.starts_with("/proc/");
@@ -423,7 +428,7 @@ impl Walk {
     fn written(&mut self, text: &str, span: Span) {
         match self.folder.lead(text) {
             Some(path) if flat(&path).starts_with("/dev/") => {}
-            Some(path) => self.found.paths.push(PathUse { path, span, role: Role::Written }),
+            Some(path) => self.found.paths.push(PathUse { path, span, role: FileRole::Written }),
             None => self.found.adrift = Some(text.to_owned()),
         }
     }

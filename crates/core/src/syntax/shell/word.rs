@@ -1,6 +1,6 @@
 //! Words of a script after quote removal. Never expands anything.
 
-use super::tree::Command;
+use super::tree::ShellCommand;
 use crate::syntax::source::Span;
 
 /// One word of a command.
@@ -11,7 +11,7 @@ pub(super) struct Word {
     /// With quotes.
     pub(super) raw: String,
     /// The commands that run to expand it.
-    pub(super) substitutions: Vec<Command>,
+    pub(super) substitutions: Vec<ShellCommand>,
     /// What can end the script while it is expanded.
     pub(super) hazards: Vec<Hazard>,
 }

@@ -2,30 +2,30 @@
 
 use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
 
-use super::{DEPTH_MAX, Fault, FaultKind, NODES_MAX, Node, Style, Value, quote, read};
+use super::{DEPTH_MAX, FaultKind, NODES_MAX, YamlFault, YamlNode, YamlStyle, YamlValue, quote, read};
 use crate::syntax::source::Span;
 
 /// Every node in file order as `kind start..end slice`, so that a table row shows all spans.
-fn outline(text: &str, node: &Node, lines: &mut Vec<String>) {
+fn outline(text: &str, node: &YamlNode, lines: &mut Vec<String>) {
     let Span { start, end } = node.span;
     let slice = &text[start..end];
     match &node.value {
-        Value::Scalar { text, style } => {
+        YamlValue::Scalar { text, style } => {
             let style = match style {
-                Style::Plain => "plain",
-                Style::SingleQuoted => "single",
-                Style::DoubleQuoted => "double",
-                Style::Block => "block",
+                YamlStyle::Plain => "plain",
+                YamlStyle::SingleQuoted => "single",
+                YamlStyle::DoubleQuoted => "double",
+                YamlStyle::Block => "block",
             };
             lines.push(format!("{style} {start} {slice:?} = {text:?}"));
         }
-        Value::List(items) => {
+        YamlValue::List(items) => {
             lines.push(format!("list {start} {slice:?}"));
             for item in items {
                 outline(text, item, lines);
             }
         }
-        Value::Map(entries) => {
+        YamlValue::Map(entries) => {
             lines.push(format!("map {start} {slice:?}"));
             for (key, value) in entries {
                 outline(text, key, lines);
@@ -45,7 +45,7 @@ fn outlined(text: &str) -> Vec<String> {
 
 /// Every fault as the text at fault and its name.
 fn faults(text: &str) -> Vec<String> {
-    let name = |fault: Fault| format!("{:?} {:?}", &text[fault.span.start..fault.span.end], fault.kind);
+    let name = |fault: YamlFault| format!("{:?} {:?}", &text[fault.span.start..fault.span.end], fault.kind);
     read(text, 0).1.into_iter().map(name).collect()
 }
 
@@ -74,7 +74,7 @@ fn a_missing_value_never_lies_behind_what_follows_it() {
         ],
     );
     let (root, _) = read(": ?\n:", 0);
-    let Some(Node { value: Value::Map(entries), .. }) = root else { panic!("a map") };
+    let Some(YamlNode { value: YamlValue::Map(entries), .. }) = root else { panic!("a map") };
     let places: Vec<Span> = entries.iter().flat_map(|(key, value)| [key.span, value.span]).collect();
     assert!(places.is_sorted_by(|one, next| one.end <= next.start), "{places:?}");
 }
@@ -230,13 +230,16 @@ fn all_faults_come_at_once_in_file_order() {
 fn a_duplicate_key_names_both_places_in_the_file() {
     let first = Span::new(1_000, 1_001);
     let kind = FaultKind::DuplicateKey { key: "a".into(), first };
-    assert_eq!(read("a: 1\nb: 2\na: 3\n", 1_000).1, [Fault { span: Span::new(1_010, 1_011), kind }]);
+    assert_eq!(read("a: 1\nb: 2\na: 3\n", 1_000).1, [YamlFault { span: Span::new(1_010, 1_011), kind }]);
 }
 
 #[test]
 fn what_stands_before_a_syntax_error_is_kept() {
     let (root, found) = read("a: 1\nb: [x, y\nc: 3\n", 10);
-    assert!(matches!(&found[..], [Fault { span: Span { start: 25, end: 26 }, kind: FaultKind::Syntax(_) }]));
+    assert!(matches!(
+        &found[..],
+        [YamlFault { span: Span { start: 25, end: 26 }, kind: FaultKind::Syntax(_) }]
+    ));
     assert!(root.is_some());
     assert_eq!(
         outlined("a: 1\nb: [x, y\nc: 3\n")[..3],
@@ -268,8 +271,10 @@ fn depth_and_size_end_at_their_limits() {
     // The list itself is a node, too.
     assert_eq!(kinds(&"- a\n".repeat(NODES_MAX - 1)), []);
     let (root, found) = read(&"- a\n".repeat(NODES_MAX), 0);
-    assert_eq!(found, [Fault { span: Span::at(39_998), kind: FaultKind::TooManyNodes }]);
-    assert!(matches!(root, Some(Node { value: Value::List(items), .. }) if items.len() == NODES_MAX - 1));
+    assert_eq!(found, [YamlFault { span: Span::at(39_998), kind: FaultKind::TooManyNodes }]);
+    assert!(
+        matches!(root, Some(YamlNode { value: YamlValue::List(items), .. }) if items.len() == NODES_MAX - 1)
+    );
 }
 
 #[test]
@@ -320,12 +325,12 @@ fn read_back(quoted: &str) -> Vec<String> {
         let mut node = root.expect("a tree");
         loop {
             node = match node.value {
-                Value::Scalar { text, style: Style::Plain | Style::DoubleQuoted } => return text,
-                Value::Scalar { .. } => panic!("a style that is never written: {text:?}"),
-                Value::List(items) => items.into_iter().next().expect("an item"),
-                Value::Map(entries) => {
+                YamlValue::Scalar { text, style: YamlStyle::Plain | YamlStyle::DoubleQuoted } => return text,
+                YamlValue::Scalar { .. } => panic!("a style that is never written: {text:?}"),
+                YamlValue::List(items) => items.into_iter().next().expect("an item"),
+                YamlValue::Map(entries) => {
                     let (key, value) = entries.into_iter().next().expect("an entry");
-                    if matches!(&key.value, Value::Scalar { text, .. } if text == "a-very-long-key") {
+                    if matches!(&key.value, YamlValue::Scalar { text, .. } if text == "a-very-long-key") {
                         value
                     } else {
                         key
@@ -346,13 +351,13 @@ fn a_quoted_scalar_reads_back_in_every_place() {
     }
 }
 
-fn is_nested(text: &str, node: &Node) -> bool {
-    let is_inside = |child: &Node| node.span.covers(child.span) && is_nested(text, child);
+fn is_nested(text: &str, node: &YamlNode) -> bool {
+    let is_inside = |child: &YamlNode| node.span.covers(child.span) && is_nested(text, child);
     text.get(node.span.start..node.span.end).is_some()
         && match &node.value {
-            Value::Scalar { .. } => true,
-            Value::List(items) => items.iter().all(is_inside),
-            Value::Map(entries) => entries.iter().all(|(key, value)| is_inside(key) && is_inside(value)),
+            YamlValue::Scalar { .. } => true,
+            YamlValue::List(items) => items.iter().all(is_inside),
+            YamlValue::Map(entries) => entries.iter().all(|(key, value)| is_inside(key) && is_inside(value)),
         }
 }
 

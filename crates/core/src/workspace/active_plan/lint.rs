@@ -4,22 +4,22 @@
 
 use std::fmt;
 
-use super::session_text::{PROGRAM, Shell, WORDS, script};
+use super::session_text::{PROGRAM, ShellKind, WORDS, script};
 
 /// The commands that scripts resolve plans with. Without them, scripts would have to guess.
 pub const RESOLVERS: &[&str] = &["resolve-active-plan", "list-plans"];
 
-pub struct Evidence<'a> {
+pub struct LintEvidence<'a> {
     /// The commands that this program has.
     pub words: &'a [String],
-    pub scripts: &'a [(Shell, Script)],
+    pub scripts: &'a [(ShellKind, LintScript)],
     /// Texts by name.
     pub documents: &'a [(String, String)],
 }
 
 /// What was found in place of a session-start script.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Script {
+pub enum LintScript {
     Missing,
     /// Not readable as text.
     Unreadable,
@@ -33,11 +33,11 @@ pub enum Breach {
     /// The program lacks a command that scripts resolve plans with.
     NoResolver(&'static str),
     /// A script doesn't ask which plans exist.
-    Unasked(Shell),
+    Unasked(ShellKind),
     /// A script differs from the generated one.
-    Drift(Shell),
+    Drift(ShellKind),
     /// A script is missing, but the other shell's is there.
-    Missing(Shell),
+    Missing(ShellKind),
 }
 
 impl Breach {
@@ -80,17 +80,17 @@ impl fmt::Display for Breach {
     }
 }
 
-pub fn breaches(evidence: &Evidence<'_>) -> Vec<Breach> {
+pub fn breaches(evidence: &LintEvidence<'_>) -> Vec<Breach> {
     let is_known = |word: &&&str| !evidence.words.iter().any(|known| known == **word);
     let mut breaches: Vec<Breach> =
         RESOLVERS.iter().filter(is_known).map(|word| Breach::NoResolver(word)).collect();
-    let has_any = evidence.scripts.iter().any(|(_, found)| *found != Script::Missing);
+    let has_any = evidence.scripts.iter().any(|(_, found)| *found != LintScript::Missing);
     for (shell, found) in evidence.scripts {
         breaches.extend(match found {
-            Script::Missing => has_any.then_some(Breach::Missing(*shell)),
-            Script::Unreadable => Some(Breach::Drift(*shell)),
-            Script::Text(text) if !asks(text) => Some(Breach::Unasked(*shell)),
-            Script::Text(text) => (*text != script(*shell)).then_some(Breach::Drift(*shell)),
+            LintScript::Missing => has_any.then_some(Breach::Missing(*shell)),
+            LintScript::Unreadable => Some(Breach::Drift(*shell)),
+            LintScript::Text(text) if !asks(text) => Some(Breach::Unasked(*shell)),
+            LintScript::Text(text) => (*text != script(*shell)).then_some(Breach::Drift(*shell)),
         });
     }
     for (document, text) in evidence.documents {

@@ -2,20 +2,20 @@
 //! both shells get from the same source. For projects without named plans the text is locked: it must not
 //! change by a byte.
 
-use super::{Fault, MARKER};
-use crate::dialect::named::{Name, Slug, plan_file, progress_file};
+use super::{MARKER, MarkerFault};
+use crate::dialect::named::{PlanSlug, Slug, plan_file, progress_file};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plans<'a> {
+pub struct PlanNames<'a> {
     pub folder: &'a str,
     /// The unnamed plan first.
-    pub plans: &'a [Name],
+    pub plans: &'a [PlanSlug],
     /// The plan that the marker names, or why it leads to none; `None` without a marker.
-    pub bound: Option<Result<&'a Slug, &'a Fault>>,
+    pub bound: Option<Result<&'a Slug, &'a MarkerFault>>,
 }
 
 /// What a session is told at its start; `None` if there is no plan.
-pub fn block(plans: &Plans<'_>) -> Option<String> {
+pub fn block(plans: &PlanNames<'_>) -> Option<String> {
     let has_name = plans.plans.iter().any(|plan| plan.slug().is_some());
     match (has_name || plans.bound.is_some(), plans.plans) {
         (false, []) => None,
@@ -33,7 +33,7 @@ fn unnamed(folder: &str) -> String {
     )
 }
 
-fn named(plans: &Plans<'_>) -> String {
+fn named(plans: &PlanNames<'_>) -> String {
     let files: Vec<String> = plans.plans.iter().map(|plan| plan_file(plan.slug())).collect();
     let width = files.iter().map(|file| file.chars().count()).max().unwrap_or_default();
     let mut text =
@@ -50,7 +50,7 @@ fn named(plans: &Plans<'_>) -> String {
     text
 }
 
-fn binding(plans: &Plans<'_>) -> String {
+fn binding(plans: &PlanNames<'_>) -> String {
     match plans.bound {
         None => {
             "Active plan: none is bound here (planwright use NAME binds one); without a name it is PLAN.md\n"
@@ -67,12 +67,12 @@ fn binding(plans: &Plans<'_>) -> String {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shell {
+pub enum ShellKind {
     Bash,
     PowerShell,
 }
 
-impl Shell {
+impl ShellKind {
     pub const ALL: [Self; 2] = [Self::Bash, Self::PowerShell];
 
     pub const fn word(self) -> &'static str {
@@ -117,14 +117,14 @@ const SCRIPT: &[Act] = &[
 ];
 
 /// The script that an agent runs at session start. It never fails and never asks for input.
-pub fn script(shell: Shell) -> String {
+pub fn script(shell: ShellKind) -> String {
     let head = match shell {
-        Shell::Bash => "#!/usr/bin/env bash\n",
-        Shell::PowerShell => "#!/usr/bin/env pwsh\n",
+        ShellKind::Bash => "#!/usr/bin/env bash\n",
+        ShellKind::PowerShell => "#!/usr/bin/env pwsh\n",
     };
     let lines = SCRIPT.iter().map(|act| match shell {
-        Shell::Bash => bash(act),
-        Shell::PowerShell => powershell(act),
+        ShellKind::Bash => bash(act),
+        ShellKind::PowerShell => powershell(act),
     });
     std::iter::once(head.to_owned()).chain(lines).collect()
 }

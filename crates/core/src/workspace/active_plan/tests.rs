@@ -1,27 +1,31 @@
 //! What markers mean, and which plan is chosen.
 
-use super::lint::{Breach, Evidence, RESOLVERS, Script, breaches};
-use super::session_text::{Plans, Shell, block, script};
+use super::lint::{Breach, LintEvidence, LintScript, RESOLVERS, breaches};
+use super::session_text::{PlanNames, ShellKind, block, script};
 use super::*;
 
-fn entry(name: &str) -> Entry {
-    Entry { name: name.to_owned(), kind: Kind::File }
+fn entry(name: &str) -> PlanCandidate {
+    PlanCandidate { name: name.to_owned(), kind: MarkerKind::File }
 }
 
-fn blank(name: &str) -> Entry {
-    Entry { name: name.to_owned(), kind: Kind::Blank }
+fn blank(name: &str) -> PlanCandidate {
+    PlanCandidate { name: name.to_owned(), kind: MarkerKind::Blank }
 }
 
-fn other(name: &str) -> Entry {
-    Entry { name: name.to_owned(), kind: Kind::Other }
+fn other(name: &str) -> PlanCandidate {
+    PlanCandidate { name: name.to_owned(), kind: MarkerKind::Other }
 }
 
-fn bytes(text: &str) -> Marker {
-    Marker::Bytes(text.as_bytes().to_vec())
+fn bytes(text: &str) -> ActivePlanMarker {
+    ActivePlanMarker::Bytes(text.as_bytes().to_vec())
 }
 
 /// The choice: how it was made and the pair of files, or the error.
-fn resolve(want: Want<'_>, marker: &Marker, entries: &[Entry]) -> Result<String, String> {
+fn resolve(
+    want: Audience<'_>,
+    marker: &ActivePlanMarker,
+    entries: &[PlanCandidate],
+) -> Result<String, String> {
     let choice = choose(want, marker).map_err(|fault| fault.to_string())?;
     check(&choice, want, entries).map_err(|fault| fault.to_string())?;
     Ok(format!("{}: {} {}", choice.by.word(), choice.plan_file(), choice.progress_file()))
@@ -33,21 +37,28 @@ fn what_was_said_comes_before_the_marker_and_the_marker_before_nothing() {
     let entries = [entry("PLAN.md"), entry("PLAN-foo.md"), entry("PLAN-bar.md")];
     let foo = "argument: PLAN-foo.md progress-foo.md";
     let cases = [
-        (Want::Any, Marker::Unset, "default: PLAN.md progress.md"),
-        (Want::Any, bytes("bar\n"), "marker: PLAN-bar.md progress-bar.md"),
-        (Want::Any, bytes("  PLAN-bar.md \r\n\n"), "marker: PLAN-bar.md progress-bar.md"),
-        (Want::Any, bytes("PLAN-bar"), "marker: PLAN-bar.md progress-bar.md"),
-        (Want::New("foo"), bytes("bar"), foo),
-        (Want::New("PLAN-foo"), bytes(""), foo),
-        (Want::Old("PLAN-foo.md"), Marker::Link, foo),
-        (Want::New("PLAN.md"), bytes("bar"), "argument: PLAN.md progress.md"),
-        (Want::New("PLAN"), Marker::NotAFile(Thing::Device), "argument: PLAN.md progress.md"),
-        (Want::New("later"), Marker::Unset, "argument: PLAN-later.md progress-later.md"),
+        (Audience::Any, ActivePlanMarker::Unset, "default: PLAN.md progress.md"),
+        (Audience::Any, bytes("bar\n"), "marker: PLAN-bar.md progress-bar.md"),
+        (Audience::Any, bytes("  PLAN-bar.md \r\n\n"), "marker: PLAN-bar.md progress-bar.md"),
+        (Audience::Any, bytes("PLAN-bar"), "marker: PLAN-bar.md progress-bar.md"),
+        (Audience::New("foo"), bytes("bar"), foo),
+        (Audience::New("PLAN-foo"), bytes(""), foo),
+        (Audience::Old("PLAN-foo.md"), ActivePlanMarker::Link, foo),
+        (Audience::New("PLAN.md"), bytes("bar"), "argument: PLAN.md progress.md"),
+        (
+            Audience::New("PLAN"),
+            ActivePlanMarker::NotAFile(FileKind::Device),
+            "argument: PLAN.md progress.md",
+        ),
+        (Audience::New("later"), ActivePlanMarker::Unset, "argument: PLAN-later.md progress-later.md"),
     ];
     for (want, marker, chosen) in cases {
         assert_eq!(resolve(want, &marker, &entries).as_deref(), Ok(chosen), "{want:?} {marker:?}");
     }
-    assert_eq!(resolve(Want::Any, &Marker::Unset, &[]).as_deref(), Ok("default: PLAN.md progress.md"));
+    assert_eq!(
+        resolve(Audience::Any, &ActivePlanMarker::Unset, &[]).as_deref(),
+        Ok("default: PLAN.md progress.md")
+    );
 }
 
 // D-10: every invalid marker is reported and never falls back to another plan. The unnamed plan exists in
@@ -84,12 +95,15 @@ fn a_marker_that_leads_to_no_plan_is_loud() {
         (bytes("foo\0"), "unsafe plan name"),
         (bytes(".."), "unsafe plan name"),
         (bytes(&"x".repeat(200)), "longer than 120 bytes"),
-        (Marker::Bytes(vec![b'f', 0xff]), "it is not text"),
-        (Marker::TooLong, "larger than 4096 bytes"),
-        (Marker::Link, "is a link"),
-        (Marker::NotAFile(Thing::Folder), "is a directory, not a file"),
-        (Marker::NotAFile(Thing::Device), "is a pipe or a device, not a file"),
-        (Marker::Unreadable("not allowed".to_owned()), "cannot read .harness/active-plan: not allowed"),
+        (ActivePlanMarker::Bytes(vec![b'f', 0xff]), "it is not text"),
+        (ActivePlanMarker::TooLong, "larger than 4096 bytes"),
+        (ActivePlanMarker::Link, "is a link"),
+        (ActivePlanMarker::NotAFile(FileKind::Folder), "is a directory, not a file"),
+        (ActivePlanMarker::NotAFile(FileKind::Device), "is a pipe or a device, not a file"),
+        (
+            ActivePlanMarker::Unreadable("not allowed".to_owned()),
+            "cannot read .harness/active-plan: not allowed",
+        ),
         (bytes("gone"), "binds this worktree to `gone`, but PLAN-gone.md does not exist"),
         (bytes("loud"), "PLAN-loud.md does not exist"),
         (bytes("empty"), "PLAN-empty.md is empty"),
@@ -99,15 +113,18 @@ fn a_marker_that_leads_to_no_plan_is_loud() {
         (bytes("low"), "ambiguous: PLAN-low.md, plan-low.md"),
     ];
     for (marker, said) in cases {
-        let fault = resolve(Want::Any, &marker, &here).expect_err("no plan is taken");
+        let fault = resolve(Audience::Any, &marker, &here).expect_err("no plan is taken");
         assert!(fault.contains(said) && fault.contains(MARKER), "{marker:?}: {fault}");
-        let fault = choose(Want::Any, &marker).and_then(|choice| check(&choice, Want::Any, &here));
+        let fault = choose(Audience::Any, &marker).and_then(|choice| check(&choice, Audience::Any, &here));
         let way_out = fault.expect_err("no plan is taken").way_out();
-        let helps =
-            if matches!(marker, Marker::NotAFile(_)) { "remove it: rm" } else { "planwright use --clear" };
+        let helps = if matches!(marker, ActivePlanMarker::NotAFile(_)) {
+            "remove it: rm"
+        } else {
+            "planwright use --clear"
+        };
         assert!(way_out.contains(helps), "{way_out}");
     }
-    let fault = choose(Want::Any, &bytes("loud")).and_then(|choice| check(&choice, Want::Any, &here));
+    let fault = choose(Audience::Any, &bytes("loud")).and_then(|choice| check(&choice, Audience::Any, &here));
     assert!(fault.expect_err("another file").way_out().starts_with("did you mean `Loud`?"));
 }
 
@@ -115,12 +132,12 @@ fn a_marker_that_leads_to_no_plan_is_loud() {
 #[test]
 fn the_plan_without_a_name_is_not_taken_for_another() {
     let here = [entry("PLAN.md"), entry("plan.md"), entry("PLAN-foo.md")];
-    for want in [Want::Any, Want::New("PLAN.md"), Want::Old("PLAN")] {
-        let fault = resolve(want, &Marker::Unset, &here).expect_err("no plan is taken");
+    for want in [Audience::Any, Audience::New("PLAN.md"), Audience::Old("PLAN")] {
+        let fault = resolve(want, &ActivePlanMarker::Unset, &here).expect_err("no plan is taken");
         assert_eq!(fault, "the unnamed plan is ambiguous: PLAN.md, plan.md");
     }
-    assert!(resolve(Want::New("foo"), &Marker::Unset, &here).is_ok());
-    assert!(resolve(Want::Any, &Marker::Unset, &here[1..]).is_ok(), "it need not be there");
+    assert!(resolve(Audience::New("foo"), &ActivePlanMarker::Unset, &here).is_ok());
+    assert!(resolve(Audience::Any, &ActivePlanMarker::Unset, &here[1..]).is_ok(), "it need not be there");
     for name in ["PLAN.md", "plan.md", "Plan-x.md", "PLAN-X.MD"] {
         assert!(is_like_plan(name), "{name}");
     }
@@ -132,12 +149,16 @@ fn the_plan_without_a_name_is_not_taken_for_another() {
 fn a_name_that_was_said_is_one_component_of_a_path() {
     let here = [entry("PLAN-Twin.md"), entry("PLAN-twin.md"), other("PLAN-link.md"), blank("PLAN-empty.md")];
     for text in ["../x", "a/b", "a\\b", "..", "", " ", "a b", "\u{202e}x"] {
-        assert!(resolve(Want::New(text), &Marker::Unset, &here).is_err(), "{text:?}");
-        assert!(resolve(Want::Old(text), &Marker::Unset, &here).is_err(), "{text:?}");
+        assert!(resolve(Audience::New(text), &ActivePlanMarker::Unset, &here).is_err(), "{text:?}");
+        assert!(resolve(Audience::Old(text), &ActivePlanMarker::Unset, &here).is_err(), "{text:?}");
     }
     for (text, may_be_new) in [("twin", false), ("link", false), ("empty", true), ("gone", true)] {
-        assert_eq!(resolve(Want::New(text), &Marker::Unset, &here).is_ok(), may_be_new, "{text}");
-        assert!(resolve(Want::Old(text), &Marker::Unset, &here).is_err(), "{text}");
+        assert_eq!(
+            resolve(Audience::New(text), &ActivePlanMarker::Unset, &here).is_ok(),
+            may_be_new,
+            "{text}"
+        );
+        assert!(resolve(Audience::Old(text), &ActivePlanMarker::Unset, &here).is_err(), "{text}");
     }
 }
 
@@ -158,7 +179,7 @@ fn plans_are_listed_in_one_order_whatever_the_folder_says() {
         entry("plan-c.md"),
         entry("active-plan"),
     ];
-    let names = |entries: &[Entry]| -> Vec<String> {
+    let names = |entries: &[PlanCandidate]| -> Vec<String> {
         plans(entries).iter().map(|plan| plan_file(plan.slug())).collect()
     };
     let wanted = ["PLAN.md", "PLAN-0.md", "PLAN-a.md", "PLAN-b.md"];
@@ -180,9 +201,9 @@ fn a_task_is_the_last_two_words() {
     }
 }
 
-fn told(names: &[&str], bound: Option<Result<&Slug, &Fault>>) -> Option<String> {
-    let entries: Vec<Entry> = names.iter().map(|name| entry(name)).collect();
-    block(&Plans { folder: "/p/.harness", plans: &plans(&entries), bound })
+fn told(names: &[&str], bound: Option<Result<&Slug, &MarkerFault>>) -> Option<String> {
+    let entries: Vec<PlanCandidate> = names.iter().map(|name| entry(name)).collect();
+    block(&PlanNames { folder: "/p/.harness", plans: &plans(&entries), bound })
 }
 
 // D-14, D-04: the locked text. Changing a byte of it changes what every project with one plan is told.
@@ -221,13 +242,13 @@ fn a_session_is_told_of_named_plans_and_of_the_binding() {
         line(None),
         "Active plan: none is bound here (planwright use NAME binds one); without a name it is PLAN.md"
     );
-    let absent = Fault::Absent(By::Marker, gone, None);
+    let absent = MarkerFault::Absent(ResolvedBy::Marker, gone, None);
     assert_eq!(
         line(Some(Err(&absent))),
         "Active plan (.harness/active-plan -> gone): DANGLING - .harness/active-plan binds this worktree to `gone`, but \
          PLAN-gone.md does not exist; run planwright doctor"
     );
-    assert!(line(Some(Err(&Fault::Lines))).contains("-> ?): DANGLING"));
+    assert!(line(Some(Err(&MarkerFault::Lines))).contains("-> ?): DANGLING"));
     // A marker names a plan, too: the locked text would lead its worker to another one.
     let alone = told(&["PLAN.md"], Some(Err(&absent))).expect("a text");
     assert!(alone.contains("DANGLING"), "{alone}");
@@ -236,7 +257,7 @@ fn a_session_is_told_of_named_plans_and_of_the_binding() {
 // D-14: both scripts do the same things in the same order.
 #[test]
 fn the_scripts_of_all_shells_are_made_of_one_source() {
-    insta::assert_snapshot!(script(Shell::Bash), @"
+    insta::assert_snapshot!(script(ShellKind::Bash), @"
     #!/usr/bin/env bash
     # Tells a session which plans this project has and to which one its worktree is bound.
     # Made by `planwright prompt session-start`; the twin for the other shell is made of the same source.
@@ -244,7 +265,7 @@ fn the_scripts_of_all_shells_are_made_of_one_source() {
     planwright --quiet list-plans --session
     exit 0
     ");
-    insta::assert_snapshot!(script(Shell::PowerShell), @"
+    insta::assert_snapshot!(script(ShellKind::PowerShell), @"
     #!/usr/bin/env pwsh
     # Tells a session which plans this project has and to which one its worktree is bound.
     # Made by `planwright prompt session-start`; the twin for the other shell is made of the same source.
@@ -254,10 +275,10 @@ fn the_scripts_of_all_shells_are_made_of_one_source() {
     ");
 }
 
-fn gate(words: &[&str], scripts: &[(Shell, Script)], document: &str) -> Vec<&'static str> {
+fn gate(words: &[&str], scripts: &[(ShellKind, LintScript)], document: &str) -> Vec<&'static str> {
     let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
     let documents = [("guide.md".to_owned(), document.to_owned())];
-    let found = breaches(&Evidence { words: &words, scripts, documents: &documents });
+    let found = breaches(&LintEvidence { words: &words, scripts, documents: &documents });
     assert!(found.iter().all(|breach| !breach.way_out().is_empty() && !breach.to_string().is_empty()));
     found.iter().map(Breach::word).collect()
 }
@@ -310,7 +331,7 @@ fn a_document_that_says_there_is_one_plan_does_not_pass() {
     ] {
         assert_eq!(gate(RESOLVERS, &[], line), [""; 0], "{line}");
     }
-    let found = breaches(&Evidence {
+    let found = breaches(&LintEvidence {
         words: &RESOLVERS.iter().map(|&word| word.to_owned()).collect::<Vec<_>>(),
         scripts: &[],
         documents: &[("a.md".to_owned(), "# A\n\nSee the PLAN.md\n".to_owned())],
@@ -323,14 +344,14 @@ fn a_document_that_says_there_is_one_plan_does_not_pass() {
 fn a_resolver_that_is_gone_and_scripts_that_drift_do_not_pass() {
     assert_eq!(gate(&["run", "list-plans"], &[], ""), ["no-resolver"]);
     assert_eq!(gate(&["resolve-active-plan"], &[], ""), ["no-resolver"]);
-    let made = |shell| (shell, Script::Text(script(shell)));
-    let text = Script::Text;
-    let (bash, other) = (Shell::Bash, Shell::PowerShell);
+    let made = |shell| (shell, LintScript::Text(script(shell)));
+    let text = LintScript::Text;
+    let (bash, other) = (ShellKind::Bash, ShellKind::PowerShell);
     assert_eq!(gate(RESOLVERS, &[made(bash), made(other)], ""), [""; 0]);
-    assert_eq!(gate(RESOLVERS, &[(bash, Script::Missing), (other, Script::Missing)], ""), [""; 0]);
-    assert_eq!(gate(RESOLVERS, &[made(bash), (other, Script::Missing)], ""), ["missing"]);
-    assert_eq!(gate(RESOLVERS, &[(bash, Script::Unreadable), made(other)], ""), ["drift"]);
-    let alone = [(bash, Script::Unreadable), (other, Script::Missing)];
+    assert_eq!(gate(RESOLVERS, &[(bash, LintScript::Missing), (other, LintScript::Missing)], ""), [""; 0]);
+    assert_eq!(gate(RESOLVERS, &[made(bash), (other, LintScript::Missing)], ""), ["missing"]);
+    assert_eq!(gate(RESOLVERS, &[(bash, LintScript::Unreadable), made(other)], ""), ["drift"]);
+    let alone = [(bash, LintScript::Unreadable), (other, LintScript::Missing)];
     assert_eq!(gate(RESOLVERS, &alone, ""), ["drift", "missing"]);
     assert_eq!(gate(RESOLVERS, &[(bash, text(script(other))), made(other)], ""), ["drift"]);
     let edited = script(other).replace("--quiet ", "");

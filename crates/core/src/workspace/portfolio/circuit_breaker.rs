@@ -5,20 +5,20 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::FAILURES_MAX;
-use crate::approval::ledger::{Entry, Role};
-use crate::approval::status::Said;
-use crate::run::event::{Answer, AttemptEnd, Event, Outcome};
+use crate::approval::ledger::{LedgerEntry, Role};
+use crate::approval::status::RecordedEntry;
+use crate::run::event::{AskAnswer, AttemptEnd, Event, RunOutcome};
 use crate::run::state::CLAIM;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trip {
+pub struct CircuitBreaker {
     /// `None` if whole runs failed.
     pub step: Option<String>,
     /// Consecutive failures.
     pub failures: u32,
 }
 
-impl fmt::Display for Trip {
+impl fmt::Display for CircuitBreaker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let failures = self.failures;
         match &self.step {
@@ -30,8 +30,11 @@ impl fmt::Display for Trip {
 
 /// Counts failures since a person's last decision. `events` are those of all runs of the plan, with their
 /// times, oldest first. A passed step and a completed run reset the count.
-pub fn tripped<'a>(ledger: &[Said], events: impl IntoIterator<Item = (u64, &'a Event)>) -> Option<Trip> {
-    let is_word = |said: &&Said| matches!(&said.entry, Entry::Approved { by, .. } if by.role == Role::Person);
+pub fn tripped<'a>(
+    ledger: &[RecordedEntry],
+    events: impl IntoIterator<Item = (u64, &'a Event)>,
+) -> Option<CircuitBreaker> {
+    let is_word = |said: &&RecordedEntry| matches!(&said.entry, LedgerEntry::Approved { by, .. } if by.role == Role::Person);
     let last_word_ms = ledger.iter().filter(is_word).map(|said| said.at_ms).max();
     let mut steps: BTreeMap<&str, u32> = BTreeMap::new();
     let mut runs = 0;
@@ -45,14 +48,14 @@ pub fn tripped<'a>(ledger: &[Said], events: impl IntoIterator<Item = (u64, &'a E
             Event::AttemptFinished { step, end: AttemptEnd::TimedOut(_), .. } => {
                 *steps.entry(step).or_default() += 1;
             }
-            Event::AskAnswered { ask, answer, .. } if *answer != Answer::Stop => {
+            Event::AskAnswered { ask, answer, .. } if *answer != AskAnswer::Stop => {
                 steps.remove(ask.rsplit_once('/').map_or("", |(step, _)| step));
             }
             Event::StepsReopened { steps: again, .. } => {
                 steps.retain(|step, _| !again.iter().any(|own| own == step));
             }
-            Event::RunFinished { outcome: Outcome::Failed, .. } => runs += 1,
-            Event::RunFinished { outcome: Outcome::Done, .. } => {
+            Event::RunFinished { outcome: RunOutcome::Failed, .. } => runs += 1,
+            Event::RunFinished { outcome: RunOutcome::Done, .. } => {
                 steps.clear();
                 runs = 0;
             }
@@ -65,11 +68,11 @@ pub fn tripped<'a>(ledger: &[Said], events: impl IntoIterator<Item = (u64, &'a E
             | Event::BudgetWarned { .. }
             | Event::RunStopped { .. }
             | Event::RunResumed { .. }
-            | Event::RunFinished { outcome: Outcome::Cancelled, .. } => {}
+            | Event::RunFinished { outcome: RunOutcome::Cancelled, .. } => {}
         }
     }
     let worst = steps.into_iter().max_by_key(|(_, failures)| *failures);
-    let worst = worst.map(|(step, failures)| Trip { step: Some(step.to_owned()), failures });
-    let whole = Trip { step: None, failures: runs };
+    let worst = worst.map(|(step, failures)| CircuitBreaker { step: Some(step.to_owned()), failures });
+    let whole = CircuitBreaker { step: None, failures: runs };
     worst.into_iter().chain([whole]).find(|trip| trip.failures >= FAILURES_MAX)
 }

@@ -17,18 +17,18 @@ const TITLE_WORDS_MIN: usize = 2;
 
 /// The words that describe a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Gist {
+pub struct Fingerprint {
     title: BTreeSet<String>,
     steps: BTreeSet<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Likeness {
+pub enum Similarity {
     Title,
     Steps,
 }
 
-impl Likeness {
+impl Similarity {
     pub const fn words(self) -> &'static str {
         match self {
             Self::Title => "the titles are nearly the same",
@@ -37,7 +37,7 @@ impl Likeness {
     }
 }
 
-impl Gist {
+impl Fingerprint {
     pub fn of(draft: &Draft) -> Self {
         let steps = draft.steps.iter().flat_map(|step| {
             let task = words(&text(step.task.as_ref()));
@@ -46,14 +46,14 @@ impl Gist {
         Self { title: words(&text(draft.title.as_ref())), steps: steps.collect() }
     }
 
-    pub fn likeness(&self, other: &Self) -> Option<Likeness> {
+    pub fn likeness(&self, other: &Self) -> Option<Similarity> {
         let title = share(&self.title, &other.title);
         let is_long = self.title.len().min(other.title.len()) >= TITLE_WORDS_MIN;
         if title >= TITLE_PERCENT_MIN && is_long {
-            return Some(Likeness::Title);
+            return Some(Similarity::Title);
         }
         let steps = share(&self.steps, &other.steps);
-        (steps >= STEPS_PERCENT_MIN && title >= TITLE_OF_STEPS_PERCENT_MIN).then_some(Likeness::Steps)
+        (steps >= STEPS_PERCENT_MIN && title >= TITLE_OF_STEPS_PERCENT_MIN).then_some(Similarity::Steps)
     }
 }
 
@@ -74,12 +74,12 @@ mod tests {
     use super::*;
     use crate::syntax::source::Source;
 
-    fn gist(title: &str, steps: &[&str]) -> Gist {
+    fn gist(title: &str, steps: &[&str]) -> Fingerprint {
         let mut text = format!("---\ntype: plan\n---\n\n# {title}\n\n## Steps\n");
         for (place, step) in steps.iter().enumerate() {
             text.push_str(&format!("\n### {}. {step}\n\n**task:** {step}, please.\n", place + 1));
         }
-        Gist::of(&Source::new("plan", text).draft())
+        Fingerprint::of(&Source::new("plan", text).draft())
     }
 
     // D-24
@@ -88,9 +88,9 @@ mod tests {
         let steps = ["Write the test", "Make it pass"];
         let one = gist("Fix the login timeout", &steps);
         let like = |title: &str, steps: &[&str]| one.likeness(&gist(title, steps));
-        assert_eq!(like("Fix the login timeout", &["Other"]), Some(Likeness::Title));
-        assert_eq!(like("Login timeout: fix the", &["Other"]), Some(Likeness::Title));
-        assert_eq!(like("Fix the slow login", &steps), Some(Likeness::Steps));
+        assert_eq!(like("Fix the login timeout", &["Other"]), Some(Similarity::Title));
+        assert_eq!(like("Login timeout: fix the", &["Other"]), Some(Similarity::Title));
+        assert_eq!(like("Fix the slow login", &steps), Some(Similarity::Steps));
         assert_eq!(like("Move the users table", &steps), None, "the steps of a template alone say nothing");
         assert_eq!(like("Fix the slow login", &["Measure it", "Cache sessions"]), None);
         assert_eq!(

@@ -4,21 +4,21 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn open(name: &str, depends_on: &[&str]) -> Entry {
-    entry(name, Status::Open, depends_on)
+fn open(name: &str, depends_on: &[&str]) -> PlanNode {
+    entry(name, PlanProgress::Open, depends_on)
 }
 
-fn entry(name: &str, status: Status, depends_on: &[&str]) -> Entry {
+fn entry(name: &str, status: PlanProgress, depends_on: &[&str]) -> PlanNode {
     let depends_on = depends_on.iter().map(|&name| name.to_owned()).collect();
-    Entry { name: name.to_owned(), status, depends_on, touches: None, size: 0 }
+    PlanNode { name: name.to_owned(), status, depends_on, touches: None, size: 0 }
 }
 
-fn touching(name: &str, touches: &[&str]) -> Entry {
+fn touching(name: &str, touches: &[&str]) -> PlanNode {
     let touches = touches.iter().map(|&pattern| pattern.to_owned()).collect();
-    Entry { touches: Some(touches), ..open(name, &[]) }
+    PlanNode { touches: Some(touches), ..open(name, &[]) }
 }
 
-fn said(entries: &[Entry]) -> Vec<String> {
+fn said(entries: &[PlanNode]) -> Vec<String> {
     let readiness = readiness(entries);
     let held = readiness.held_back.iter().map(|held| {
         let reasons: Vec<String> = held.reasons.iter().map(ToString::to_string).collect();
@@ -32,19 +32,19 @@ fn said(entries: &[Entry]) -> Vec<String> {
 // D-06
 #[test]
 fn a_plan_is_ready_when_all_that_it_waits_for_is_proven() {
-    let asked = || Status::Waiting("attempts spent".to_owned());
-    let tripped = || Status::Tripped(Trip { step: Some("build".to_owned()), failures: 3 });
-    let cases: &[(Vec<Entry>, &[&str])] = &[
+    let asked = || PlanProgress::Waiting("attempts spent".to_owned());
+    let tripped = || PlanProgress::Tripped(CircuitBreaker { step: Some("build".to_owned()), failures: 3 });
+    let cases: &[(Vec<PlanNode>, &[&str])] = &[
         (vec![open("a", &[])], &["a: ready"]),
-        (vec![entry("a", Status::Done, &[]), open("b", &["a"])], &["b: ready"]),
-        (vec![entry("a", Status::Done, &[]), open("b", &["PLAN-a.md", " PLAN-a "])], &["b: ready"]),
+        (vec![entry("a", PlanProgress::Done, &[]), open("b", &["a"])], &["b: ready"]),
+        (vec![entry("a", PlanProgress::Done, &[]), open("b", &["PLAN-a.md", " PLAN-a "])], &["b: ready"]),
         (vec![open("a", &[]), open("b", &["a"])], &["a: ready", "b: needs a, which is not done [waits]"]),
         (
-            vec![entry("a", Status::Running, &[]), open("b", &["a"])],
+            vec![entry("a", PlanProgress::Running, &[]), open("b", &["a"])],
             &["a: running", "b: needs a, which is running [waits]"],
         ),
         (
-            vec![entry("a", Status::Claimed, &[]), open("b", &["a"])],
+            vec![entry("a", PlanProgress::Claimed, &[]), open("b", &["a"])],
             &[
                 "a: is marked as done without proof [person]",
                 "b: needs a, which is marked as done without proof [waits]",
@@ -53,11 +53,15 @@ fn a_plan_is_ready_when_all_that_it_waits_for_is_proven() {
         (vec![open("auth", &["autth"])], &["auth: needs unknown plan autth; did you mean auth? [replan]"]),
         (vec![open("a", &["storage"])], &["a: needs unknown plan storage [replan]"]),
         (
-            vec![entry("x", Status::Cancelled, &[]), open("b", &["x"])],
+            vec![entry("x", PlanProgress::Cancelled, &[]), open("b", &["x"])],
             &["b: needs x, which is cancelled [person]"],
         ),
         (
-            vec![entry("a", Status::Done, &[]), entry("PLAN-a", Status::Done, &[]), open("b", &["a"])],
+            vec![
+                entry("a", PlanProgress::Done, &[]),
+                entry("PLAN-a", PlanProgress::Done, &[]),
+                open("b", &["a"]),
+            ],
             &["b: needs a, which is ambiguous: 2 plans have this name [replan]"],
         ),
         (vec![open("a", &["a"])], &["a: needs itself: a → a [replan]"]),
@@ -71,7 +75,7 @@ fn a_plan_is_ready_when_all_that_it_waits_for_is_proven() {
             ],
         ),
         // A cycle that contains a done plan blocks nobody.
-        (vec![open("a", &["b"]), entry("b", Status::Done, &["a"])], &["a: ready"]),
+        (vec![open("a", &["b"]), entry("b", PlanProgress::Done, &["a"])], &["a: ready"]),
         (
             vec![entry("a", tripped(), &[])],
             &["a: step `build` failed 3 times in a row; it won't start again without you [person]"],
@@ -80,11 +84,11 @@ fn a_plan_is_ready_when_all_that_it_waits_for_is_proven() {
             vec![entry("a", asked(), &["storage"])],
             &["a: needs you: attempts spent; needs unknown plan storage [replan]"],
         ),
-        (vec![entry("a", Status::Failed, &[])], &["a: its last run failed [retry]"]),
-        (vec![entry("a", Status::Stopped, &[])], &["a: is stopped [retry]"]),
-        (vec![entry("a", Status::Staged, &[])], &["a: is only staged [person]"]),
+        (vec![entry("a", PlanProgress::Failed, &[])], &["a: its last run failed [retry]"]),
+        (vec![entry("a", PlanProgress::Stopped, &[])], &["a: is stopped [retry]"]),
+        (vec![entry("a", PlanProgress::Staged, &[])], &["a: is only staged [person]"]),
         (
-            vec![entry("a", Status::Unreadable("no text".to_owned()), &[])],
+            vec![entry("a", PlanProgress::Unreadable("no text".to_owned()), &[])],
             &["a: is unreadable: no text [replan]"],
         ),
     ];
@@ -95,13 +99,13 @@ fn a_plan_is_ready_when_all_that_it_waits_for_is_proven() {
 
 #[test]
 fn every_reason_names_a_command() {
-    let reason = |status| Reason::Waits { plan: "a".to_owned(), status };
-    let command = |reason: Reason| reason.command("b").join(" ");
-    assert_eq!(command(reason(Status::Claimed)), "planwright run a");
-    assert_eq!(command(reason(Status::Staged)), "planwright activate a");
-    let tripped = Trip { step: None, failures: 3 };
-    assert_eq!(command(Reason::Own(Status::Tripped(tripped))), "planwright run b");
-    assert_eq!(command(Reason::Unknown { plan: "x".to_owned(), meant: None }), "planwright show b");
+    let reason = |status| BlockReason::Waits { plan: "a".to_owned(), status };
+    let command = |reason: BlockReason| reason.command("b").join(" ");
+    assert_eq!(command(reason(PlanProgress::Claimed)), "planwright run a");
+    assert_eq!(command(reason(PlanProgress::Staged)), "planwright activate a");
+    let tripped = CircuitBreaker { step: None, failures: 3 };
+    assert_eq!(command(BlockReason::Own(PlanProgress::Tripped(tripped))), "planwright run b");
+    assert_eq!(command(BlockReason::Unknown { plan: "x".to_owned(), meant: None }), "planwright show b");
 }
 
 // D-07
@@ -140,13 +144,13 @@ fn plans_run_together_only_if_no_file_could_be_meant_by_both() {
 // D-08
 #[test]
 fn work_lands_by_what_it_waits_for_then_small_first_then_by_name() {
-    let sized = |name: &str, size: u64, depends_on: &[&str]| Entry { size, ..open(name, depends_on) };
-    let names = |entries: &[Entry]| {
+    let sized = |name: &str, size: u64, depends_on: &[&str]| PlanNode { size, ..open(name, depends_on) };
+    let names = |entries: &[PlanNode]| {
         merge_order(entries)
             .map(|order| order.iter().map(|&place| entries[place].name.clone()).collect::<Vec<_>>().join(" "))
             .map_err(|cycle| cycle.to_string())
     };
-    let order = |entries: &[Entry], expected: &str| assert_eq!(names(entries), Ok(expected.to_owned()));
+    let order = |entries: &[PlanNode], expected: &str| assert_eq!(names(entries), Ok(expected.to_owned()));
     order(&[], "");
     order(&[sized("b", 1, &[]), sized("a", 1, &[])], "a b");
     order(&[sized("a", 9, &[]), sized("b", 1, &[])], "b a");
@@ -159,17 +163,23 @@ fn work_lands_by_what_it_waits_for_then_small_first_then_by_name() {
     assert_eq!(names(&[sized("a", 1, &["a"])]), Err("a → a".to_owned()));
 }
 
-fn any_status() -> impl Strategy<Value = Status> {
-    let all = [Status::Open, Status::Done, Status::Running, Status::Claimed, Status::Failed];
+fn any_status() -> impl Strategy<Value = PlanProgress> {
+    let all = [
+        PlanProgress::Open,
+        PlanProgress::Done,
+        PlanProgress::Running,
+        PlanProgress::Claimed,
+        PlanProgress::Failed,
+    ];
     prop::sample::select(all.to_vec())
 }
 
-fn any_entries() -> impl Strategy<Value = Vec<Entry>> {
+fn any_entries() -> impl Strategy<Value = Vec<PlanNode>> {
     let pattern = "[ab*?]{1,4}|src/[*]{2}|src/a/|[*]{2}/b";
     let touches = prop::option::of(prop::collection::vec(pattern, 0..3));
     let one = (any_status(), prop::collection::vec(0..10_usize, 0..3), touches, 0..4_u64);
     prop::collection::vec(one, 0..9).prop_map(|rows| {
-        let entry = |(place, (status, needs, touches, size)): (usize, (_, Vec<usize>, _, _))| Entry {
+        let entry = |(place, (status, needs, touches, size)): (usize, (_, Vec<usize>, _, _))| PlanNode {
             name: format!("p{place}"),
             status,
             depends_on: needs.iter().map(|need| format!("p{need}")).collect(),
@@ -187,12 +197,12 @@ proptest! {
         let held = found.held_back.iter().map(|held| held.entry);
         let mut all: Vec<usize> = found.ready.iter().chain(&found.running).copied().chain(held).collect();
         all.sort_unstable();
-        let open = (0..entries.len()).filter(|&place| entries[place].status != Status::Done);
+        let open = (0..entries.len()).filter(|&place| entries[place].status != PlanProgress::Done);
         prop_assert_eq!(all, open.collect::<Vec<_>>());
         for &place in &found.ready {
             for name in &entries[place].depends_on {
                 let other = entries.iter().find(|entry| entry.name == *name);
-                prop_assert!(other.is_some_and(|other| other.status == Status::Done));
+                prop_assert!(other.is_some_and(|other| other.status == PlanProgress::Done));
             }
         }
         prop_assert!(found.held_back.iter().all(|held| !held.reasons.is_empty()));
@@ -200,8 +210,8 @@ proptest! {
 
     #[test]
     fn an_order_has_everybody_after_what_it_waits_for(entries in any_entries()) {
-        let mut turned: Vec<Entry> = entries.iter().rev().cloned().collect();
-        let names = |entries: &[Entry], order: Vec<usize>| {
+        let mut turned: Vec<PlanNode> = entries.iter().rev().cloned().collect();
+        let names = |entries: &[PlanNode], order: Vec<usize>| {
             order.into_iter().map(|place| entries[place].name.clone()).collect::<Vec<_>>()
         };
         match merge_order(&entries) {

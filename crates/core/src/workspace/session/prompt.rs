@@ -3,13 +3,13 @@
 //! configuration it is the reference text, byte for byte.
 
 use crate::dialect::directory;
-use crate::workspace::session::Desk;
+use crate::workspace::session::PlanningSession;
 
 pub const TOPIC_CHARS_MAX: usize = 100;
 pub const PROGRAM: &str = "agentctl";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Terms {
+pub struct PromptTerms {
     pub host: String,
     /// The program that an overseer calls.
     pub program: String,
@@ -18,7 +18,7 @@ pub struct Terms {
     pub agents: Vec<String>,
 }
 
-impl Default for Terms {
+impl Default for PromptTerms {
     fn default() -> Self {
         Self {
             host: "planwright".to_owned(),
@@ -29,8 +29,8 @@ impl Default for Terms {
     }
 }
 
-pub fn prompt(terms: &Terms) -> String {
-    let Terms { host, program, topic_chars_max, agents } = terms;
+pub fn prompt(terms: &PromptTerms) -> String {
+    let PromptTerms { host, program, topic_chars_max, agents } = terms;
     let (plan_file, folder) = (directory::PLAN_FILE, directory::TASK_FOLDER.trim_end_matches('/'));
     let fields = directory::FIELDS
         .iter()
@@ -77,7 +77,7 @@ Output quality:
     )
 }
 
-pub fn context(desk: &Desk) -> String {
+pub fn context(desk: &PlanningSession) -> String {
     let mut text = format!("CURRENT_PLAN_DIR: {}\nADDITIONAL_PLAN_DIRS:", desk.current.folder.display());
     if desk.additional.is_empty() {
         text.push_str(" none");
@@ -92,7 +92,7 @@ pub fn context(desk: &Desk) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workspace::session::Thread;
+    use crate::workspace::session::SessionPlan;
 
     /// The reference text of the directory dialect, byte for byte.
     const DOCUMENT: &str = include_str!("../../../tests/overseer/document-e.txt");
@@ -100,19 +100,19 @@ mod tests {
     // E-17: without configuration the prompt is the reference text; only the host's name differs.
     #[test]
     fn with_nothing_configured_the_prompt_is_that_of_the_document() {
-        let theirs = Terms { host: "Flowgentic".to_owned(), ..Terms::default() };
+        let theirs = PromptTerms { host: "Flowgentic".to_owned(), ..PromptTerms::default() };
         assert_eq!(prompt(&theirs), DOCUMENT);
-        assert_eq!(prompt(&Terms::default()), DOCUMENT.replace("Flowgentic", "planwright"));
+        assert_eq!(prompt(&PromptTerms::default()), DOCUMENT.replace("Flowgentic", "planwright"));
     }
 
     // E-16, E-17: the prompt reflects the configuration.
     #[test]
     fn what_is_configured_stands_in_the_prompt() {
-        let terms = Terms {
+        let terms = PromptTerms {
             program: "planwright".to_owned(),
             topic_chars_max: 60,
             agents: vec!["claude".to_owned(), "coder".to_owned()],
-            ..Terms::default()
+            ..PromptTerms::default()
         };
         let text = prompt(&terms);
         assert!(!text.contains("agentctl"), "{text}");
@@ -125,9 +125,10 @@ mod tests {
     // E-10: the block lists every directory with its thread, including those of a resumed session.
     #[test]
     fn the_context_names_every_folder_with_its_thread() {
-        let mut desk = Desk::new(Thread::new("a", "/plans/a".into()));
+        let mut desk = PlanningSession::new(SessionPlan::new("a", "/plans/a".into()));
         assert_eq!(context(&desk), "CURRENT_PLAN_DIR: /plans/a\nADDITIONAL_PLAN_DIRS: none\n");
-        desk.additional = vec![Thread::new("456", "/plans/b".into()), Thread::new("7", "/plans/c".into())];
+        desk.additional =
+            vec![SessionPlan::new("456", "/plans/b".into()), SessionPlan::new("7", "/plans/c".into())];
         assert_eq!(
             context(&desk),
             "CURRENT_PLAN_DIR: /plans/a\nADDITIONAL_PLAN_DIRS:\n- thread_456: /plans/b\n- thread_7: /plans/c\n"

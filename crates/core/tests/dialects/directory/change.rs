@@ -1,15 +1,15 @@
 //! What changes do to a folder: each takes only its bytes, in the file that it is about.
 
-use planwright_core::dialect::{Birth, named};
+use planwright_core::dialect::{NewPlan, named};
 use planwright_core::plan::draft::{Draft, Mark, StepDraft};
-use planwright_core::plan::edit::{Change, Refusal};
-use planwright_core::plan::lifecycle::State;
+use planwright_core::plan::edit::{EditError, PlanEdit};
+use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::syntax::source::{Excerpt, Source, Span, Spanned};
 
 use super::{AUTH, File, PLAN, RELEASE, folder};
 
 /// The files that a change gives other bytes, with what they hold then.
-fn changed(source: &Source, change: &Change) -> Result<Vec<(String, String)>, Refusal> {
+fn changed(source: &Source, change: &PlanEdit) -> Result<Vec<(String, String)>, EditError> {
     let after = source.edited(&source.dialect().patch(source, change)?);
     let texts = |source: &Source| -> Vec<(String, String)> {
         source.parts().iter().map(|part| (part.path.clone(), source.slice(part.span).to_owned())).collect()
@@ -20,14 +20,14 @@ fn changed(source: &Source, change: &Change) -> Result<Vec<(String, String)>, Re
 }
 
 /// The one file that a change gives other bytes.
-fn one(source: &Source, change: &Change) -> String {
+fn one(source: &Source, change: &PlanEdit) -> String {
     let files = changed(source, change).unwrap_or_else(|refusal| panic!("{change:?}: {refusal}"));
     assert_eq!(files.len(), 1, "{change:?}: {files:?}");
     files.into_iter().map(|(_, text)| text).collect()
 }
 
-fn need(step: usize, on: &str) -> Change {
-    Change::Need { step, on: on.to_owned() }
+fn need(step: usize, on: &str) -> PlanEdit {
+    PlanEdit::Need { step, on: on.to_owned() }
 }
 
 // E-04: another need is written in the form that the list has.
@@ -71,7 +71,7 @@ fn a_need_that_is_there_changes_nothing_and_one_with_no_place_is_refused() {
 #[test]
 fn a_rename_follows_into_the_files_that_wait_for_the_task() {
     let source = folder("p", RELEASE);
-    let rename = Change::Rename { step: 0, id: "code-freeze".to_owned() };
+    let rename = PlanEdit::Rename { step: 0, id: "code-freeze".to_owned() };
     let files = changed(&source, &rename).expect("it is made");
     let paths: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
     assert_eq!(paths, ["tasks/05-freeze.md", "tasks/10-write-the-notes.md", "tasks/11-tag.md"]);
@@ -84,7 +84,7 @@ fn a_rename_follows_into_the_files_that_wait_for_the_task() {
 #[test]
 fn keys_are_set_in_plan_md() {
     let source = folder("p", RELEASE);
-    let set = |key: &str, value: &str| Change::Set { key: key.to_owned(), value: value.to_owned() };
+    let set = |key: &str, value: &str| PlanEdit::Set { key: key.to_owned(), value: value.to_owned() };
     let text = one(&source, &set("title", "Ship: 2.0"));
     assert!(
         text.starts_with("---\n# what the release is called\ntitle: \"Ship: 2.0\"\npriority: high\n"),
@@ -100,7 +100,7 @@ fn keys_are_set_in_plan_md() {
 // Notes go to the end of plan.md, and are no part of what the author says.
 #[test]
 fn a_note_goes_to_the_end_of_plan_md() {
-    let note = Change::Note { text: "all is well".to_owned() };
+    let note = PlanEdit::Note { text: "all is well".to_owned() };
     let release = folder("p", RELEASE);
     assert!(one(&release, &note).ends_with("- 🚀 after the freeze\n- all is well\n"));
     let auth = folder("p", AUTH);
@@ -125,27 +125,27 @@ fn a_note_goes_to_the_end_of_plan_md() {
 fn the_order_of_tasks_is_in_the_names_of_their_files() {
     let source = folder("p", AUTH);
     let refused =
-        changed(&source, &Change::Move { step: 2, to: 0 }).expect_err("a file would have to be renamed");
+        changed(&source, &PlanEdit::Move { step: 2, to: 0 }).expect_err("a file would have to be renamed");
     assert_eq!(
         refused.to_string(),
         "file names set the order of these steps; rename `tasks/03-wire-handler.md`"
     );
-    assert!(changed(&folder("p", RELEASE), &Change::Renumber).is_err());
-    assert!(changed(&source, &Change::Expand { step: 0, items: vec!["x".to_owned()] }).is_err());
+    assert!(changed(&folder("p", RELEASE), &PlanEdit::Renumber).is_err());
+    assert!(changed(&source, &PlanEdit::Expand { step: 0, items: vec!["x".to_owned()] }).is_err());
 }
 
 // The document has no place for states and marks: nothing is written, and a mark is refused.
 #[test]
 fn states_and_marks_have_no_place_in_the_files() {
     let source = folder("p", AUTH);
-    for state in State::all() {
-        assert_eq!(changed(&source, &Change::Become { state }), Ok(Vec::new()));
+    for state in PlanState::all() {
+        assert_eq!(changed(&source, &PlanEdit::Become { state }), Ok(Vec::new()));
     }
     for mark in Mark::ALL {
-        let refused = changed(&source, &Change::Mark { step: 0, mark: Some(mark) });
-        assert!(matches!(refused, Err(Refusal::NoWord { .. })), "{refused:?}");
+        let refused = changed(&source, &PlanEdit::Mark { step: 0, mark: Some(mark) });
+        assert!(matches!(refused, Err(EditError::NoWord { .. })), "{refused:?}");
     }
-    assert_eq!(changed(&source, &Change::Mark { step: 0, mark: None }), Ok(Vec::new()));
+    assert_eq!(changed(&source, &PlanEdit::Mark { step: 0, mark: None }), Ok(Vec::new()));
 }
 
 #[test]
@@ -164,8 +164,8 @@ fn the_canonical_form_says_the_same_and_is_its_own() {
     }
 }
 
-fn birth() -> Birth<'static> {
-    Birth { id: "PLAN-a1b2c3d4", now: "2026-11-16T10:00:00Z" }
+fn birth() -> NewPlan<'static> {
+    NewPlan { id: "PLAN-a1b2c3d4", now: "2026-11-16T10:00:00Z" }
 }
 
 /// What a folder says that was made of a draft.

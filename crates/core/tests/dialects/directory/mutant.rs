@@ -1,11 +1,11 @@
 //! Thousands of folders that were damaged by chance, the same ones every time: none makes anything panic, and none loses a
 //! file.
 
-use planwright_core::dialect::{Birth, named};
-use planwright_core::plan::draft::{Draft, Oddity, StepDraft};
-use planwright_core::plan::edit::Change;
+use planwright_core::dialect::{NewPlan, named};
+use planwright_core::plan::draft::{Draft, ParseIssue, StepDraft};
+use planwright_core::plan::edit::PlanEdit;
 use planwright_core::syntax::source::{FILE_SEPARATOR, Source, Span};
-use planwright_core::verify::{Facts, Limits, Study, verify};
+use planwright_core::verify::{Facts, Study, VerifyLimits, verify};
 
 use super::{AUTH, DATABASE, File, RELEASE, folder};
 
@@ -130,7 +130,7 @@ fn damage(dice: &mut Dice, text: &mut String) {
 /// Every file is the plan, a step, or complained of; and what was read of a step stands in its file.
 fn assert_whole(source: &Source, draft: &Draft) {
     let flagged = |span: Span| {
-        let is_name = |oddity: &Oddity| matches!(oddity, Oddity::MisnamedTask { .. });
+        let is_name = |oddity: &ParseIssue| matches!(oddity, ParseIssue::MisnamedTask { .. });
         draft.oddities.0.iter().any(|oddity| oddity.span.start == span.start && is_name(&oddity.value))
     };
     let steps: Vec<Span> = draft.steps.iter().map(|step| step.whole.0).collect();
@@ -140,7 +140,8 @@ fn assert_whole(source: &Source, draft: &Draft) {
         let is_text = part.path.to_lowercase().ends_with(".md");
         assert!(steps.contains(&part.span) || !is_text, "{:?} is no step", part.path);
     }
-    let missing = draft.oddities.0.iter().any(|oddity| matches!(oddity.value, Oddity::MissingFile { .. }));
+    let missing =
+        draft.oddities.0.iter().any(|oddity| matches!(oddity.value, ParseIssue::MissingFile { .. }));
     assert_eq!(missing, plan.is_none());
     draft.steps.iter().for_each(|step| assert_inside(source, step));
 }
@@ -166,12 +167,12 @@ fn assert_changes(dice: &mut Dice, source: &Source) {
     let step = dice.roll(4);
     let word = dice.pick(&["x", "create-schema", "a b", "\u{e9}", "# x", "- y", "\"q\"", "null"]).to_owned();
     let changes = [
-        Change::Set { key: "title".to_owned(), value: word.clone() },
-        Change::Note { text: word.clone() },
-        Change::Rename { step, id: word.clone() },
-        Change::Need { step, on: word },
-        Change::Move { step, to: 0 },
-        Change::Renumber,
+        PlanEdit::Set { key: "title".to_owned(), value: word.clone() },
+        PlanEdit::Note { text: word.clone() },
+        PlanEdit::Rename { step, id: word.clone() },
+        PlanEdit::Need { step, on: word },
+        PlanEdit::Move { step, to: 0 },
+        PlanEdit::Renumber,
     ];
     let paths = |source: &Source| source.parts().iter().map(|part| part.path.clone()).collect::<Vec<_>>();
     let change = &changes[dice.roll(changes.len())];
@@ -187,7 +188,7 @@ fn assert_changes(dice: &mut Dice, source: &Source) {
 fn no_damage_makes_a_folder_lose_a_file() {
     let mut dice = Dice(0x5eed_0e15);
     let directory = named("directory").expect("it is in the table");
-    let birth = Birth { id: "PLAN-a1b2c3d4", now: "2026-11-16T10:00:00Z" };
+    let birth = NewPlan { id: "PLAN-a1b2c3d4", now: "2026-11-16T10:00:00Z" };
     let mut clean = 0;
     for _ in 0..COUNT {
         let source = mutant(&mut dice);
@@ -197,7 +198,7 @@ fn no_damage_makes_a_folder_lose_a_file() {
         let titles =
             |draft: &Draft| draft.steps.iter().map(|step| step.title.value.clone()).collect::<Vec<_>>();
         assert_eq!((titles(&skimmed), &skimmed.title), (titles(&draft), &draft.title));
-        let checked = verify(&Study::of(&source, &draft), &Facts::default(), &Limits::default());
+        let checked = verify(&Study::of(&source, &draft), &Facts::default(), &VerifyLimits::default());
         clean += usize::from(checked.plan.is_some());
         for found in &checked.diagnostics {
             let part = source.part_at(found.primary.span.start);
@@ -226,7 +227,7 @@ fn large_and_odd_folders_are_read() {
         let source = folder("p", &[("plan.md", text), ("tasks/01-a.md", text), ("tasks/02-b.md", text)]);
         let draft = source.draft();
         assert_whole(&source, &draft);
-        verify(&Study::of(&source, &draft), &Facts::default(), &Limits::default());
+        verify(&Study::of(&source, &draft), &Facts::default(), &VerifyLimits::default());
     }
     let dialect = named("directory").expect("it is in the table");
     for text in
@@ -238,6 +239,6 @@ fn large_and_odd_folders_are_read() {
             source.parts().len() > 1,
             text.matches(FILE_SEPARATOR).count() > 1 && text.starts_with('\u{1c}')
         );
-        verify(&Study::of(&source, &draft), &Facts::default(), &Limits::default());
+        verify(&Study::of(&source, &draft), &Facts::default(), &VerifyLimits::default());
     }
 }

@@ -1,12 +1,12 @@
 //! Thousands of proposals, real-looking ones and broken ones, from a seeded generator: no panic, no lost step.
 
 use planwright_core::dialect::proposal::{CONTEXT_BYTES_MAX, artifacts, context_bytes, overflow, sections};
-use planwright_core::dialect::{Birth, NATIVE};
+use planwright_core::dialect::{NATIVE, NewPlan};
 use planwright_core::plan::draft::{Draft, StepDraft};
-use planwright_core::plan::edit::Change;
-use planwright_core::plan::lifecycle::State;
+use planwright_core::plan::edit::PlanEdit;
+use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::syntax::source::{Source, Span};
-use planwright_core::verify::{Facts, Limits, Study, verify};
+use planwright_core::verify::{Facts, Study, VerifyLimits, verify};
 
 use super::{NOW, dialect, proposal, samples, titles};
 
@@ -195,7 +195,7 @@ fn assert_sound(source: &Source, dice: &mut Dice) {
     let moved = overflow(source).map_or(0, |moved| context_bytes(&source.with(moved.text)));
     assert!(moved <= CONTEXT_BYTES_MAX);
     let study = Study::of(source, &draft);
-    verify(&study, &Facts::default(), &Limits::default());
+    verify(&study, &Facts::default(), &VerifyLimits::default());
     assert_rewrites(source, &draft, dice);
 }
 
@@ -223,14 +223,14 @@ fn assert_rewrites(source: &Source, draft: &Draft, dice: &mut Dice) {
     let count = meant.len();
     let last = count.saturating_sub(1);
     let changes = [
-        Change::Become { state: State::Running },
-        Change::Note { text: "a note".to_owned() },
-        Change::Set { key: "title".to_owned(), value: "another".to_owned() },
-        Change::Renumber,
-        Change::Rename { step: last, id: "renamed".to_owned() },
-        Change::Mark { step: 0, mark: None },
-        Change::Move { step: 0, to: last },
-        Change::Need { step: last, on: "1".to_owned() },
+        PlanEdit::Become { state: PlanState::Running },
+        PlanEdit::Note { text: "a note".to_owned() },
+        PlanEdit::Set { key: "title".to_owned(), value: "another".to_owned() },
+        PlanEdit::Renumber,
+        PlanEdit::Rename { step: last, id: "renamed".to_owned() },
+        PlanEdit::Mark { step: 0, mark: None },
+        PlanEdit::Move { step: 0, to: last },
+        PlanEdit::Need { step: last, on: "1".to_owned() },
     ];
     // All of them on every plan would take minutes, and chance goes through all of them anyway.
     let change = &changes[dice.roll(changes.len())];
@@ -244,7 +244,7 @@ fn assert_rewrites(source: &Source, draft: &Draft, dice: &mut Dice) {
         assert_eq!(titles(&formatted.draft()), meant);
         assert_eq!(dialect().format(&formatted).as_ref(), Ok(&text), "from {:?}", source.text());
     }
-    let birth = Birth { id: "PLAN-0badcafe", now: NOW };
+    let birth = NewPlan { id: "PLAN-0badcafe", now: NOW };
     let composed = proposal(dialect().compose(draft, &birth));
     // A lone carriage return ends no line for us, but it would for others.
     let meant: Vec<String> = meant.iter().map(|title| title.replace('\r', " ")).collect();
@@ -261,7 +261,8 @@ fn real_looking_plans_keep_every_step() {
         let draft = source.draft();
         assert_eq!(titles(&draft), meant, "{text}");
         assert_rewrites(&source, &draft, &mut dice);
-        let native = Source::new("plan.md", NATIVE.compose(&draft, &Birth { id: "PLAN-0badcafe", now: NOW }));
+        let native =
+            Source::new("plan.md", NATIVE.compose(&draft, &NewPlan { id: "PLAN-0badcafe", now: NOW }));
         assert_eq!(native.draft().steps.len(), meant.len(), "{text}\nas\n{}", native.text());
         let formatted = (dice.roll(4) == 0).then(|| dialect().format(&source)).transpose();
         assert!(formatted.is_ok(), "{formatted:?}: {text}");

@@ -1,14 +1,14 @@
 //! What a plan record says, and the bytes that each change takes.
 
-use planwright_core::dialect::{Beside, Dialect, Happening, detect, record};
+use planwright_core::dialect::{Dialect, PlanEvent, SidecarEdit, detect, record};
 use planwright_core::plan::draft::{Draft, Mark, StepDraft, Trace};
-use planwright_core::plan::edit::{Change, Refusal};
-use planwright_core::plan::lifecycle::{Reason, State};
+use planwright_core::plan::edit::{EditError, PlanEdit};
+use planwright_core::plan::lifecycle::{PlanState, WaitReason};
 use planwright_core::plan::view;
 use planwright_core::run::event::{AttemptEnd, Blob, Event, Receipt, Usage};
 use planwright_core::run::judge::{Observation, judge};
 use planwright_core::syntax::source::{Edit, Source};
-use planwright_core::verify::{Facts, Limits, Study, verify};
+use planwright_core::verify::{Facts, Study, VerifyLimits, verify};
 
 use super::{NOW, dialect, samples};
 
@@ -20,7 +20,7 @@ fn json(text: &str) -> Source {
     Source::new(".rawko/plans/plan.json", text).written_in(dialect())
 }
 
-fn made(source: &Source, change: &Change) -> Source {
+fn made(source: &Source, change: &PlanEdit) -> Source {
     let edits = source.dialect().patch(source, change);
     source.edited(&edits.unwrap_or_else(|refusal| panic!("{change:?}: {refusal}\n{}", source.text())))
 }
@@ -47,7 +47,7 @@ fn the_example_of_the_document_is_read_with_all_its_content() {
     let [yaml, _, json, _] = &samples()[..] else { panic!("there are four samples") };
     let draft = yaml.draft();
     assert_eq!(draft.oddities.0, []);
-    assert_eq!(draft.state.map(|state| state.value), Some(State::Running));
+    assert_eq!(draft.state.map(|state| state.value), Some(PlanState::Running));
     assert_eq!(
         draft.title.as_ref().map(|title| title.value.as_str()),
         Some("Implement user authentication with JWT")
@@ -102,7 +102,7 @@ fn partial_steps_are_read() {
 #[test]
 fn completing_step_2_of_the_example_makes_step_3_current() {
     for source in [samples()[0].clone(), samples()[2].clone()] {
-        let done = made(&source, &Change::Mark { step: 2, mark: Some(Mark::Done) });
+        let done = made(&source, &PlanEdit::Mark { step: 2, mark: Some(Mark::Done) });
         let touched = done.dialect().touched(&done, NOW);
         let key = |key: &str| touched.draft().frontmatter.value(key).map(|value| value.value.clone());
         assert_eq!(key("currentStepIndex").as_deref(), Some("3"));
@@ -170,7 +170,7 @@ fn a_trace_takes_only_its_own_lines() {
         error: None,
         affected_files: Some(vec!["src/a.ts".to_owned(), "it's #1".to_owned()]),
     };
-    let after = made(short, &Change::Trace { step: 2, trace: trace.clone() });
+    let after = made(short, &PlanEdit::Trace { step: 2, trace: trace.clone() });
     assert_eq!(
         changed(short, &after),
         [
@@ -186,7 +186,7 @@ fn a_trace_takes_only_its_own_lines() {
         ]
     );
     assert_eq!(after.draft().steps[2].trace.0, trace);
-    let after = made(json, &Change::Trace { step: 4, trace: trace.clone() });
+    let after = made(json, &PlanEdit::Trace { step: 4, trace: trace.clone() });
     assert_eq!(
         changed(json, &after),
         [
@@ -198,10 +198,10 @@ fn a_trace_takes_only_its_own_lines() {
         ]
     );
     assert_eq!(after.draft().steps[4].trace.0, trace);
-    let after = made(unusual, &Change::Trace { step: 1, trace: trace.clone() });
+    let after = made(unusual, &PlanEdit::Trace { step: 1, trace: trace.clone() });
     assert_eq!(after.draft().steps[1].trace.0, trace);
     assert_eq!(changed(unusual, &after).len(), 2, "a step on one line stays on one line");
-    let again = made(&after, &Change::Trace { step: 1, trace });
+    let again = made(&after, &PlanEdit::Trace { step: 1, trace });
     assert_eq!(again.text(), after.text(), "what is there is left alone");
 }
 
@@ -211,21 +211,21 @@ fn an_error_is_written_and_taken_away() {
     for source in samples() {
         for step in 0..source.draft().steps.len() {
             let error = |text: &str| Trace { error: Some(text.to_owned()), ..Trace::default() };
-            let failed = made(&source, &Change::Trace { step, trace: error("exit 1: no `x`\nat all\n") });
+            let failed = made(&source, &PlanEdit::Trace { step, trace: error("exit 1: no `x`\nat all\n") });
             let said = failed.draft().steps[step].trace.0.error.clone();
             assert_eq!(said.as_deref(), Some("exit 1: no `x`\nat all"));
             let files = Some(vec!["a".to_owned()]);
             let trace = Trace { affected_files: files.clone(), ..error("") };
-            let over = made(&failed, &Change::Trace { step, trace });
+            let over = made(&failed, &PlanEdit::Trace { step, trace });
             assert_eq!(over.draft().steps[step].trace.0.error, None, "{}", over.text());
             assert_eq!(over.draft().steps[step].trace.0.affected_files, files);
-            let bare = made(&failed, &Change::Trace { step, trace: error("") });
+            let bare = made(&failed, &PlanEdit::Trace { step, trace: error("") });
             assert_eq!(bare.text(), source.text(), "every byte is back");
         }
     }
     let remarked = plan("task: x\nsteps: [{description: a, # why\n  error: b, status: failed}]\n");
     let trace = Trace { error: Some(String::new()), ..Trace::default() };
-    let over = made(&remarked, &Change::Trace { step: 0, trace });
+    let over = made(&remarked, &PlanEdit::Trace { step: 0, trace });
     assert_eq!(over.text(), "task: x\nsteps: [{description: a, # why\n  error: \"\", status: failed}]\n");
 }
 
@@ -255,13 +255,13 @@ fn an_output_is_read_back_as_it_was_said() {
         for output in outputs {
             let step = source.draft().steps.len() - 1;
             let trace = Trace { output: Some(output.to_owned()), ..Trace::default() };
-            let after = made(&source, &Change::Trace { step, trace });
+            let after = made(&source, &PlanEdit::Trace { step, trace });
             let said = after.draft().steps[step].trace.0.output.clone();
             assert_eq!(said.as_deref(), Some(output.trim_end_matches('\n')), "{}", after.text());
         }
         let long = "0123456789\n".repeat(2000);
         let trace = Trace { output: Some(long), ..Trace::default() };
-        let after = made(&source, &Change::Trace { step: 0, trace });
+        let after = made(&source, &PlanEdit::Trace { step: 0, trace });
         let said = after.draft().steps[0].trace.0.output.clone().unwrap_or_default();
         assert!(said.starts_with("[11760 bytes cut]\n") && said.len() < 10_300, "{said:.40}");
     }
@@ -271,7 +271,7 @@ fn an_output_is_read_back_as_it_was_said() {
 #[test]
 fn a_state_is_written_in_the_words_and_quotes_of_the_file() {
     let [_, _, _, unusual] = &samples()[..] else { panic!("there are four samples") };
-    let replanning = made(unusual, &Change::Become { state: State::Waiting(Reason::Replanning) });
+    let replanning = made(unusual, &PlanEdit::Become { state: PlanState::Waiting(WaitReason::Replanning) });
     assert_eq!(
         changed(unusual, &replanning),
         [
@@ -279,15 +279,15 @@ fn a_state_is_written_in_the_words_and_quotes_of_the_file() {
             "+status: 'replanning'          # nobody has started"
         ]
     );
-    let marked = made(unusual, &Change::Mark { step: 0, mark: Some(Mark::Skipped) });
+    let marked = made(unusual, &PlanEdit::Mark { step: 0, mark: Some(Mark::Skipped) });
     assert_eq!(
         changed(unusual, &marked),
         ["-  status: \"pending\" # the first one", "+  status: \"skipped\" # the first one"]
     );
-    let marked = made(unusual, &Change::Mark { step: 3, mark: Some(Mark::Running) });
+    let marked = made(unusual, &PlanEdit::Mark { step: 3, mark: Some(Mark::Running) });
     assert_eq!(changed(unusual, &marked), ["+  status: in_progress"]);
     let stateless = json("{\"task\": \"x\", \"steps\": []}");
-    let became = made(&stateless, &Change::Become { state: State::Running });
+    let became = made(&stateless, &PlanEdit::Become { state: PlanState::Running });
     assert_eq!(became.text(), "{\"task\": \"x\", \"status\": \"in_progress\", \"steps\": []}");
 }
 
@@ -297,7 +297,7 @@ fn a_need_is_written_as_an_index() {
     let [yaml, _, json, unusual] = &samples()[..] else { panic!("there are four samples") };
     let need = |step: usize, source: &Source, on: usize| {
         let on = planwright_core::plan::verified::ids(&source.draft()).swap_remove(on);
-        made(source, &Change::Need { step, on })
+        made(source, &PlanEdit::Need { step, on })
     };
     assert_eq!(changed(yaml, &need(3, yaml, 0)), ["-    dependsOn: [1, 2]", "+    dependsOn: [1, 2, 0]"]);
     assert_eq!(changed(json, &need(4, json, 0)), ["-        3", "+        3,", "+        0"]);
@@ -315,21 +315,21 @@ fn a_need_is_written_as_an_index() {
 #[test]
 fn a_step_that_moves_takes_its_index_along() {
     for source in [samples()[0].clone(), samples()[2].clone()] {
-        let moved = made(&source, &Change::Move { step: 4, to: 3 });
+        let moved = made(&source, &PlanEdit::Move { step: 4, to: 3 });
         let draft = moved.draft();
         assert_eq!(draft.oddities.0, [], "{}", moved.text());
         assert_eq!(draft.steps[3].title.value, "Review and validate implementation");
         assert_eq!(waits(&draft)[3], [4], "it still waits for the tests");
     }
     let [_, _, _, unusual] = &samples()[..] else { panic!("there are four samples") };
-    let moved = made(unusual, &Change::Move { step: 1, to: 0 });
+    let moved = made(unusual, &PlanEdit::Move { step: 1, to: 0 });
     assert_eq!(moved.draft().steps[0].title.value, "Join them");
     assert!(
         moved.text().contains("- {index: 0, description: \"Join them\", status: pending, dependsOn: [1]")
     );
     let counted =
         plan("task: x\nsteps:\n- {index: 1, description: a}\n- {index: 2, description: b, dependsOn: [1]}\n");
-    let renumbered = made(&counted, &Change::Renumber);
+    let renumbered = made(&counted, &PlanEdit::Renumber);
     assert_eq!(
         renumbered.text(),
         "task: x\nsteps:\n- {index: 0, description: a}\n- {index: 1, description: b, dependsOn: [0]}\n"
@@ -339,7 +339,7 @@ fn a_step_that_moves_takes_its_index_along() {
 // B-05: notes are kept in the metadata, wherever that is and if there is none.
 #[test]
 fn a_note_goes_into_the_metadata() {
-    let note = Change::Note { text: "it's late: stop".to_owned() };
+    let note = PlanEdit::Note { text: "it's late: stop".to_owned() };
     for source in samples() {
         let noted = made(&source, &note);
         assert_eq!(noted.draft().notes.last().map(|note| note.value.as_str()), Some("it's late: stop"));
@@ -356,14 +356,14 @@ fn a_note_goes_into_the_metadata() {
 // M-10: keys of the author are set, a new one comes last; those of the harness are not his to set.
 #[test]
 fn keys_are_set_renamed_and_refused() {
-    let set = |key: &str, value: &str| Change::Set { key: key.to_owned(), value: value.to_owned() };
+    let set = |key: &str, value: &str| PlanEdit::Set { key: key.to_owned(), value: value.to_owned() };
     for source in samples() {
         let made = made(&source, &set("createdBy", "12"));
         assert_eq!(made.draft().owner.0.map(|owner| owner.value).as_deref(), Some("12"));
         let refused = source.dialect().patch(&source, &set("version", "7"));
-        assert_eq!(refused, Err(Refusal::Owned { key: "version".to_owned() }));
+        assert_eq!(refused, Err(EditError::Owned { key: "version".to_owned() }));
         let expanded =
-            source.dialect().patch(&source, &Change::Expand { step: 0, items: vec!["a".to_owned()] });
+            source.dialect().patch(&source, &PlanEdit::Expand { step: 0, items: vec!["a".to_owned()] });
         assert!(expanded.is_err(), "a record has no templates");
     }
     let short = &samples()[1];
@@ -372,7 +372,7 @@ fn keys_are_set_renamed_and_refused() {
         changed(short, &made(short, &set("task", "Other"))),
         ["-task: \"Implement user authentication with JWT\"", "+task: \"Other\""]
     );
-    let renamed = made(short, &Change::Rename { step: 1, id: "middleware".to_owned() });
+    let renamed = made(short, &PlanEdit::Rename { step: 1, id: "middleware".to_owned() });
     assert_eq!(changed(short, &renamed), ["+    id: middleware"]);
 }
 
@@ -383,13 +383,13 @@ fn comments_stay_whatever_is_changed() {
     let remarks = |source: &Source| source.text().matches('#').count();
     let id = planwright_core::plan::verified::ids(&unusual.draft()).swap_remove(0);
     let changes = [
-        Change::Mark { step: 0, mark: Some(Mark::Done) },
-        Change::Become { state: State::Done },
-        Change::Note { text: "x".to_owned() },
-        Change::Rename { step: 2, id: "index".to_owned() },
-        Change::Need { step: 3, on: id },
-        Change::Move { step: 0, to: 1 },
-        Change::Renumber,
+        PlanEdit::Mark { step: 0, mark: Some(Mark::Done) },
+        PlanEdit::Become { state: PlanState::Done },
+        PlanEdit::Note { text: "x".to_owned() },
+        PlanEdit::Rename { step: 2, id: "index".to_owned() },
+        PlanEdit::Need { step: 3, on: id },
+        PlanEdit::Move { step: 0, to: 1 },
+        PlanEdit::Renumber,
     ];
     for change in changes {
         let after = made(unusual, &change);
@@ -408,7 +408,7 @@ fn comments_stay_whatever_is_changed() {
 fn a_plan_that_is_made_anew_keeps_what_is_finished() {
     let constraints = ["No new dependency".to_owned()];
     let discoveries = ["The user store is read-only".to_owned()];
-    let replan = record::Replan {
+    let replan = record::RecordReplan {
         failed: 2,
         error: "401 for\nvalid credentials",
         discoveries: &discoveries,
@@ -418,7 +418,7 @@ fn a_plan_that_is_made_anew_keeps_what_is_finished() {
         now: NOW,
     };
     for source in [samples()[0].clone(), samples()[2].clone()] {
-        let failed = made(&source, &Change::Mark { step: 2, mark: Some(Mark::Failed) });
+        let failed = made(&source, &PlanEdit::Mark { step: 2, mark: Some(Mark::Failed) });
         let next = record::replanned(&failed, &replan).expect("it can be made anew");
         assert_eq!(next.id, "plan-20260123-auth-feature-v2");
         let successor = source.with(next.text);
@@ -432,7 +432,7 @@ fn a_plan_that_is_made_anew_keeps_what_is_finished() {
         assert_eq!(key(&draft, "previousPlanId"), "plan-20260123-auth-feature");
         assert_eq!(key(&draft, "currentStepIndex"), "2");
         assert_eq!((key(&draft, "createdAt"), key(&draft, "updatedAt")), (NOW.to_owned(), NOW.to_owned()));
-        assert_eq!(draft.state.map(|state| state.value), Some(State::Draft), "it needs another approval");
+        assert_eq!(draft.state.map(|state| state.value), Some(PlanState::Draft), "it needs another approval");
         let marks: Vec<Option<Mark>> = draft.steps.iter().map(StepDraft::mark).collect();
         assert_eq!(marks, [Some(Mark::Done), Some(Mark::Done), None, None, None]);
         assert_eq!(draft.steps[1].trace.0, source.draft().steps[1].trace.0);
@@ -450,8 +450,8 @@ fn a_plan_that_is_made_anew_keeps_what_is_finished() {
         let third = record::replanned(&successor, &replan).expect("it can be made anew");
         assert_eq!(third.id, "plan-20260123-auth-feature-v3", "never -v2-v3");
         assert_eq!(key(&source.with(third.text).draft(), "previousPlanId"), next.id);
-        let nowhere = record::Replan { failed: 9, ..replan };
-        assert_eq!(record::replanned(&source, &nowhere), Err(Refusal::NoStep { step: 9, count: 5 }));
+        let nowhere = record::RecordReplan { failed: 9, ..replan };
+        assert_eq!(record::replanned(&source, &nowhere), Err(EditError::NoStep { step: 9, count: 5 }));
     }
 }
 
@@ -509,7 +509,7 @@ fn what_happens_is_told_in_the_events_of_the_document() {
         approved_by: "ada".to_owned(),
         approved_at: "rev".to_owned(),
         base: None,
-        agents: planwright_core::run::event::Agents::new(),
+        agents: planwright_core::run::event::AgentCommands::new(),
         sealed: std::collections::BTreeMap::new(),
         approvals: Vec::new(),
         note: String::new(),
@@ -530,7 +530,7 @@ fn the_pointer_names_a_plan_or_says_why_not() {
     let read = record::pointer(
         "# .rawko/current-task.yaml\ntask: \"Implement user authentication\"\nplanId: \"plan-20260123-auth-feature\"\nstatus: in_progress\n",
     );
-    let pointer = record::Pointer {
+    let pointer = record::TaskPointer {
         task: "Implement user authentication".to_owned(),
         plan_id: "plan-20260123-auth-feature".to_owned(),
         status: "in_progress".to_owned(),
@@ -555,8 +555,8 @@ fn the_pointer_names_a_plan_or_says_why_not() {
 #[test]
 fn the_pointer_follows_the_plan_that_runs() {
     let source = &samples()[0];
-    let beside = |source: &Source, state: State| {
-        source.dialect().beside(source, &source.draft(), &Happening::Became { state, at: NOW })
+    let beside = |source: &Source, state: PlanState| {
+        source.dialect().beside(source, &source.draft(), &PlanEvent::Became { state, at: NOW })
     };
     let values = [
         ("task", "Implement user authentication with JWT"),
@@ -565,12 +565,12 @@ fn the_pointer_follows_the_plan_that_runs() {
     ];
     let values = values.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
     assert_eq!(
-        beside(source, State::Running),
-        [Beside::Set { path: "../current-task.yaml".to_owned(), values }]
+        beside(source, PlanState::Running),
+        [SidecarEdit::Set { path: "../current-task.yaml".to_owned(), values }]
     );
-    assert_eq!(beside(source, State::Proposed), [], "a plan that is not begun is nobody's current one");
+    assert_eq!(beside(source, PlanState::Proposed), [], "a plan that is not begun is nobody's current one");
     let elsewhere = source.clone().at("plans/auth.yaml");
-    assert_eq!(beside(&elsewhere, State::Running), [], "no pointer outside the folder of the document");
+    assert_eq!(beside(&elsewhere, PlanState::Running), [], "no pointer outside the folder of the document");
 }
 
 // M-10: a record is told by its place or its keys; what other tools keep is none.
@@ -623,7 +623,7 @@ fn large_plans_are_read_and_bombs_are_not() {
     assert!(large.text().len() > 9_000_000);
     let draft = large.draft();
     assert_eq!((draft.steps.len(), draft.oddities.0.len()), (10_000, 0));
-    let marked = made(&large, &Change::Mark { step: 9_999, mark: None });
+    let marked = made(&large, &PlanEdit::Mark { step: 9_999, mark: None });
     assert_eq!(changed(&large, &marked), ["-    status: complete", "+    status: pending"]);
     let mut bomb = "task: x\na: &a [x, x, x, x, x, x, x, x, x]\n".to_owned();
     for (from, to) in "abcdefgh".chars().zip("bcdefghi".chars()) {
@@ -648,7 +648,7 @@ fn a_repair_of_json_is_json() {
     ));
     let draft = source.draft();
     let facts = Facts { agents: ["coder".to_owned()].into(), ..Facts::default() };
-    let checked = verify(&Study::of(&source, &draft), &facts, &Limits::default());
+    let checked = verify(&Study::of(&source, &draft), &facts, &VerifyLimits::default());
     let fixes = checked.diagnostics.iter().filter_map(|found| found.fix.as_ref());
     let edits: Vec<Edit> = fixes.flat_map(|fix| fix.edits.clone()).collect();
     let repaired = source.edited(&edits);
@@ -662,7 +662,9 @@ fn a_repair_of_json_is_json() {
 fn what_was_not_read_to_its_end_is_left_alone() {
     let broken = plan("task: x\nstatus: draft\nsteps:\n- description: a\n- description: \"b\n");
     assert_eq!(broken.draft().steps.len(), 2);
-    for change in [Change::Mark { step: 0, mark: Some(Mark::Done) }, Change::Become { state: State::Done }] {
+    for change in
+        [PlanEdit::Mark { step: 0, mark: Some(Mark::Done) }, PlanEdit::Become { state: PlanState::Done }]
+    {
         assert!(Dialect::patch(broken.dialect(), &broken, &change).is_err());
     }
     assert_eq!(broken.dialect().touched(&broken, NOW).text(), broken.text());

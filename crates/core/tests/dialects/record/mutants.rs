@@ -1,12 +1,12 @@
 //! Thousands of plans that were cut, joined and scrambled: nothing panics, everything that is told has its place, and what
 //! changes outside the steps loses none of them.
 
-use planwright_core::dialect::{Happening, detect, record};
+use planwright_core::dialect::{PlanEvent, detect, record};
 use planwright_core::plan::draft::{Draft, Mark, Trace};
-use planwright_core::plan::edit::Change;
-use planwright_core::plan::lifecycle::State;
+use planwright_core::plan::edit::PlanEdit;
+use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::syntax::source::{Source, Span, apply};
-use planwright_core::verify::{Facts, Limits, Study, verify};
+use planwright_core::verify::{Facts, Study, VerifyLimits, verify};
 
 use super::{NOW, samples};
 
@@ -98,27 +98,27 @@ fn mutant(chance: &mut Chance, sources: &[Source]) -> String {
     text
 }
 
-fn change(chance: &mut Chance, draft: &Draft) -> Change {
+fn change(chance: &mut Chance, draft: &Draft) -> PlanEdit {
     let step = chance.below(draft.steps.len() + 1);
     let mark = [None, Some(Mark::Done), Some(Mark::Running), Some(Mark::Failed), Some(Mark::Skipped)];
     let word = chance.of(&["x", "12", "a: b", "it's", "#1", "null", "✅ done", "two, [words]"]).to_owned();
     let text = chance.of(&["", "one", "two\nlines", " odd\n\n", "tab\t\n- x: y #"]).to_owned();
     match chance.below(10) {
-        0 | 1 => Change::Mark { step, mark: mark[chance.below(mark.len())] },
-        2 => Change::Become { state: State::Done },
-        3 => Change::Set { key: word.clone(), value: word },
-        4 => Change::Note { text: word },
-        5 => Change::Rename { step, id: word },
-        6 => Change::Need {
+        0 | 1 => PlanEdit::Mark { step, mark: mark[chance.below(mark.len())] },
+        2 => PlanEdit::Become { state: PlanState::Done },
+        3 => PlanEdit::Set { key: word.clone(), value: word },
+        4 => PlanEdit::Note { text: word },
+        5 => PlanEdit::Rename { step, id: word },
+        6 => PlanEdit::Need {
             step,
             on: planwright_core::plan::verified::ids(draft).first().cloned().unwrap_or(word),
         },
-        7 => Change::Move { step, to: chance.below(draft.steps.len() + 1) },
-        8 => Change::Renumber,
+        7 => PlanEdit::Move { step, to: chance.below(draft.steps.len() + 1) },
+        8 => PlanEdit::Renumber,
         _ => {
             let files = Some(vec![word.clone(), text.clone()]);
             let error = Some(text.clone());
-            Change::Trace {
+            PlanEdit::Trace {
                 step,
                 trace: Trace {
                     executed_by: Some(word),
@@ -173,17 +173,17 @@ fn try_all(chance: &mut Chance, source: &Source) -> bool {
     assert_eq!((skimmed.steps.len(), &skimmed.title), (draft.steps.len(), &draft.title));
     let _ = detect("plan.yaml", source.text());
     let study = Study::of(source, &draft);
-    let checked = verify(&study, &Facts::default(), &Limits::default());
+    let checked = verify(&study, &Facts::default(), &VerifyLimits::default());
     for fix in checked.diagnostics.iter().filter_map(|found| found.fix.as_ref()) {
         apply(source.text(), &fix.edits);
     }
     let _ = record::pointer(source.text());
     let _ = record::created_line(source);
-    let _ = source.dialect().beside(source, &draft, &Happening::Became { state: State::Done, at: NOW });
+    let _ = source.dialect().beside(source, &draft, &PlanEvent::Became { state: PlanState::Done, at: NOW });
     let touched = source.dialect().touched(source, NOW);
     assert_eq!(source.dialect().meaning(&touched), source.dialect().meaning(source));
     let failed = chance.below(draft.steps.len() + 1);
-    let replan = record::Replan {
+    let replan = record::RecordReplan {
         failed,
         error: "x\ny",
         discoveries: &[],
@@ -271,8 +271,11 @@ fn no_step_is_lost_when_something_else_changes() {
             }
             let draft = source.draft();
             assert_eq!(draft.steps.len(), count, "{}", source.text());
-            let is_fault = |oddity: &planwright_core::plan::draft::Oddity| {
-                matches!(oddity, planwright_core::plan::draft::Oddity::Record(record::Fault::Unread(_)))
+            let is_fault = |oddity: &planwright_core::plan::draft::ParseIssue| {
+                matches!(
+                    oddity,
+                    planwright_core::plan::draft::ParseIssue::Record(record::RecordFault::Unread(_))
+                )
             };
             assert!(!draft.oddities.0.iter().any(|oddity| is_fault(&oddity.value)), "{}", source.text());
         }

@@ -6,9 +6,9 @@ use std::path::Path;
 use planwright_core::workspace::reminder::{reminder, reminder_bound};
 use serde_json::{Value, json};
 
-use super::Reply;
+use super::HookReply;
 use crate::agent::session;
-use crate::agent::session::{Asked, Error, Gate};
+use crate::agent::session::{Error, Gate, StopQuestion};
 use crate::workspace::project::Project;
 
 /// Precedes the brief in a summary.
@@ -38,9 +38,9 @@ impl Form {
 }
 
 /// A session starts, or continues after compaction.
-pub(super) fn start(input: &Value, folder: &Path, complaints: &mut Vec<String>) -> Reply {
-    let Some(brief) = brief_of(folder, complaints) else { return Reply::Pass };
-    Reply::Say(match Form::of(input) {
+pub(super) fn start(input: &Value, folder: &Path, complaints: &mut Vec<String>) -> HookReply {
+    let Some(brief) = brief_of(folder, complaints) else { return HookReply::Pass };
+    HookReply::Say(match Form::of(input) {
         Form::Claude | Form::Gemini => {
             let told = json!({"hookEventName": "SessionStart", "additionalContext": brief});
             line(&json!({"hookSpecificOutput": told}))
@@ -52,27 +52,27 @@ pub(super) fn start(input: &Value, folder: &Path, complaints: &mut Vec<String>) 
 
 /// A session is about to be compacted. Agents that accept nothing here are told again by [`start`]
 /// afterwards.
-pub(super) fn compact(input: &Value, folder: &Path, complaints: &mut Vec<String>) -> Reply {
+pub(super) fn compact(input: &Value, folder: &Path, complaints: &mut Vec<String>) -> HookReply {
     match Form::of(input) {
         Form::Claude | Form::Text => match brief_of(folder, complaints) {
-            Some(brief) => Reply::Say(format!("{KEEP}{brief}")),
-            None => Reply::Pass,
+            Some(brief) => HookReply::Say(format!("{KEEP}{brief}")),
+            None => HookReply::Pass,
         },
-        Form::Gemini | Form::Copilot => Reply::Pass,
+        Form::Gemini | Form::Copilot => HookReply::Pass,
     }
 }
 
 /// The agent wants to end its turn.
-pub(super) fn stop(input: &Value, folder: &Path, complaints: &mut Vec<String>) -> Reply {
+pub(super) fn stop(input: &Value, folder: &Path, complaints: &mut Vec<String>) -> HookReply {
     let session = ["session_id", "sessionId"].iter().find_map(|key| input[*key].as_str()).unwrap_or_default();
-    let asked = Asked { session, is_again: input["stop_hook_active"] == true };
+    let asked = StopQuestion { session, is_again: input["stop_hook_active"] == true };
     match Project::find(folder).map_err(Error::from).and_then(|project| session::gate(&project, asked)) {
-        Ok(Gate::Open) => Reply::Pass,
+        Ok(Gate::Open) => HookReply::Pass,
         // The one answer that all agents accept in the same format.
-        Ok(Gate::Hold(reason)) => Reply::Say(line(&json!({"decision": "block", "reason": reason}))),
+        Ok(Gate::Hold(reason)) => HookReply::Say(line(&json!({"decision": "block", "reason": reason}))),
         Err(error) => {
             complaints.push(told(&error));
-            Reply::Pass
+            HookReply::Pass
         }
     }
 }

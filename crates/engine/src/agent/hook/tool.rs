@@ -4,10 +4,12 @@
 use std::path::Path;
 
 use planwright_core::agent::permission;
-use planwright_core::agent::permission::{Call, Mode, Place, Refused, Ruling, Scope};
+use planwright_core::agent::permission::{
+    Decision, PathPlace, PermissionMode, Permissions, RefusedCall, ToolCall,
+};
 use serde_json::Value;
 
-use super::Reply;
+use super::HookReply;
 use crate::run;
 use crate::run::permission::{guard_file, guard_of, note, of_process, real};
 use crate::store::state_dir;
@@ -15,8 +17,8 @@ use crate::system::process;
 use crate::workspace::project::Project;
 
 /// Whether a tool may be called.
-pub(super) fn answer(input: Result<Value, String>, folder: &Path, complaints: &mut Vec<String>) -> Reply {
-    let call = input.and_then(|input| Call::read(&input));
+pub(super) fn answer(input: Result<Value, String>, folder: &Path, complaints: &mut Vec<String>) -> HookReply {
+    let call = input.and_then(|input| ToolCall::read(&input));
     match of_process() {
         Some(Ok((scope, notes))) => {
             let ruling = match &call {
@@ -25,35 +27,35 @@ pub(super) fn answer(input: Result<Value, String>, folder: &Path, complaints: &m
             };
             settle(ruling, call.as_ref().ok(), &notes, complaints)
         }
-        Some(Err(error)) => {
-            Reply::Refuse(format!("cannot read the scope of this attempt ({error}), so nothing is allowed"))
-        }
+        Some(Err(error)) => HookReply::Refuse(format!(
+            "cannot read the scope of this attempt ({error}), so nothing is allowed"
+        )),
         None => match call {
             Ok(call) => guarded(&call, folder, complaints),
-            Err(_) => Reply::Pass,
+            Err(_) => HookReply::Pass,
         },
     }
 }
 
 /// Answers for a session without a plan.
-fn guarded(call: &Call, folder: &Path, complaints: &mut Vec<String>) -> Reply {
+fn guarded(call: &ToolCall, folder: &Path, complaints: &mut Vec<String>) -> HookReply {
     // Everything that planwright started has a plan.
     if process::job_above().is_some() {
-        return Reply::Pass;
+        return HookReply::Pass;
     }
     let project = match Project::find_with(folder, &[]) {
         Ok(project) => project,
         Err(error) => {
             complaints.push(format!("tools are not guarded: {error}"));
-            return Reply::Pass;
+            return HookReply::Pass;
         }
     };
     let (guard, fault) = guard_of(&project);
     complaints
         .extend(fault.map(|error| format!("{}: {error}", crate::workspace::project::PROPOSAL_SETTINGS)));
     let ruling = guard.ruling(call);
-    if ruling == Ruling::Allowed {
-        return Reply::Pass;
+    if ruling == Decision::Allowed {
+        return HookReply::Pass;
     }
     let notes = state_dir::folder_of(&state_dir::folder(), &project.root)
         .and_then(|states| state_dir::create(&states).map(|()| guard_file(&states)));
@@ -67,29 +69,35 @@ fn guarded(call: &Call, folder: &Path, complaints: &mut Vec<String>) -> Reply {
 }
 
 /// Logs a call out of scope, and answers.
-fn settle(ruling: Ruling, call: Option<&Call>, notes: &Path, complaints: &mut Vec<String>) -> Reply {
+fn settle(
+    ruling: Decision,
+    call: Option<&ToolCall>,
+    notes: &Path,
+    complaints: &mut Vec<String>,
+) -> HookReply {
     let (mode, why) = match &ruling {
-        Ruling::Allowed => return Reply::Pass,
-        Ruling::Noted(why) => (Mode::Log, why),
-        Ruling::Denied(why) => (Mode::Block, why),
+        Decision::Allowed => return HookReply::Pass,
+        Decision::Noted(why) => (PermissionMode::Log, why),
+        Decision::Denied(why) => (PermissionMode::Block, why),
     };
     let tool = call.map(|call| call.tool.clone()).unwrap_or_default();
-    let refused = Refused { at_ms: run::now(), tool, why: why.clone(), is_blocked: mode == Mode::Block };
+    let refused =
+        RefusedCall { at_ms: run::now(), tool, why: why.clone(), is_blocked: mode == PermissionMode::Block };
     if let Err(error) = note(notes, &refused) {
         complaints.push(format!("cannot record this: {error}"));
     }
     reply(ruling)
 }
 
-fn reply(ruling: Ruling) -> Reply {
+fn reply(ruling: Decision) -> HookReply {
     match ruling {
-        Ruling::Allowed | Ruling::Noted(_) => Reply::Pass,
-        Ruling::Denied(why) => Reply::Refuse(why),
+        Decision::Allowed | Decision::Noted(_) => HookReply::Pass,
+        Decision::Denied(why) => HookReply::Refuse(why),
     }
 }
 
 /// The call with links resolved: a path means its target, and keeps its name if that is in the workspace.
-pub(crate) fn followed(call: Call, scope: &Scope, folder: &Path) -> Call {
+pub(crate) fn followed(call: ToolCall, scope: &Permissions, folder: &Path) -> ToolCall {
     let folder = match call.folder.as_str() {
         "" => real(folder),
         said => real(Path::new(said)),
@@ -97,15 +105,15 @@ pub(crate) fn followed(call: Call, scope: &Scope, folder: &Path) -> Call {
     let folder = folder.to_string_lossy().into_owned();
     let mut paths = Vec::new();
     for path in &call.paths {
-        let place = Place::of(&scope.root, &folder, path);
+        let place = PathPlace::of(&scope.root, &folder, path);
         let whole = match &place {
-            Place::Inside(inner) => Path::new(&scope.root).join(inner),
-            Place::Outside(whole) => whole.into(),
+            PathPlace::Inside(inner) => Path::new(&scope.root).join(inner),
+            PathPlace::Outside(whole) => whole.into(),
         };
         paths.push(real(&whole).to_string_lossy().into_owned());
-        if matches!(place, Place::Inside(_)) {
+        if matches!(place, PathPlace::Inside(_)) {
             paths.push(whole.to_string_lossy().into_owned());
         }
     }
-    Call { folder, paths, ..call }
+    ToolCall { folder, paths, ..call }
 }

@@ -4,18 +4,18 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use planwright_core::approval::ledger::Who;
+use planwright_core::approval::ledger::Identity;
 use planwright_core::plan::digest::Digest;
-use planwright_core::plan::lifecycle::State;
+use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::workspace::session;
-use planwright_core::workspace::session::{Due, Stand, Thread};
+use planwright_core::workspace::session::{CommitAction, PlanHistory, SessionPlan};
 
 use super::Error;
 use super::copy;
-use super::copy::Kept;
+use super::copy::SessionCopy;
 use super::folder::{self, Content};
-use super::record::{Goal, Held, Move, Record};
-use crate::approval::{Act, Decisions, Proposed};
+use super::record::{Goal, SessionLock, SessionMove, SessionRecord};
+use crate::approval::{Approvals, BatchAction, Proposed};
 use crate::store::plan_file;
 use crate::workspace::project::{Project, Verified};
 
@@ -24,13 +24,13 @@ const UNRUN: &str = "not run yet: committed in a planner's session";
 const CLEARED: &str = "its planner cleared the thread";
 const REMOVED: &str = "its planner removed the thread";
 
-pub enum Commit {
+pub enum SessionCommit {
     /// All problems in all directories. Nothing was submitted.
-    Refused(Vec<Fault>),
-    Done(Vec<Outcome>),
+    Refused(Vec<CommitFault>),
+    Done(Vec<CommitOutcome>),
 }
 
-pub struct Fault {
+pub struct CommitFault {
     pub thread: String,
     pub folder: PathBuf,
     pub wrong: Wrong,
@@ -51,7 +51,7 @@ pub enum Wrong {
     },
 }
 
-pub struct Outcome {
+pub struct CommitOutcome {
     /// `None` if it was removed before.
     pub thread: Option<String>,
     /// Empty if it never had one.
@@ -62,13 +62,13 @@ pub struct Outcome {
 pub enum Came {
     Proposed(Box<Proposed>),
     /// Nothing changed, and nothing was recorded.
-    Unchanged(State),
+    Unchanged(PlanState),
     /// Its plan was withdrawn.
     Withdrawn,
     /// It no longer has a plan, and nothing of it is pending.
     Empty,
     /// It no longer has a plan; people decide about what it became.
-    Stays(State),
+    Stays(PlanState),
 }
 
 /// A thread, the contents of its directory, and what is due for it.
@@ -76,18 +76,22 @@ struct Look {
     thread: Option<String>,
     plan: Option<String>,
     verified: Option<Box<Verified>>,
-    stand: Option<Stand>,
-    due: Due,
+    stand: Option<PlanHistory>,
+    due: CommitAction,
 }
 
-pub(super) fn commit(held: &mut Held, project: &Project, by: &Who) -> Result<Commit, Error> {
+pub(super) fn commit(
+    held: &mut SessionLock,
+    project: &Project,
+    by: &Identity,
+) -> Result<SessionCommit, Error> {
     let project = &Project { dialect: Some(copy::dialect()), ..project.clone() };
-    let decisions = Decisions::open(project)?;
-    let kept = Kept::take(project)?;
+    let decisions = Approvals::open(project)?;
+    let kept = SessionCopy::take(project)?;
     let ground = (project, &decisions, &kept);
     let (mut looks, faults) = look(&held.record, ground, by)?;
     if !faults.is_empty() {
-        return Ok(Commit::Refused(faults));
+        return Ok(SessionCommit::Refused(faults));
     }
     name_all(&held.record, ground, &mut looks)?;
     held.record.moves = looks.iter().filter_map(move_of).collect();
@@ -104,17 +108,21 @@ pub(super) fn commit(held: &mut Held, project: &Project, by: &Who) -> Result<Com
         let said = if is_said(&look.due) { said.next().flatten() } else { None };
         outcome(look, said)
     });
-    Ok(Commit::Done(outcomes.collect()))
+    Ok(SessionCommit::Done(outcomes.collect()))
 }
 
-type Ground<'a> = (&'a Project, &'a Decisions, &'a Kept);
+type Ground<'a> = (&'a Project, &'a Approvals, &'a SessionCopy);
 
 /// Looks at every thread, and at the plans of removed ones.
-fn look(record: &Record, ground: Ground<'_>, by: &Who) -> Result<(Vec<Look>, Vec<Fault>), Error> {
+fn look(
+    record: &SessionRecord,
+    ground: Ground<'_>,
+    by: &Identity,
+) -> Result<(Vec<Look>, Vec<CommitFault>), Error> {
     let stand_of = |plan: &Option<String>| plan.as_ref().map(|plan| stand(ground, plan)).transpose();
     let (mut looks, mut faults) = (Vec::new(), Vec::new());
     for thread in record.desk.threads() {
-        let fault = |wrong| Fault { thread: thread.id.clone(), folder: thread.folder.clone(), wrong };
+        let fault = |wrong| CommitFault { thread: thread.id.clone(), folder: thread.folder.clone(), wrong };
         let verified = match read(ground.0, thread)? {
             Ok(verified) => verified,
             Err(wrong) => {
@@ -127,14 +135,18 @@ fn look(record: &Record, ground: Ground<'_>, by: &Who) -> Result<(Vec<Look>, Vec
         let due =
             session::due(thread, digest.map(|digest| digest.to_string()).as_deref(), stand.as_ref(), by);
         match due {
-            Due::Missing => {
+            CommitAction::Missing => {
                 let is_current = thread.id == record.desk.current.id;
                 faults.push(fault(Wrong::Missing { is_current }));
             }
-            Due::Taken(why) => {
+            CommitAction::Taken(why) => {
                 faults.push(fault(Wrong::Taken { plan: thread.plan.clone().unwrap_or_default(), why }));
             }
-            Due::Propose | Due::ProposeAnew | Due::Nothing | Due::Withdraw | Due::LetGo => {
+            CommitAction::Propose
+            | CommitAction::ProposeAnew
+            | CommitAction::Nothing
+            | CommitAction::Withdraw
+            | CommitAction::LetGo => {
                 let (thread, plan) = (Some(thread.id.clone()), thread.plan.clone());
                 looks.push(Look { thread, plan, verified, stand, due });
             }
@@ -143,14 +155,14 @@ fn look(record: &Record, ground: Ground<'_>, by: &Who) -> Result<(Vec<Look>, Vec
     for plan in &record.desk.leaving {
         let plan = Some(plan.clone());
         let stand = stand_of(&plan)?;
-        let due = session::parting(stand.as_ref(), by);
+        let due = session::withdrawal(stand.as_ref(), by);
         looks.push(Look { thread: None, plan, verified: None, stand, due });
     }
     Ok((looks, faults))
 }
 
 /// The plan in the directory of a thread, if any, or what is wrong with it.
-fn read(project: &Project, thread: &Thread) -> Result<Result<Option<Box<Verified>>, Wrong>, Error> {
+fn read(project: &Project, thread: &SessionPlan) -> Result<Result<Option<Box<Verified>>, Wrong>, Error> {
     match folder::content(project, &thread.folder) {
         Ok(Content::Nothing) => Ok(Ok(None)),
         Ok(Content::Plan(verified)) if verified.plan.is_none() => Ok(Err(Wrong::Unclean(verified))),
@@ -160,10 +172,10 @@ fn read(project: &Project, thread: &Thread) -> Result<Result<Option<Box<Verified
     }
 }
 
-fn stand((project, decisions, kept): Ground<'_>, plan: &str) -> Result<Stand, Error> {
+fn stand((project, decisions, kept): Ground<'_>, plan: &str) -> Result<PlanHistory, Error> {
     let case = decisions.case(&kept.path(plan))?;
     let newest = case.standing.newest();
-    Ok(Stand {
+    Ok(PlanHistory {
         state: case.state(),
         proposed: newest.map(|newest| (newest.subject.digest.clone(), newest.by.clone())),
         copy: kept.digest(project, plan)?,
@@ -172,14 +184,15 @@ fn stand((project, decisions, kept): Ground<'_>, plan: &str) -> Result<Stand, Er
 
 /// Names every plan that is proposed for the first time.
 fn name_all(
-    record: &Record,
+    record: &SessionRecord,
     (project, decisions, kept): Ground<'_>,
     looks: &mut [Look],
 ) -> Result<(), Error> {
     let mut given = BTreeSet::new();
     let topic = record.desk.topic.clone().unwrap_or_default();
     for look in looks {
-        let is_new = look.due == Due::ProposeAnew || (look.due == Due::Propose && look.plan.is_none());
+        let is_new = look.due == CommitAction::ProposeAnew
+            || (look.due == CommitAction::Propose && look.plan.is_none());
         let plan = look.verified.as_ref().and_then(|verified| verified.plan.as_ref());
         if let Some(plan) = plan.filter(|_| is_new) {
             let name = kept.name((project, decisions), [&plan.title, &topic], &given)?;
@@ -192,24 +205,24 @@ fn name_all(
 }
 
 /// What is noted before anything is recorded.
-fn move_of(look: &Look) -> Option<Move> {
+fn move_of(look: &Look) -> Option<SessionMove> {
     let goal = match look.due {
-        Due::Propose | Due::ProposeAnew => {
+        CommitAction::Propose | CommitAction::ProposeAnew => {
             let digest = Digest::of(look.verified.as_ref()?.plan.as_ref()?).to_string();
             Goal::Laid { digest, old: look.stand.as_ref().and_then(|stand| stand.copy.clone()) }
         }
-        Due::Withdraw => Goal::Gone,
-        Due::LetGo => Goal::Left,
-        Due::Nothing | Due::Missing | Due::Taken(_) => return None,
+        CommitAction::Withdraw => Goal::Gone,
+        CommitAction::LetGo => Goal::Left,
+        CommitAction::Nothing | CommitAction::Missing | CommitAction::Taken(_) => return None,
     };
-    Some(Move { plan: look.plan.clone()?, thread: look.thread.clone(), goal })
+    Some(SessionMove { plan: look.plan.clone()?, thread: look.thread.clone(), goal })
 }
 
 /// Whether something is recorded about the plan of a thread.
-const fn is_said(due: &Due) -> bool {
+const fn is_said(due: &CommitAction) -> bool {
     match due {
-        Due::Propose | Due::ProposeAnew | Due::Withdraw => true,
-        Due::Nothing | Due::LetGo | Due::Missing | Due::Taken(_) => false,
+        CommitAction::Propose | CommitAction::ProposeAnew | CommitAction::Withdraw => true,
+        CommitAction::Nothing | CommitAction::LetGo | CommitAction::Missing | CommitAction::Taken(_) => false,
     }
 }
 
@@ -217,8 +230,8 @@ const fn is_said(due: &Due) -> bool {
 /// they are asked about.
 fn say(
     looks: &[Look],
-    (decisions, kept): (&Decisions, &Kept),
-    by: &Who,
+    (decisions, kept): (&Approvals, &SessionCopy),
+    by: &Identity,
 ) -> Result<Vec<Option<Proposed>>, Error> {
     let said: Vec<(&Look, PathBuf)> = looks
         .iter()
@@ -227,46 +240,46 @@ fn say(
         .collect();
     for (look, path) in said.iter().filter(|(_, path)| !plan_file::is_there(path)) {
         if let Some(verified) = &look.verified {
-            plan_file::lay_plan(path, verified.source.text(), copy::dialect())?;
+            plan_file::replace_copy(path, verified.source.text(), copy::dialect())?;
         }
     }
-    let acts: Vec<Act<'_>> = said
+    let acts: Vec<BatchAction<'_>> = said
         .iter()
         .map(|(look, path)| match (&look.verified, &look.thread) {
-            (Some(verified), _) => Act::Propose { path, verified },
-            (None, Some(_)) => Act::Withdraw { path, why: CLEARED },
-            (None, None) => Act::Withdraw { path, why: REMOVED },
+            (Some(verified), _) => BatchAction::Propose { path, verified },
+            (None, Some(_)) => BatchAction::Withdraw { path, why: CLEARED },
+            (None, None) => BatchAction::Withdraw { path, why: REMOVED },
         })
         .collect();
     Ok(decisions.say_together(&acts, by, UNRUN)?)
 }
 
 /// Finishes a commit: does what the ledger contains, and removes traces of what it does not.
-pub(super) fn settle(record: &mut Record, project: &Project) -> Result<(), Error> {
+pub(super) fn settle(record: &mut SessionRecord, project: &Project) -> Result<(), Error> {
     let project = &Project { dialect: Some(copy::dialect()), ..project.clone() };
-    let decisions = Decisions::open(project)?;
-    let kept = Kept::take(project)?;
+    let decisions = Approvals::open(project)?;
+    let kept = SessionCopy::take(project)?;
     settle_with(record, project, (&decisions, &kept))
 }
 
 fn settle_with(
-    record: &mut Record,
+    record: &mut SessionRecord,
     project: &Project,
-    (decisions, kept): (&Decisions, &Kept),
+    (decisions, kept): (&Approvals, &SessionCopy),
 ) -> Result<(), Error> {
-    for Move { plan, thread, goal } in std::mem::take(&mut record.moves) {
+    for SessionMove { plan, thread, goal } in std::mem::take(&mut record.moves) {
         let path = kept.path(&plan);
         let case = decisions.case(&path)?;
         let newest = case.standing.newest();
         let copy = kept.digest(project, &plan)?;
         let (is_done, keeps) = match goal {
             Goal::Laid { digest, old } => match newest.filter(|newest| newest.subject.digest == digest) {
-                Some(newest) if case.state() != State::Draft => {
+                Some(newest) if case.state() != PlanState::Draft => {
                     // Edits of the copy since then stay.
                     let is_due = copy.is_none() || (copy == old && copy.as_ref() != Some(&digest));
                     if is_due {
                         let source = decisions.source(&case, newest)?;
-                        plan_file::lay_plan(&path, source.text(), copy::dialect())?;
+                        plan_file::replace_copy(&path, source.text(), copy::dialect())?;
                     }
                     (true, true)
                 }
@@ -278,7 +291,7 @@ fn settle_with(
                 }
             },
             Goal::Gone => {
-                let is_done = case.state() == State::Draft;
+                let is_done = case.state() == PlanState::Draft;
                 // Without a copy, parts of it may still be left.
                 let is_due = copy.is_none() || copy.as_ref() == newest.map(|newest| &newest.subject.digest);
                 if is_done && is_due {
@@ -299,18 +312,26 @@ fn settle_with(
     Ok(())
 }
 
-fn outcome(look: Look, said: Option<Proposed>) -> Outcome {
+fn outcome(look: Look, said: Option<Proposed>) -> CommitOutcome {
     let state = look.stand.map(|stand| stand.state);
     let came = match (look.due, said, state) {
         (_, Some(proposed), _) => Came::Proposed(Box::new(proposed)),
-        (Due::Withdraw, None, _) => Came::Withdrawn,
-        (Due::LetGo, None, Some(state @ (State::Approved | State::Running | State::Waiting(_)))) => {
-            Came::Stays(state)
-        }
-        (Due::LetGo, None, _) => Came::Empty,
-        (Due::Nothing | Due::Propose | Due::ProposeAnew | Due::Missing | Due::Taken(_), None, state) => {
-            Came::Unchanged(state.unwrap_or(State::Draft))
-        }
+        (CommitAction::Withdraw, None, _) => Came::Withdrawn,
+        (
+            CommitAction::LetGo,
+            None,
+            Some(state @ (PlanState::Approved | PlanState::Running | PlanState::Waiting(_))),
+        ) => Came::Stays(state),
+        (CommitAction::LetGo, None, _) => Came::Empty,
+        (
+            CommitAction::Nothing
+            | CommitAction::Propose
+            | CommitAction::ProposeAnew
+            | CommitAction::Missing
+            | CommitAction::Taken(_),
+            None,
+            state,
+        ) => Came::Unchanged(state.unwrap_or(PlanState::Draft)),
     };
-    Outcome { thread: look.thread, plan: look.plan.unwrap_or_default(), came }
+    CommitOutcome { thread: look.thread, plan: look.plan.unwrap_or_default(), came }
 }

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::dialect::{self, Dialect};
 use planwright_core::plan::digest::Digest;
-use planwright_core::plan::lifecycle::State;
+use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::plan::verified::slug;
 
 use super::Error;
-use crate::approval::Decisions;
+use crate::approval::Approvals;
 use crate::store::{plan_file, state_dir};
 use crate::workspace::project;
 use crate::workspace::project::Project;
@@ -59,13 +59,13 @@ pub(super) fn dialect() -> &'static Dialect {
 }
 
 /// The copies, and the right to change them while this lives.
-pub(super) struct Kept {
+pub(super) struct SessionCopy {
     folder: PathBuf,
     // Dropping it releases the right.
     _lock: File,
 }
 
-impl Kept {
+impl SessionCopy {
     /// Waits for the lock on the copies of a project.
     pub(super) fn take(project: &Project) -> Result<Self, Error> {
         let folder = folder(&project.root)?;
@@ -99,7 +99,7 @@ impl Kept {
     /// A unique name for a plan, from its title or the session's topic.
     pub(super) fn name(
         &self,
-        (project, decisions): (&Project, &Decisions),
+        (project, decisions): (&Project, &Approvals),
         words: [&str; 2],
         given: &BTreeSet<String>,
     ) -> Result<String, Error> {
@@ -113,7 +113,7 @@ impl Kept {
             let is_free =
                 !known.contains(&name) && !given.contains(&name) && !plan_file::is_there(&self.path(&name));
             // A withdrawn plan frees its name; one that was decided on does not.
-            if is_free && decisions.case(&self.path(&name))?.state() == State::Draft {
+            if is_free && decisions.case(&self.path(&name))?.state() == PlanState::Draft {
                 return Ok(name);
             }
             count += 1;

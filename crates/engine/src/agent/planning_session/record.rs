@@ -6,7 +6,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use planwright_core::workspace::session::{Desk, Refusal, Thread, session_name};
+use planwright_core::workspace::session::{PlanningSession, SessionPlan, SessionRefusal, session_name};
 use serde::{Deserialize, Serialize};
 
 use super::{Error, Unfinished, VARIABLE, commit, folder};
@@ -22,12 +22,12 @@ const RECORD_BYTES_MAX: u64 = 1 << 20;
 const TREE_DIGITS: usize = 16;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Record {
+pub(super) struct SessionRecord {
     version: u32,
-    pub(super) desk: Desk,
+    pub(super) desk: PlanningSession,
     /// The running commit; empty if there is none.
     #[serde(default)]
-    pub(super) moves: Vec<Move>,
+    pub(super) moves: Vec<SessionMove>,
     /// Directories to remove.
     #[serde(default)]
     pub(super) discarded: Vec<PathBuf>,
@@ -36,7 +36,7 @@ pub(super) struct Record {
     pub(super) is_clearing: bool,
 }
 
-impl Record {
+impl SessionRecord {
     const fn is_settled(&self) -> bool {
         self.moves.is_empty() && self.discarded.is_empty() && !self.is_clearing
     }
@@ -44,7 +44,7 @@ impl Record {
 
 /// What a commit does to the copy of one plan, once the ledger has it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Move {
+pub(super) struct SessionMove {
     pub(super) plan: String,
     /// Its thread; `None` if that was dropped.
     pub(super) thread: Option<String>,
@@ -66,14 +66,14 @@ pub(super) enum Goal {
 }
 
 /// A session, and the right to change it while this lives.
-pub(super) struct Held {
+pub(super) struct SessionLock {
     // Dropping it releases the right.
     _lock: File,
     path: PathBuf,
-    pub(super) record: Record,
+    pub(super) record: SessionRecord,
 }
 
-impl Held {
+impl SessionLock {
     /// Waits for the session of this process; creates it if needed.
     pub(super) fn take(project: &Project) -> Result<Self, Error> {
         let path = path_of(project)?;
@@ -82,10 +82,10 @@ impl Held {
             Some(record) => Self { _lock: lock, path, record },
             None => {
                 let current =
-                    Thread::new(&crate::store::random_id::chance()?, folder::allocate(&project.config)?);
-                let record = Record {
+                    SessionPlan::new(&crate::store::random_id::chance()?, folder::allocate(&project.config)?);
+                let record = SessionRecord {
                     version: VERSION,
-                    desk: Desk::new(current),
+                    desk: PlanningSession::new(current),
                     moves: Vec::new(),
                     discarded: Vec::new(),
                     is_clearing: false,
@@ -160,7 +160,7 @@ fn settle_one(path: PathBuf, project: &Project) -> Result<Vec<Error>, Error> {
     }
     let lock = lock(&path)?;
     match read(&path)? {
-        Some(record) => Held { _lock: lock, path, record }.settle(project),
+        Some(record) => SessionLock { _lock: lock, path, record }.settle(project),
         None => Ok(Vec::new()),
     }
 }
@@ -212,7 +212,7 @@ fn folder_of(project: &Project) -> Result<PathBuf, Error> {
 fn path_of(project: &Project) -> Result<PathBuf, Error> {
     let name = match std::env::var_os(VARIABLE).filter(|name| !name.is_empty()) {
         Some(name) => {
-            let unfit = || Refusal::Name { name: name.to_string_lossy().into_owned() };
+            let unfit = || SessionRefusal::Name { name: name.to_string_lossy().into_owned() };
             format!("session-{}", session_name(name.to_str().ok_or_else(unfit)?)?)
         }
         None => {
@@ -230,13 +230,14 @@ fn lock(path: &Path) -> Result<File, Error> {
     locked.map_err(|source| Error::Record { path: path.to_owned(), source })
 }
 
-fn read(path: &Path) -> Result<Option<Record>, Error> {
+fn read(path: &Path) -> Result<Option<SessionRecord>, Error> {
     let failed = |source| Error::Record { path: path.to_owned(), source };
     let text = match plan_file::read_text(path, RECORD_BYTES_MAX) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         text => text.map_err(failed)?,
     };
-    let record: Record = serde_json::from_str(&text).map_err(|error| failed(io::Error::other(error)))?;
+    let record: SessionRecord =
+        serde_json::from_str(&text).map_err(|error| failed(io::Error::other(error)))?;
     match record.version <= VERSION {
         true => Ok(Some(record)),
         false => Err(failed(io::Error::other("written by a later planwright"))),

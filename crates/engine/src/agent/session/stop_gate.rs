@@ -8,15 +8,15 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use planwright_core::plan::verified::{Contract, Plan, Step};
-use planwright_core::run::state::Status;
+use planwright_core::run::state::RunStatus;
 use planwright_core::workspace::reminder::first_open;
 use serde::{Deserialize, Serialize};
 
 use super::{Error, approved};
-use crate::approval::Decisions;
+use crate::approval::Approvals;
 use crate::git::sealed;
 use crate::run::Runs;
-use crate::run::contract::{Seen, Site};
+use crate::run::contract::{ContractRun, ContractRunner};
 use crate::store::journal::RunId;
 use crate::store::{plan_file, state_dir};
 use crate::system::process;
@@ -35,7 +35,7 @@ const RECORD: &str = "session-holds.json";
 const RECORD_BYTES_MAX: u64 = 1 << 20;
 
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct StopQuestion<'a> {
     /// The agent's name for it.
     pub session: &'a str,
     /// Whether it only continues because it was held back before.
@@ -49,7 +49,7 @@ pub enum Gate {
     Hold(String),
 }
 
-pub fn gate(project: &Project, asked: Asked<'_>) -> Result<Gate, Error> {
+pub fn gate(project: &Project, asked: StopQuestion<'_>) -> Result<Gate, Error> {
     let holds_max = project.config.session.stop_holds;
     if holds_max == 0 || asked.session.is_empty() {
         return Ok(Gate::Open);
@@ -88,8 +88,8 @@ fn matter(project: &Project) -> Result<Option<Matter>, Error> {
     if let Some(sign) = process::job_above() {
         return sign.tag().map_or(Ok(None), |tag| of_attempt(project, tag));
     }
-    let Some(decisions) = Decisions::open_existing(project)? else { return Ok(None) };
-    let is_over = |tally: &planwright_core::run::summary::Tally| {
+    let Some(decisions) = Approvals::open_existing(project)? else { return Ok(None) };
+    let is_over = |tally: &planwright_core::run::summary::RunSummary| {
         matches!(tally.phase, planwright_core::run::state::Phase::Finished(_))
     };
     if decisions.runs().newest()?.iter().any(|glance| !is_over(&glance.tally)) {
@@ -119,7 +119,7 @@ fn of_attempt(project: &Project, tag: &str) -> Result<Option<Matter>, Error> {
     }
     let run = runs.run(RunId::new(number))?;
     let only = run.plan.steps.iter().position(|known| known.id == *step);
-    let is_running = |place: usize| matches!(run.state.steps[place].status, Status::Running { .. });
+    let is_running = |place: usize| matches!(run.state.steps[place].status, RunStatus::Running { .. });
     Ok(only.filter(|&place| is_running(place)).map(|place| Matter {
         sealed: run.sealed(),
         name: None,
@@ -183,8 +183,8 @@ impl Matter {
 
 /// Checks a step within a time limit, including its setup; one that takes longer has told nothing. Its own
 /// deadline would count as a failure, which is not known.
-fn look(project: &Project, step: &Step, left: Duration) -> Option<Seen> {
-    let site = Site { folder: &project.root, closed: &[], limits: &project.config.run };
+fn look(project: &Project, step: &Step, left: Duration) -> Option<ContractRun> {
+    let site = ContractRunner { folder: &project.root, closed: &[], limits: &project.config.run };
     let tag = format!("session/{}/contract", step.id);
     let stop = Stop::new();
     let (done, is_done) = channel::<()>();

@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use planwright_core::dialect::named::{Name, plan_file};
-use planwright_core::plan::lifecycle::State;
+use planwright_core::dialect::named::{PlanSlug, plan_file};
+use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::workspace::active_plan::MARKER;
 use planwright_core::workspace::worktree::typed;
 
-use super::{Finding, LEFTOVER_SUFFIX, Level, Repair, counted, is_old};
-use crate::approval::{Decisions, Drift};
+use super::{DoctorFinding, DoctorLevel, LEFTOVER_SUFFIX, RepairKind, counted, is_old};
+use crate::approval::{Approvals, Drift};
 use crate::config;
 use crate::workspace::active_plan;
 use crate::workspace::project;
@@ -18,7 +18,7 @@ use crate::workspace::project::Project;
 
 /// Conflict copies of plans, and dangling pointers. The user must look: nothing is removed, and everything
 /// put aside still exists.
-pub(super) fn astray(project: &Project) -> Vec<Finding> {
+pub(super) fn astray(project: &Project) -> Vec<DoctorFinding> {
     // A directory that cannot be searched was reported with the plans.
     let mut astray = project.astray().unwrap_or_default();
     // The `.harness` directory may be ignored by git, or elsewhere.
@@ -33,7 +33,7 @@ pub(super) fn astray(project: &Project) -> Vec<Finding> {
     let finding = |(path, fault): (PathBuf, String)| {
         let path = path.strip_prefix(&project.root).unwrap_or(&path).to_string_lossy().into_owned();
         let aside = format!("{path}.aside");
-        Finding::warn(fault, typed(&["mv", "--", &path, &aside]))
+        DoctorFinding::warn(fault, typed(&["mv", "--", &path, &aside]))
     };
     astray.into_iter().map(finding).collect()
 }
@@ -41,36 +41,36 @@ pub(super) fn astray(project: &Project) -> Vec<Finding> {
 /// The named plans, and the one that this worktree is bound to. A project without named plans gets no
 /// finding, and a missing unnamed plan is fine. A dangling marker blocks no other work: whoever asks for the
 /// plan is told.
-pub(super) fn bindings(project: &Project) -> Vec<Finding> {
+pub(super) fn bindings(project: &Project) -> Vec<DoctorFinding> {
     let listing = match active_plan::list(project) {
         Ok(listing) => listing,
         Err(active_plan::Error::NoFolder { .. }) => {
             return match active_plan::of_marker(project) {
                 Ok(_) => Vec::new(),
-                Err(error) => vec![Finding::warn(error.to_string(), "planwright config plans.harness")],
+                Err(error) => vec![DoctorFinding::warn(error.to_string(), "planwright config plans.harness")],
             };
         }
-        Err(error) => return vec![Finding::doubt("named plans", &error, "planwright list-plans")],
+        Err(error) => return vec![DoctorFinding::doubt("named plans", &error, "planwright list-plans")],
     };
     let named: Vec<String> =
-        listing.plans.iter().filter_map(Name::slug).map(|slug| plan_file(Some(slug))).collect();
+        listing.plans.iter().filter_map(PlanSlug::slug).map(|slug| plan_file(Some(slug))).collect();
     let mut findings = Vec::new();
     if !named.is_empty() {
         let count = counted(named.len(), "named plan");
-        findings.push(Finding::ok(format!("{count}: {}", named.join(", "))));
+        findings.push(DoctorFinding::ok(format!("{count}: {}", named.join(", "))));
     }
     findings.extend(listing.bound.map(|bound| match bound {
-        Ok(slug) => Finding::ok(format!("bound to {} ({MARKER})", plan_file(Some(&slug)))),
-        Err(fault) => Finding::warn(format!("dangling: {fault}"), "planwright use --clear"),
+        Ok(slug) => DoctorFinding::ok(format!("bound to {} ({MARKER})", plan_file(Some(&slug)))),
+        Err(fault) => DoctorFinding::warn(format!("dangling: {fault}"), "planwright use --clear"),
     }));
     findings
 }
 
 /// Plan files that differ from the record. Recorded state is written again; an unproven claim is kept, and
 /// running its contract settles it.
-pub(super) fn drifts(project: &Project) -> Vec<Finding> {
+pub(super) fn drifts(project: &Project) -> Vec<DoctorFinding> {
     // Unreadable records and directories are reported on their own.
-    let (Ok(Some(decisions)), Ok(plans)) = (Decisions::open_existing(project), project.plans()) else {
+    let (Ok(Some(decisions)), Ok(plans)) = (Approvals::open_existing(project), project.plans()) else {
         return Vec::new();
     };
     let mut findings = Vec::new();
@@ -83,21 +83,25 @@ pub(super) fn drifts(project: &Project) -> Vec<Finding> {
     findings
 }
 
-fn drifted(project: &Project, path: &Path, drift: &Drift) -> Vec<Finding> {
+fn drifted(project: &Project, path: &Path, drift: &Drift) -> Vec<DoctorFinding> {
     let shown = path.strip_prefix(&project.root).unwrap_or(path).to_string_lossy();
     let mut findings = Vec::new();
     if !drift.behind.is_empty() {
         let what = format!("{shown} is out of date with the record: {}", drift.behind.join(", "));
-        findings.push(Finding::mendable(what, Repair::Reflect(path.to_owned())));
+        findings.push(DoctorFinding::mendable(what, RepairKind::Reflect(path.to_owned())));
     }
     if !drift.unproven.is_empty() {
         let steps: Vec<String> = drift.unproven.iter().map(|step| format!("`{step}`")).collect();
         let verb = match drift.state {
-            State::Failed => "retry",
-            State::Done | State::Cancelled | State::Rejected => "reopen",
-            State::Draft | State::Proposed | State::Approved | State::Running | State::Waiting(_) => "run",
+            PlanState::Failed => "retry",
+            PlanState::Done | PlanState::Cancelled | PlanState::Rejected => "reopen",
+            PlanState::Draft
+            | PlanState::Proposed
+            | PlanState::Approved
+            | PlanState::Running
+            | PlanState::Waiting(_) => "run",
         };
-        findings.push(Finding::warn(
+        findings.push(DoctorFinding::warn(
             format!("{shown} marks steps done without a receipt: {}", steps.join(", ")),
             typed(&["planwright", verb, &shown]),
         ));
@@ -106,10 +110,10 @@ fn drifted(project: &Project, path: &Path, drift: &Drift) -> Vec<Finding> {
 }
 
 /// The settings of proposals, if the project has any.
-pub(super) fn proposal_settings(project: &Project) -> Vec<Finding> {
+pub(super) fn proposal_settings(project: &Project) -> Vec<DoctorFinding> {
     const FILE: &str = project::PROPOSAL_SETTINGS;
     let (config, wrong) = match project.proposal_settings() {
-        Err(error) => return vec![Finding::failed(FILE, &error)],
+        Err(error) => return vec![DoctorFinding::failed(FILE, &error)],
         Ok(None) => return Vec::new(),
         Ok(Some(said)) => said,
     };
@@ -119,15 +123,16 @@ pub(super) fn proposal_settings(project: &Project) -> Vec<Finding> {
         counted(config.stale_after_days, "day"),
         counted(config.executor_timeout_minutes, "minute")
     );
-    let wrong = wrong.into_iter().map(|wrong| Finding::new(Level::Warn, format!("{FILE}: {wrong}")));
-    std::iter::once(Finding::ok(said)).chain(wrong).collect()
+    let wrong =
+        wrong.into_iter().map(|wrong| DoctorFinding::new(DoctorLevel::Warn, format!("{FILE}: {wrong}")));
+    std::iter::once(DoctorFinding::ok(said)).chain(wrong).collect()
 }
 
 /// Files next to plans that an interrupted write left behind.
-pub(super) fn leftover_files(project: &Project) -> Vec<Finding> {
+pub(super) fn leftover_files(project: &Project) -> Vec<DoctorFinding> {
     let mut files = match project.plans() {
         Ok(plans) => plans,
-        Err(error) => return vec![Finding::failed("plans", &error)],
+        Err(error) => return vec![DoctorFinding::failed("plans", &error)],
     };
     files.push(project.root.join(config::FILE));
     let folders: BTreeSet<&Path> = files.iter().filter_map(|file| file.parent()).collect();
@@ -137,9 +142,9 @@ pub(super) fn leftover_files(project: &Project) -> Vec<Finding> {
         whole.is_some_and(|whole| files.contains(&whole)) && is_old(path)
     });
     left.map(|path| {
-        Finding::mendable(
+        DoctorFinding::mendable(
             format!("{} was left behind by an interrupted write", path.display()),
-            Repair::Remove(path),
+            RepairKind::Remove(path),
         )
     })
     .collect()

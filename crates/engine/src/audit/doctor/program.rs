@@ -3,17 +3,17 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Finding, Level};
+use super::{DoctorFinding, DoctorLevel};
 use crate::git::base;
 use crate::system::process;
-use crate::system::process::{How, Job, Stop};
+use crate::system::process::{How, ProcessJob, Stop};
 use crate::workspace::facts;
 
 const VERSION_SECONDS: u64 = 10;
 /// The first git that merges without a working copy (`merge-tree --write-tree`).
 const GIT_MIN: [u32; 2] = [2, 38];
 
-pub(super) fn programs() -> Vec<Finding> {
+pub(super) fn programs() -> Vec<DoctorFinding> {
     let mut there = Vec::new();
     let mut findings = Vec::new();
     for (name, without) in
@@ -23,21 +23,21 @@ pub(super) fn programs() -> Vec<Finding> {
             Ok(version) => {
                 if name == "git" && is_older(&version, GIT_MIN) {
                     let [major, minor] = GIT_MIN;
-                    findings.push(Finding::new(
-                        Level::Warn,
+                    findings.push(DoctorFinding::new(
+                        DoctorLevel::Warn,
                         format!("git {version} is too old: parallel steps and `planwright merge` need {major}.{minor}"),
                     ));
                 }
                 there.push(format!("{name} {version}"));
             }
             Err(why) => {
-                let level = if name == "bash" { Level::Error } else { Level::Warn };
-                findings.push(Finding::new(level, format!("{name}: {why}; {without}")));
+                let level = if name == "bash" { DoctorLevel::Error } else { DoctorLevel::Warn };
+                findings.push(DoctorFinding::new(level, format!("{name}: {why}; {without}")));
             }
         }
     }
     if !there.is_empty() {
-        findings.insert(0, Finding::ok(there.join(", ")));
+        findings.insert(0, DoctorFinding::ok(there.join(", ")));
     }
     findings
 }
@@ -47,7 +47,7 @@ pub(super) fn version(program: &str) -> Result<String, String> {
     if !facts::has_program(program) {
         return Err("not on the PATH".to_owned());
     }
-    let job = Job {
+    let job = ProcessJob {
         argv: vec![program.to_owned(), "--version".to_owned()],
         // Not in the project, where files may be an agent's.
         folder: "/".into(),
@@ -82,11 +82,11 @@ fn is_older(version: &str, than: [u32; 2]) -> bool {
 }
 
 /// Whether the repository can be read as far as the work needs it. Not all of it: `git fsck` takes minutes.
-pub(super) fn repository(root: &Path) -> Vec<Finding> {
+pub(super) fn repository(root: &Path) -> Vec<DoctorFinding> {
     if !facts::has_program("git") {
         return Vec::new();
     }
-    let unsound = |what: String| vec![Finding::warn(format!("repository: {what}"), "git fsck")];
+    let unsound = |what: String| vec![DoctorFinding::warn(format!("repository: {what}"), "git fsck")];
     // If the repository cannot be determined, that is reported with the records.
     let Ok(Some(repository)) = base::repository(root) else { return Vec::new() };
     let ask = |words: &[&str]| repository.ask(words).map_err(|error| error.to_string());

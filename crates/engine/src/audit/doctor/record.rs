@@ -6,9 +6,9 @@ use std::path::Path;
 
 use planwright_core::workspace::worktree::typed;
 
-use super::{Finding, Level, Repair, counted, is_old};
+use super::{DoctorFinding, DoctorLevel, RepairKind, counted, is_old};
 use crate::approval;
-use crate::approval::Decisions;
+use crate::approval::Approvals;
 use crate::run;
 use crate::store::journal::{self, RunId, Store};
 use crate::store::state_dir;
@@ -19,14 +19,14 @@ use crate::workspace::project::Project;
 const AUDIT: &str = "planwright audit";
 
 /// Whether the records of this project are what was written.
-pub(super) fn records(project: &Project) -> Vec<Finding> {
+pub(super) fn records(project: &Project) -> Vec<DoctorFinding> {
     let folder = match state_dir::folder_of(&state_dir::folder(), &project.root) {
         Ok(folder) => folder,
-        Err(error) => return vec![Finding::failed("records", &error)],
+        Err(error) => return vec![DoctorFinding::failed("records", &error)],
     };
     // A check must not create what is not there.
     if !folder.join("state.db").exists() {
-        return vec![Finding::ok("no records: nothing has run here yet")];
+        return vec![DoctorFinding::ok("no records: nothing has run here yet")];
     }
     let store = match Store::open_folder(&folder) {
         Ok(store) => store,
@@ -39,12 +39,12 @@ pub(super) fn records(project: &Project) -> Vec<Finding> {
     if !whole.is_empty() {
         let database = folder.join("state.db");
         let finding =
-            |fault| Finding::error(format!("records: {}: {fault}", database.display())).fixed_by(AUDIT);
+            |fault| DoctorFinding::error(format!("records: {}: {fault}", database.display())).fixed_by(AUDIT);
         return whole.into_iter().map(finding).collect();
     }
     let ids: Vec<RunId> = runs.iter().map(|row| row.id).collect();
     let mut findings = chains(&store, &ids);
-    if findings.iter().all(|finding| finding.level == Level::Ok) {
+    if findings.iter().all(|finding| finding.level == DoctorLevel::Ok) {
         findings.extend(replay(project, &ids));
     }
     findings.extend(projection(&store));
@@ -54,7 +54,7 @@ pub(super) fn records(project: &Project) -> Vec<Finding> {
 }
 
 /// The outputs of finished runs, and whether they may be deleted.
-pub(super) fn old_outputs(project: &Project) -> Option<Finding> {
+pub(super) fn old_outputs(project: &Project) -> Option<DoctorFinding> {
     const DAY_MS: u64 = 86_400_000;
     let (root, days) = (&project.root, project.config.retention.days);
     // A store that cannot be opened is reported on its own.
@@ -66,19 +66,22 @@ pub(super) fn old_outputs(project: &Project) -> Option<Finding> {
     let found = store.old_outputs(before_ms).ok().filter(|found| found.outputs > 0)?;
     let megabytes = found.bytes.div_ceil(1_000_000);
     Some(match days {
-        0 => Finding::ok(format!("output of {} kept ({megabytes} MB)", counted(found.runs, "finished run"))),
-        _ => Finding::mendable(
+        0 => DoctorFinding::ok(format!(
+            "output of {} kept ({megabytes} MB)",
+            counted(found.runs, "finished run")
+        )),
+        _ => DoctorFinding::mendable(
             format!(
                 "output of {} older than {} can be deleted ({megabytes} MB)",
                 counted(found.runs, "finished run"),
                 counted(days, "day")
             ),
-            Repair::DropOutputs(before_ms),
+            RepairKind::DropOutputs(before_ms),
         ),
     })
 }
 
-fn chains(store: &Store, runs: &[RunId]) -> Vec<Finding> {
+fn chains(store: &Store, runs: &[RunId]) -> Vec<DoctorFinding> {
     let mut events = 0;
     let mut findings = Vec::new();
     for run in runs {
@@ -86,14 +89,15 @@ fn chains(store: &Store, runs: &[RunId]) -> Vec<Finding> {
             Ok(report) => {
                 events += report.head.seq;
                 let broken = report.breaks.iter();
-                let broken = broken.map(|at| Finding::error(format!("records: {run}: {at}")).fixed_by(AUDIT));
+                let broken =
+                    broken.map(|at| DoctorFinding::error(format!("records: {run}: {at}")).fixed_by(AUDIT));
                 findings.extend(broken);
             }
-            Err(error) => findings.push(Finding::failed("records", &error).fixed_by(AUDIT)),
+            Err(error) => findings.push(DoctorFinding::failed("records", &error).fixed_by(AUDIT)),
         }
     }
     if findings.is_empty() {
-        findings.push(Finding::ok(format!(
+        findings.push(DoctorFinding::ok(format!(
             "records intact ({}, {})",
             counted(runs.len(), "run"),
             counted(events, "event")
@@ -103,13 +107,13 @@ fn chains(store: &Store, runs: &[RunId]) -> Vec<Finding> {
 }
 
 /// Whether every journal and ledger replays from the start.
-fn replay(project: &Project, runs: &[RunId]) -> Vec<Finding> {
-    let decisions = match Decisions::open(project) {
+fn replay(project: &Project, runs: &[RunId]) -> Vec<DoctorFinding> {
+    let decisions = match Approvals::open(project) {
         Ok(decisions) => decisions,
-        Err(error) => return vec![Finding::failed("records", &error)],
+        Err(error) => return vec![DoctorFinding::failed("records", &error)],
     };
-    let failed = |error: &dyn std::error::Error| Finding::failed("records", error).fixed_by(AUDIT);
-    let mut findings: Vec<Finding> =
+    let failed = |error: &dyn std::error::Error| DoctorFinding::failed("records", error).fixed_by(AUDIT);
+    let mut findings: Vec<DoctorFinding> =
         runs.iter().filter_map(|run| decisions.runs().run(*run).err()).map(|error| failed(&error)).collect();
     match decisions.runs().store().plans() {
         Ok(plans) => {
@@ -125,8 +129,8 @@ fn replay(project: &Project, runs: &[RunId]) -> Vec<Finding> {
 
 /// A database that cannot be read. A damaged one can be moved aside as a whole: its readable parts stay
 /// there, and a new one is started.
-fn unusable(folder: &Path, error: &journal::Error) -> Finding {
-    let finding = Finding::failed("records", error);
+fn unusable(folder: &Path, error: &journal::Error) -> DoctorFinding {
+    let finding = DoctorFinding::failed("records", error);
     if matches!(error, journal::Error::Broken { .. }) {
         return finding.fixed_by(AUDIT);
     }
@@ -138,23 +142,26 @@ fn unusable(folder: &Path, error: &journal::Error) -> Finding {
 }
 
 /// Whether the tables match the journal.
-fn projection(store: &Store) -> Vec<Finding> {
+fn projection(store: &Store) -> Vec<DoctorFinding> {
     match store.check_projection() {
-        Ok(faults) if faults.is_empty() => vec![Finding::ok("queue and questions match the journal")],
+        Ok(faults) if faults.is_empty() => vec![DoctorFinding::ok("queue and questions match the journal")],
         Ok(faults) => {
             let what = format!("queue and questions do not match the journal: {}", faults.join("; "));
-            vec![Finding { level: Level::Error, ..Finding::mendable(what, Repair::Rebuild) }]
+            vec![DoctorFinding {
+                level: DoctorLevel::Error,
+                ..DoctorFinding::mendable(what, RepairKind::Rebuild)
+            }]
         }
-        Err(error) => vec![Finding::failed("queue and questions", &error)],
+        Err(error) => vec![DoctorFinding::failed("queue and questions", &error)],
     }
 }
 
 /// Processes of runs that are not running.
-fn leftover_processes(store: &Store) -> Vec<Finding> {
+fn leftover_processes(store: &Store) -> Vec<DoctorFinding> {
     let prefix = format!("{}/", store.key());
     let tags = match process::tags(&prefix) {
         Ok(tags) => tags,
-        Err(error) => return vec![Finding::failed("processes", &error)],
+        Err(error) => return vec![DoctorFinding::failed("processes", &error)],
     };
     let mut counts: BTreeMap<i64, usize> = BTreeMap::new();
     for (tag, count) in tags {
@@ -167,15 +174,15 @@ fn leftover_processes(store: &Store) -> Vec<Finding> {
         match store.holder(run) {
             // A separate worker continues without the run's process; the next process takes its result.
             Ok(None) if has_worker(store, run) => {}
-            Ok(None) => findings.push(Finding::mendable(
+            Ok(None) => findings.push(DoctorFinding::mendable(
                 format!(
                     "{run} is not running but left {} behind",
                     if count == 1 { "1 process".to_owned() } else { format!("{count} processes") }
                 ),
-                Repair::Reclaim(run),
+                RepairKind::Reclaim(run),
             )),
             Ok(Some(_)) => {}
-            Err(error) => findings.push(Finding::failed("processes", &error)),
+            Err(error) => findings.push(DoctorFinding::failed("processes", &error)),
         }
     }
     findings
@@ -189,7 +196,7 @@ fn has_worker(store: &Store, run: RunId) -> bool {
 }
 
 /// Locks of runs that do not exist. Locks of existing runs stay: somebody may be about to take one.
-fn leftover_locks(store: &Store, runs: &[RunId]) -> Vec<Finding> {
+fn leftover_locks(store: &Store, runs: &[RunId]) -> Vec<DoctorFinding> {
     let known: BTreeSet<String> = runs.iter().map(|run| format!("run-{}", run.number())).collect();
     let entries = store.folder().join("locks").read_dir().into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.path()).filter(|path| {
@@ -199,6 +206,8 @@ fn leftover_locks(store: &Store, runs: &[RunId]) -> Vec<Finding> {
             && is_old(path)
     });
     names
-        .map(|path| Finding::mendable(format!("{} is a stale lock", path.display()), Repair::Remove(path)))
+        .map(|path| {
+            DoctorFinding::mendable(format!("{} is a stale lock", path.display()), RepairKind::Remove(path))
+        })
         .collect()
 }

@@ -8,39 +8,39 @@ use planwright_core::agent::profile::{Credential, PROFILES, Profile};
 use planwright_core::workspace::worktree::typed;
 
 use super::program::version;
-use super::{Finding, counted};
+use super::{DoctorFinding, counted};
 use crate::config;
 use crate::config::{Config, schema};
 use crate::store::journal::Store;
 use crate::workspace::{facts, notify};
 
-pub(super) fn faults(error: &config::Error) -> Vec<Finding> {
+pub(super) fn faults(error: &config::Error) -> Vec<DoctorFinding> {
     let file = match error {
         config::Error::Invalid { path, .. } => format!("{}, ", path.display()),
-        config::Error::Read { .. } => return vec![Finding::failed("settings", error)],
+        config::Error::Read { .. } => return vec![DoctorFinding::failed("settings", error)],
         config::Error::Environment { .. } | config::Error::Flag { .. } => String::new(),
     };
     let is_of_user =
         matches!(error, config::Error::Invalid { path, .. } if config::user_file().as_ref() == Some(path));
-    let finding = |fault: &config::Fault| Finding {
+    let finding = |fault: &config::ConfigFault| DoctorFinding {
         fix: fault.key.as_ref().map(|key| {
             let whose = if is_of_user { " --user" } else { "" };
             format!("planwright config unset {}{whose}", typed(&[key]))
         }),
-        ..Finding::error(format!("settings: {file}{fault}"))
+        ..DoctorFinding::error(format!("settings: {file}{fault}"))
     };
     error.faults().iter().map(finding).collect()
 }
 
 /// Which agents are usable; whether every role has an agent, and every agent a program.
-pub(super) fn agents(root: &Path, config: &Config) -> Vec<Finding> {
-    let mut findings: Vec<Finding> =
+pub(super) fn agents(root: &Path, config: &Config) -> Vec<DoctorFinding> {
+    let mut findings: Vec<DoctorFinding> =
         PROFILES.iter().filter_map(|profile| installed(profile, config)).collect();
     for (role, agent) in &config.roles {
         if !schema::BUILT_IN.contains(&agent.as_str()) && config.command_of(agent).is_empty() {
             let key = schema::key(&["agents".to_owned(), agent.clone(), "command".to_owned()]);
             let list = serde_json::Value::from(vec![agent.as_str()]).to_string();
-            findings.push(Finding::warn(
+            findings.push(DoctorFinding::warn(
                 format!("role `{role}` is assigned to `{agent}`, which has no command"),
                 format!("planwright config set {} {}", typed(&[&key]), typed(&[&list])),
             ));
@@ -57,20 +57,20 @@ pub(super) fn agents(root: &Path, config: &Config) -> Vec<Finding> {
             there.push(name.as_str());
         } else {
             let key = schema::key(&["agents".to_owned(), name.clone(), "command".to_owned()]);
-            findings.push(Finding::warn(
+            findings.push(DoctorFinding::warn(
                 format!("agent `{name}` runs `{program}`, which is not on the PATH"),
                 format!("planwright config {}", typed(&[&key])),
             ));
         }
     }
     if !there.is_empty() {
-        findings.insert(0, Finding::ok(format!("agents found: {}", there.join(", "))));
+        findings.insert(0, DoctorFinding::ok(format!("agents found: {}", there.join(", "))));
     }
     findings
 }
 
 /// Whether a known agent is installed and signed in; `None` if it is not installed.
-fn installed(profile: &Profile, config: &Config) -> Option<Finding> {
+fn installed(profile: &Profile, config: &Config) -> Option<DoctorFinding> {
     if !facts::has_program(profile.program) {
         return None;
     }
@@ -84,17 +84,19 @@ fn installed(profile: &Profile, config: &Config) -> Option<Finding> {
     };
     let what = format!("{} {version}", profile.name);
     Some(match (profile.credentials.iter().any(has), is_used) {
-        (true, _) => Finding::ok(format!("{what}: installed, signed in")),
-        (false, true) => Finding::warn(
+        (true, _) => DoctorFinding::ok(format!("{what}: installed, signed in")),
+        (false, true) => DoctorFinding::warn(
             format!("{what}: installed, not signed in; sign in: {}", profile.sign_in),
             profile.program,
         ),
-        (false, false) => Finding::ok(format!("{what}: installed, not signed in ({})", profile.sign_in)),
+        (false, false) => {
+            DoctorFinding::ok(format!("{what}: installed, not signed in ({})", profile.sign_in))
+        }
     })
 }
 
 /// Whether hooks can be called, and have accepted their events.
-pub(super) fn hooks(root: &Path, config: &Config) -> Vec<Finding> {
+pub(super) fn hooks(root: &Path, config: &Config) -> Vec<DoctorFinding> {
     let hooks = notify::hooks_of(&config.hooks);
     let mut findings = Vec::new();
     let mut there = Vec::new();
@@ -104,18 +106,18 @@ pub(super) fn hooks(root: &Path, config: &Config) -> Vec<Finding> {
         let show = format!("planwright config {key}");
         let is_path = program.contains('/');
         if !(is_path || facts::has_program(program)) {
-            findings.push(Finding::warn(
+            findings.push(DoctorFinding::warn(
                 format!("hook `{name}` runs `{program}`, which is not on the PATH"),
                 show,
             ));
         } else if let Some(fault) = hook.fault(root) {
-            findings.push(Finding::warn(format!("hook `{name}`: {fault}"), show));
+            findings.push(DoctorFinding::warn(format!("hook `{name}`: {fault}"), show));
         } else {
             there.push(name);
         }
     }
     if !there.is_empty() {
-        findings.insert(0, Finding::ok(format!("hooks set: {}", there.join(", "))));
+        findings.insert(0, DoctorFinding::ok(format!("hooks set: {}", there.join(", "))));
     }
     // A check must not create what is not there.
     if !hooks.is_empty() && Store::exists(root).unwrap_or(false) {
@@ -131,17 +133,17 @@ pub(super) fn hooks(root: &Path, config: &Config) -> Vec<Finding> {
 const DELIVER: &str = "planwright events --deliver";
 
 /// Events that a hook has not accepted.
-fn untold(store: &Store, hook: &str) -> Vec<Finding> {
+fn untold(store: &Store, hook: &str) -> Vec<DoctorFinding> {
     let delivery = match store.delivery(hook) {
         Ok(Some(delivery)) => delivery,
         Ok(None) => return Vec::new(),
-        Err(error) => return vec![Finding::failed("hooks", &error)],
+        Err(error) => return vec![DoctorFinding::failed("hooks", &error)],
     };
     let mut findings = Vec::new();
     if delivery.tries > 0 {
         let (tries, why) = (delivery.tries, &delivery.why);
         let why = if why.is_empty() { "it was interrupted" } else { why };
-        findings.push(Finding::warn(
+        findings.push(DoctorFinding::warn(
             format!(
                 "hook `{hook}` has not accepted an event after {}: {why}",
                 if tries == 1 { "1 try".to_owned() } else { format!("{tries} tries") }
@@ -151,7 +153,7 @@ fn untold(store: &Store, hook: &str) -> Vec<Finding> {
     }
     if delivery.skipped > 0 {
         let (skipped, why) = (delivery.skipped, &delivery.why);
-        findings.push(Finding::warn(
+        findings.push(DoctorFinding::warn(
             format!("planwright gave up delivering {} to hook `{hook}`: {why}", counted(skipped, "event")),
             DELIVER,
         ));

@@ -8,49 +8,54 @@ use nix::sys::statvfs::statvfs;
 use nix::unistd::{AccessFlags, access};
 use planwright_core::workspace::worktree::typed;
 
-use super::{Finding, Repair};
+use super::{DoctorFinding, RepairKind};
 use crate::git::worktree;
 use crate::store::state_dir;
 use crate::workspace::project::Project;
 
 /// Whether the state directory, and that of the project at `root`, are writable and private.
-pub(super) fn states(root: &Path) -> Vec<Finding> {
+pub(super) fn states(root: &Path) -> Vec<DoctorFinding> {
     let states = state_dir::folder();
     if !states.exists() {
         return vec![match is_writable(nearest(&states)) {
-            true => Finding::ok(format!("state directory {}: created by the first run", states.display())),
-            false => Finding::error(format!("cannot create state directory {}", states.display())),
+            true => {
+                DoctorFinding::ok(format!("state directory {}: created by the first run", states.display()))
+            }
+            false => DoctorFinding::error(format!("cannot create state directory {}", states.display())),
         }];
     }
     // If the repository cannot be determined, that is reported with the records.
     let own = state_dir::folder_of(&states, root).ok().filter(|own| own.exists());
-    let findings: Vec<Finding> = std::iter::once(states).chain(own).filter_map(private).collect();
+    let findings: Vec<DoctorFinding> = std::iter::once(states).chain(own).filter_map(private).collect();
     match findings.is_empty() {
-        true => vec![Finding::ok("state directory: writable, private")],
+        true => vec![DoctorFinding::ok("state directory: writable, private")],
         false => findings,
     }
 }
 
 /// What is wrong with a directory that must be private.
-fn private(folder: PathBuf) -> Option<Finding> {
+fn private(folder: PathBuf) -> Option<DoctorFinding> {
     let shown = folder.display();
     let Ok(data) = folder.metadata() else {
-        return Some(Finding::error(format!("cannot read state directory {shown}")));
+        return Some(DoctorFinding::error(format!("cannot read state directory {shown}")));
     };
     // Where the system does not say who we are, assume the directory is ours.
     let is_own = Path::new("/proc/self").metadata().map_or(true, |us| us.uid() == data.uid());
     if !data.is_dir() || !is_writable(&folder) {
         let open = is_own && data.is_dir();
         let fix = open.then(|| typed(&["chmod", "u+rwx", &folder.to_string_lossy()]));
-        return Some(Finding { fix, ..Finding::error(format!("state directory {shown} is not writable")) });
+        return Some(DoctorFinding {
+            fix,
+            ..DoctorFinding::error(format!("state directory {shown} is not writable"))
+        });
     }
     if !is_own {
         let fix = format!("sudo chown -R \"$(id -un)\" {}", typed(&[&folder.to_string_lossy()]));
-        return Some(Finding::warn(format!("state directory {shown} belongs to another user"), fix));
+        return Some(DoctorFinding::warn(format!("state directory {shown} belongs to another user"), fix));
     }
     if data.permissions().mode() & 0o077 != 0 {
         let what = format!("state directory {shown} is accessible to others");
-        return Some(Finding::mendable(what, Repair::Close(folder)));
+        return Some(DoctorFinding::mendable(what, RepairKind::Close(folder)));
     }
     None
 }
@@ -65,7 +70,7 @@ fn nearest(folder: &Path) -> &Path {
 }
 
 /// Whether there is room on the disks of the project and of planwright's own directories.
-pub(super) fn disks(project: &Project) -> Vec<Finding> {
+pub(super) fn disks(project: &Project) -> Vec<DoctorFinding> {
     let mut seen = BTreeSet::new();
     let mut findings = Vec::new();
     let (states, cache, trees) = (state_dir::folder(), state_dir::cache(), worktree::home(project));
@@ -80,7 +85,7 @@ pub(super) fn disks(project: &Project) -> Vec<Finding> {
             .unwrap_or(u64::MAX);
         if free < fewest {
             let shown = folder.to_string_lossy();
-            findings.push(Finding::warn(
+            findings.push(DoctorFinding::warn(
                 format!("{free} MB free at {shown}, less than {fewest} MB (limits.free_mb)"),
                 typed(&["df", "-h", &shown]),
             ));

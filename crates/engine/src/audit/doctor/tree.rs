@@ -1,16 +1,16 @@
 //! Checks the worktrees of plans and attempts, interrupted operations, and the saved work of finished runs.
 
 use planwright_core::run::event::Event;
-use planwright_core::workspace::worktree::{Maker, Reclaim, State, typed};
+use planwright_core::workspace::worktree::{CreatedBy, PruneDecision, WorktreeState, typed};
 
-use super::{Finding, Repair, counted};
+use super::{DoctorFinding, RepairKind, counted};
 use crate::agent::planning_session;
 use crate::agent::planning_session::Unfinished;
 use crate::git::base;
 use crate::git::repository;
-use crate::git::repository::Keep;
+use crate::git::repository::OwnedRefs;
 use crate::git::worktree;
-use crate::git::worktree::Trees;
+use crate::git::worktree::Worktrees;
 use crate::portfolio::merge_queue;
 use crate::run::checkout;
 use crate::store::journal::Store;
@@ -29,11 +29,11 @@ fn is_known(project: &Project) -> bool {
 }
 
 /// The worktrees of the repository: in use, unused, and those that need attention.
-pub(super) fn trees(project: &Project) -> Vec<Finding> {
+pub(super) fn trees(project: &Project) -> Vec<DoctorFinding> {
     if !is_known(project) {
         return Vec::new();
     }
-    let looked = Trees::of(project).and_then(|trees| {
+    let looked = Worktrees::of(project).and_then(|trees| {
         let (all, unfinished, gone) = (trees.inspect()?, trees.unfinished()?, trees.gone()?);
         Ok((all, unfinished, gone))
     });
@@ -41,65 +41,66 @@ pub(super) fn trees(project: &Project) -> Vec<Finding> {
         Ok(found) => found,
         Err(worktree::Error::Keep(repository::Error::NoRepository { .. })) => return Vec::new(),
         Err(error @ worktree::Error::Misplaced { .. }) => {
-            return vec![Finding::doubt("trees", &error, "planwright config worktree.folder")];
+            return vec![DoctorFinding::doubt("trees", &error, "planwright config worktree.folder")];
         }
-        Err(error) => return vec![Finding::doubt("trees", &error, "planwright worktree list")],
+        Err(error) => return vec![DoctorFinding::doubt("trees", &error, "planwright worktree list")],
     };
     let mut findings = states(all.iter().filter(|tree| !unfinished.contains(&tree.name)));
     for name in unfinished {
         let what = format!("creating or removing worktree `{name}` was interrupted");
-        findings.push(Finding { repair: Some(Repair::Prune), ..Finding::warn(what, PRUNE) });
+        findings.push(DoctorFinding { repair: Some(RepairKind::Prune), ..DoctorFinding::warn(what, PRUNE) });
     }
     if !gone.is_empty() {
         let what = format!("registered worktrees of attempts without a directory: {}", gone.len());
-        findings.push(Finding::mendable(what, Repair::ForgetTrees));
+        findings.push(DoctorFinding::mendable(what, RepairKind::ForgetTrees));
     }
     findings
 }
 
-fn states<'a>(all: impl Iterator<Item = &'a worktree::Finding>) -> Vec<Finding> {
+fn states<'a>(all: impl Iterator<Item = &'a worktree::WorktreeFinding>) -> Vec<DoctorFinding> {
     let (mut active, mut safe, mut findings) = (Vec::new(), Vec::new(), Vec::new());
     for tree in all {
         match (tree.state, &tree.reclaim, &tree.mend) {
-            (State::Active, _, None) if tree.maker == Maker::Git => {}
-            (State::Active, _, None) => active.push(tree),
-            (State::Active, _, Some(mend)) => {
-                findings.push(Finding::warn(format!("worktree `{}` is incomplete", tree.name), mend));
+            (WorktreeState::Active, _, None) if tree.maker == CreatedBy::Git => {}
+            (WorktreeState::Active, _, None) => active.push(tree),
+            (WorktreeState::Active, _, Some(mend)) => {
+                findings.push(DoctorFinding::warn(format!("worktree `{}` is incomplete", tree.name), mend));
             }
-            (State::Merged | State::Orphaned, Reclaim::Safe, _) => safe.push(tree),
+            (WorktreeState::Merged | WorktreeState::Orphaned, PruneDecision::Safe, _) => safe.push(tree),
             (state, reclaim, mend) => {
                 let why = match reclaim {
-                    Reclaim::Kept { why } => format!(": {why}"),
-                    Reclaim::Safe => String::new(),
+                    PruneDecision::Kept { why } => format!(": {why}"),
+                    PruneDecision::Safe => String::new(),
                 };
                 let what = format!("kept worktree `{}`, {}{why}", tree.name, state.word());
-                findings.push(Finding { fix: mend.clone(), ..Finding::warn(what, "") });
+                findings.push(DoctorFinding { fix: mend.clone(), ..DoctorFinding::warn(what, "") });
             }
         }
     }
     if !safe.is_empty() {
-        let of = |state: State| safe.iter().filter(|tree| tree.state == state).count();
+        let of = |state: WorktreeState| safe.iter().filter(|tree| tree.state == state).count();
         let what = format!(
             "unused worktrees can be removed without losing work ({} merged, {} orphaned, {} MB): {}",
-            of(State::Merged),
-            of(State::Orphaned),
+            of(WorktreeState::Merged),
+            of(WorktreeState::Orphaned),
             megabytes(&safe),
             names(&safe)
         );
-        findings.insert(0, Finding { repair: Some(Repair::Prune), ..Finding::warn(what, PRUNE) });
+        findings
+            .insert(0, DoctorFinding { repair: Some(RepairKind::Prune), ..DoctorFinding::warn(what, PRUNE) });
     }
     if !active.is_empty() {
         let what = format!("worktrees in use: {} ({} MB)", names(&active), megabytes(&active));
-        findings.insert(0, Finding::ok(what));
+        findings.insert(0, DoctorFinding::ok(what));
     }
     findings
 }
 
-fn megabytes(trees: &[&worktree::Finding]) -> u64 {
+fn megabytes(trees: &[&worktree::WorktreeFinding]) -> u64 {
     trees.iter().map(|tree| tree.bytes).sum::<u64>().div_ceil(1_000_000)
 }
 
-fn names(trees: &[&worktree::Finding]) -> String {
+fn names(trees: &[&worktree::WorktreeFinding]) -> String {
     let more = trees.len().saturating_sub(NAMED_MAX);
     let names: Vec<&str> = trees.iter().take(NAMED_MAX).map(|tree| tree.name.as_str()).collect();
     let names = names.join(", ");
@@ -107,7 +108,7 @@ fn names(trees: &[&worktree::Finding]) -> String {
 }
 
 /// Interrupted operations that the next command finishes: merges, and commits of planners.
-pub(super) fn unfinished(project: &Project) -> Vec<Finding> {
+pub(super) fn unfinished(project: &Project) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     // A store that cannot be opened is reported on its own.
     let store = Store::exists(&project.root).ok().filter(|&is_there| is_there);
@@ -116,25 +117,27 @@ pub(super) fn unfinished(project: &Project) -> Vec<Finding> {
             Ok(None) => {}
             Ok(Some(plans)) => {
                 let what = format!("an interrupted merge left these plans unfinished: {}", plans.join(", "));
-                findings.push(Finding::warn(what, merge(project)));
+                findings.push(DoctorFinding::warn(what, merge(project)));
             }
-            Err(error) => findings.push(Finding::doubt("merges", &error, &merge(project))),
+            Err(error) => findings.push(DoctorFinding::doubt("merges", &error, &merge(project))),
         }
     }
     match planning_session::abandoned(project) {
         Ok(Unfinished { desks, folders }) => {
             if desks > 0 {
                 let what = format!("interrupted planner sessions: {desks}");
-                findings.push(Finding::warn(what, "planwright inbox"));
+                findings.push(DoctorFinding::warn(what, "planwright inbox"));
             }
             findings.extend(folders.iter().map(|folder| {
                 let path = folder.to_string_lossy();
                 let what = format!("plan directory {path} is still there after its session ended");
                 let (open, remove) = (["chmod", "-R", "u+rwx", &*path], ["rm", "-r", &*path]);
-                Finding::warn(what, format!("{} && {}", typed(&open), typed(&remove)))
+                DoctorFinding::warn(what, format!("{} && {}", typed(&open), typed(&remove)))
             }));
         }
-        Err(error) => findings.push(Finding::doubt("planner sessions", &error, "planwright session show")),
+        Err(error) => {
+            findings.push(DoctorFinding::doubt("planner sessions", &error, "planwright session show"))
+        }
     }
     findings
 }
@@ -149,7 +152,7 @@ fn merge(project: &Project) -> String {
 
 /// Saved work of finished runs, and directories of killed attempts. Neither needs action: work can be rolled
 /// back while it is kept, and the next attempt sweeps the directories.
-pub(super) fn kept(project: &Project) -> Vec<Finding> {
+pub(super) fn kept(project: &Project) -> Vec<DoctorFinding> {
     if !is_known(project) {
         return Vec::new();
     }
@@ -157,14 +160,14 @@ pub(super) fn kept(project: &Project) -> Vec<Finding> {
     // What cannot be read was reported with the repository and the records.
     if let Some((references, bytes)) = of_runs_that_are_over(project).filter(|(count, _)| *count > 0) {
         let megabytes = bytes.div_ceil(1_000_000);
-        findings.push(Finding::ok(format!(
+        findings.push(DoctorFinding::ok(format!(
             "the repository keeps work of finished runs ({}, {megabytes} MB)",
             counted(references, "reference")
         )));
     }
     let left = base::abandoned(&project.root);
     if left > 0 {
-        findings.push(Finding::ok(format!(
+        findings.push(DoctorFinding::ok(format!(
             "directories of killed attempts, removed by the next attempt: {left}"
         )));
     }
@@ -174,7 +177,7 @@ pub(super) fn kept(project: &Project) -> Vec<Finding> {
 fn of_runs_that_are_over(project: &Project) -> Option<(usize, u64)> {
     let is_there = Store::exists(&project.root).ok()?;
     let store = if is_there { Store::open(&project.root).ok()? } else { return None };
-    let keep = Keep::find(&project.root).ok()??;
+    let keep = OwnedRefs::find(&project.root).ok()??;
     let key = store.key();
     let over: Vec<String> = store
         .runs()
@@ -183,11 +186,11 @@ fn of_runs_that_are_over(project: &Project) -> Option<(usize, u64)> {
         .filter(|row| row.last.as_ref().is_some_and(|last| matches!(last.event, Event::RunFinished { .. })))
         .map(|row| {
             let run = checkout::name_of_run(&key, row.id.number(), row.created_at_ms);
-            format!("{}{run}/", repository::HIDDEN)
+            format!("{}{run}/", repository::REF_NAMESPACE)
         })
         .collect();
     let mut references: Vec<String> =
-        keep.list(repository::HIDDEN).ok()?.into_iter().map(|(name, _)| name).collect();
+        keep.list(repository::REF_NAMESPACE).ok()?.into_iter().map(|(name, _)| name).collect();
     references.retain(|name| over.iter().any(|run| name.starts_with(run)));
     let bytes = if references.is_empty() { 0 } else { keep.weight(&references).ok()? };
     Some((references.len(), bytes))

@@ -1,16 +1,16 @@
 //! Since when a contract that once passed has failed: found by running it on the commits in between, if there
 //! are any, otherwise by who changed which files.
 
-use planwright_core::audit::rerun::{Broke, History, Proof, Suspect, Work, first_bad, suspect};
+use planwright_core::audit::rerun::{Broke, Proof, RecordedWork, RerunHistory, Suspect, first_bad, suspect};
 use planwright_core::plan::verified::{Contract, Step};
 use planwright_core::syntax::shell;
 
-use super::record::{Basis, Record, of_run};
-use super::{At, Audit, Error};
+use super::record::{RerunBasis, RerunRecord, of_run};
+use super::{Content, Error, RerunReport};
 use crate::git::base;
-use crate::git::base::{Checkout, Commit, tree_of_workspace};
+use crate::git::base::{Checkout, LogCommit, tree_of_workspace};
 use crate::git::worktree;
-use crate::run::contract::Site;
+use crate::run::contract::ContractRunner;
 use crate::store::journal::Store;
 use crate::system::process::Stop;
 
@@ -24,13 +24,13 @@ const COMPARED_MAX: usize = 50;
 /// seconds.
 const SLACK_MS: u64 = 1_000;
 
-impl Audit<'_> {
+impl RerunReport<'_> {
     /// Since when the contract of a step fails, as far as it can be determined.
     pub(super) fn blame(
         &self,
         step: &Step,
         proof: &Proof,
-        record: &Record,
+        record: &RerunRecord,
         stop: &Stop,
     ) -> Result<Broke, Error> {
         let named = named(step);
@@ -55,10 +55,10 @@ impl Audit<'_> {
 
     /// The history without what was later committed in commits on which the contract passes: that did no
     /// harm.
-    fn not_committed(&self, mut history: History, commits: &[Commit]) -> Result<History, Error> {
+    fn not_committed(&self, mut history: RerunHistory, commits: &[LogCommit]) -> Result<RerunHistory, Error> {
         for commit in commits.iter().rev().take(COMPARED_MAX) {
             let files = base::changed_by(&self.project.root, &commit.id)?;
-            let before = |work: &&mut Work| second(work.ended_ms) <= second(commit.at_ms);
+            let before = |work: &&mut RecordedWork| second(work.ended_ms) <= second(commit.at_ms);
             for work in history.work.iter_mut().filter(before) {
                 work.changed.retain(|file| !files.contains(file));
             }
@@ -68,17 +68,19 @@ impl Audit<'_> {
     }
 
     /// The name that a receipt would give to the audited content; empty if it has none.
-    fn judged(&self, record: &Record) -> Result<String, Error> {
+    fn judged(&self, record: &RerunRecord) -> Result<String, Error> {
         match &self.at {
-            At::Workspace => Ok(tree_of_workspace(&self.project.root, std::slice::from_ref(&record.plan))?),
-            At::Commit { .. } => Ok(String::new()),
+            Content::Workspace => {
+                Ok(tree_of_workspace(&self.project.root, std::slice::from_ref(&record.plan))?)
+            }
+            Content::Commit { .. } => Ok(String::new()),
         }
     }
 
     /// The history of the plan, and of other plans in the same workspace since the receipt.
-    fn with_others(&self, record: &Record, proof: &Proof) -> Result<History, Error> {
+    fn with_others(&self, record: &RerunRecord, proof: &Proof) -> Result<RerunHistory, Error> {
         let mut history = record.history.clone();
-        let Basis::Journal(own) = record.basis else { return Ok(history) };
+        let RerunBasis::Journal(own) = record.basis else { return Ok(history) };
         let store = Store::open(&self.project.root)?;
         let rows = store.runs()?.into_iter().rev().filter(|row| row.id != own);
         let later = rows.filter(|row| row.last.as_ref().is_some_and(|last| last.at_ms > proof.at_ms));
@@ -91,8 +93,8 @@ impl Audit<'_> {
     /// Runs the contract on as few of the commits since the receipt as possible.
     fn by_commits(&self, step: &Step, proof: &Proof, stop: &Stop) -> Result<Tried, Error> {
         let tip = match &self.at {
-            At::Commit { commit, .. } => commit.clone(),
-            At::Workspace => match base::of(&self.project.root)? {
+            Content::Commit { commit, .. } => commit.clone(),
+            Content::Workspace => match base::of(&self.project.root)? {
                 Some(base) => base.commit,
                 None => return Ok(Tried::Untold),
             },
@@ -119,11 +121,11 @@ impl Audit<'_> {
     }
 
     /// Whether the contract fails on a commit; `None` if that cannot be determined.
-    fn fails_at(&self, step: &Step, commit: &Commit, stop: &Stop) -> Result<Option<bool>, Error> {
+    fn fails_at(&self, step: &Step, commit: &LogCommit, stop: &Stop) -> Result<Option<bool>, Error> {
         let checkout = Checkout::of_commit(&self.project.root, &commit.id)?;
         let _ports = worktree::lend(self.project, &checkout.tree())?;
         let (folder, closed) = (checkout.path(), [self.project.root.clone()]);
-        let site = Site { folder: &folder, closed: &closed, limits: &self.project.config.run };
+        let site = ContractRunner { folder: &folder, closed: &closed, limits: &self.project.config.run };
         let tag = format!("{}/{}/{}", self.tag, step.id, commit.id);
         Ok(site.look(step, (&self.supervisors, &tag), stop).map(|seen| !seen.verdict.is_passed()))
     }
@@ -132,10 +134,10 @@ impl Audit<'_> {
     /// its files.
     fn maker<'h>(
         &self,
-        commit: &Commit,
-        history: &'h History,
+        commit: &LogCommit,
+        history: &'h RerunHistory,
         proof: &Proof,
-    ) -> Result<Option<&'h Work>, Error> {
+    ) -> Result<Option<&'h RecordedWork>, Error> {
         let later = || history.work.iter().filter(|work| work.is_after(proof));
         let mut under_way = later().filter(|work| {
             (second(work.began_ms)..=second(work.ended_ms + SLACK_MS)).contains(&second(commit.at_ms))
@@ -156,9 +158,9 @@ const fn second(at_ms: u64) -> u64 {
 
 enum Tried {
     /// The contract passes before this one and fails on it.
-    At(Commit),
+    At(LogCommit),
     /// It passes on the last one of these.
-    NotYet(Vec<Commit>),
+    NotYet(Vec<LogCommit>),
     /// It cannot be determined.
     Untold,
 }

@@ -13,7 +13,7 @@ use blake3::{Hash, Hasher};
 use planwright_core::plan::verified::{Contract, Step};
 use planwright_core::syntax::shell;
 
-use crate::run::contract::Site;
+use crate::run::contract::ContractRunner;
 use crate::store::state_dir;
 
 const FILE: &str = "audit-cache";
@@ -30,19 +30,19 @@ const AGE_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1000;
 #[derive(Debug)]
 pub struct Cache {
     folder: PathBuf,
-    entries: HashMap<Hash, Entry>,
-    fresh: HashMap<Hash, Entry>,
+    entries: HashMap<Hash, CacheEntry>,
+    fresh: HashMap<Hash, CacheEntry>,
 }
 
 /// One passing contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry {
+pub struct CacheEntry {
     /// In milliseconds since 1970.
     pub at_ms: u64,
     pub milliseconds: u64,
 }
 
-impl Entry {
+impl CacheEntry {
     /// A checksum that shows that a line is ours and complete.
     fn check(self, key: &Hash) -> Hash {
         let mut hasher = Hasher::new();
@@ -61,14 +61,14 @@ impl Cache {
     }
 
     /// The entry under a key, if it still counts.
-    pub fn get(&self, key: &Hash, now_ms: u64) -> Option<Entry> {
+    pub fn get(&self, key: &Hash, now_ms: u64) -> Option<CacheEntry> {
         let entry = self.entries.get(key)?;
         // An entry from the future was written with another clock.
         now_ms.checked_sub(entry.at_ms).filter(|age| *age < AGE_MS_MAX).map(|_| *entry)
     }
 
     /// Notes a contract that has just passed.
-    pub(super) fn put(&mut self, key: Hash, entry: Entry) {
+    pub(super) fn put(&mut self, key: Hash, entry: CacheEntry) {
         self.fresh.insert(key, entry);
         self.entries.insert(key, entry);
     }
@@ -80,12 +80,12 @@ impl Cache {
         }
         let mut entries = read(&self.folder.join(FILE));
         entries.extend(self.fresh.drain());
-        let mut lines: Vec<(Hash, Entry)> = entries.into_iter().collect();
+        let mut lines: Vec<(Hash, CacheEntry)> = entries.into_iter().collect();
         lines.sort_by_key(|(key, entry)| (std::cmp::Reverse(entry.at_ms), *key.as_bytes()));
         lines.truncate(ENTRIES_MAX);
         let mut text = format!("{VERSION}\n");
         for (key, entry) in lines {
-            let Entry { at_ms, milliseconds } = entry;
+            let CacheEntry { at_ms, milliseconds } = entry;
             let check = entry.check(&key).to_hex();
             text.push_str(&format!("{} {at_ms} {milliseconds} {check}\n", key.to_hex()));
         }
@@ -93,7 +93,7 @@ impl Cache {
     }
 }
 
-fn read(path: &Path) -> HashMap<Hash, Entry> {
+fn read(path: &Path) -> HashMap<Hash, CacheEntry> {
     let text = crate::store::plan_file::read_text(path, BYTES_MAX).unwrap_or_default();
     let mut lines = text.lines();
     if lines.next() != Some(VERSION) {
@@ -102,10 +102,10 @@ fn read(path: &Path) -> HashMap<Hash, Entry> {
     lines.filter_map(entry).collect()
 }
 
-fn entry(line: &str) -> Option<(Hash, Entry)> {
+fn entry(line: &str) -> Option<(Hash, CacheEntry)> {
     let mut words = line.split(' ');
     let key = Hash::from_hex(words.next()?).ok()?;
-    let entry = Entry { at_ms: words.next()?.parse().ok()?, milliseconds: words.next()?.parse().ok()? };
+    let entry = CacheEntry { at_ms: words.next()?.parse().ok()?, milliseconds: words.next()?.parse().ok()? };
     let check = Hash::from_hex(words.next()?).ok()?;
     (words.next().is_none() && entry.check(&key) == check).then_some((key, entry))
 }
@@ -122,16 +122,16 @@ fn write(folder: &Path, text: &str) -> io::Result<()> {
 
 /// Computes the keys of one audit. Programs are looked up once.
 #[derive(Debug, Default)]
-pub(super) struct Keys {
+pub(super) struct CacheKeys {
     programs: BTreeMap<String, String>,
 }
 
-impl Keys {
+impl CacheKeys {
     /// The key of a step's contract on some content; `None` without a contract.
     ///
     /// It covers everything that planwright passes to a contract or can see of what the contract starts. The
     /// length before each part makes a key unambiguous.
-    pub(super) fn key(&mut self, step: &Step, site: &Site<'_>, tree: &str) -> Option<Hash> {
+    pub(super) fn key(&mut self, step: &Step, site: &ContractRunner<'_>, tree: &str) -> Option<Hash> {
         let Contract::Shell { command, expect } = &step.contract else { return None };
         let mut hasher = Hasher::new();
         let mut part = |text: &str| {

@@ -3,14 +3,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use planwright_core::approval::policy::{Automatic, Demand, GROUP, Person, Policy, Tools, When, is_plain};
+use planwright_core::approval::policy::{
+    Automatic, GROUP, Person, Policy, Requirement, ToolLists, When, is_plain,
+};
 use planwright_core::dialect::DIALECTS;
-use planwright_core::run::opinion::Weight;
+use planwright_core::run::opinion::Authority;
 use planwright_core::syntax::glob::Glob;
 use planwright_core::syntax::nearest;
 use toml_edit::{Document, Item, TableLike, Value};
 
-use crate::config::Fault;
+use crate::config::ConfigFault;
 
 const TOP: &[&str] = &["signers", "auto", "approval", "groups", "people", "judge"];
 const AUTOMATIC: &[&str] = &[
@@ -43,14 +45,14 @@ const EXPIRES_SECONDS_MAX: u64 = 10 * 365 * 86_400;
 
 /// A parsed policy, with the file of its signers.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Read {
+pub(super) struct PolicyRead {
     pub(super) policy: Policy,
     pub(super) signers: Option<String>,
 }
 
-pub(super) fn read(text: &str) -> Result<Read, Vec<Fault>> {
+pub(super) fn read(text: &str) -> Result<PolicyRead, Vec<ConfigFault>> {
     let document = Document::parse(text).map_err(|error| {
-        vec![Fault { line: None, message: error.to_string().trim_end().to_owned(), key: None }]
+        vec![ConfigFault { line: None, message: error.to_string().trim_end().to_owned(), key: None }]
     })?;
     let mut reader = Reader { text, faults: Vec::new() };
     let read = reader.top(&Table { path: String::new(), table: document.as_table() });
@@ -72,11 +74,11 @@ impl Table<'_> {
 
 struct Reader<'t> {
     text: &'t str,
-    faults: Vec<Fault>,
+    faults: Vec<ConfigFault>,
 }
 
 impl Reader<'_> {
-    fn top(&mut self, top: &Table<'_>) -> Read {
+    fn top(&mut self, top: &Table<'_>) -> PolicyRead {
         self.known(top, &[TOP]);
         let mut policy = Policy::default();
         for (name, person) in self.named(top, "people") {
@@ -104,12 +106,12 @@ impl Reader<'_> {
             item.as_str().filter(|text| is_text(text) && is_place(text)).map(str::to_owned)
         });
         let judge = self.value(top, "judge", "\"advisory\" or \"gate\"", |item| match item.as_str()? {
-            "advisory" => Some(Weight::Advisory),
-            "gate" => Some(Weight::Gate),
+            "advisory" => Some(Authority::Advisory),
+            "gate" => Some(Authority::Gate),
             _ => None,
         });
         policy.judge = judge.unwrap_or_default();
-        Read { policy, signers }
+        PolicyRead { policy, signers }
     }
 
     fn automatic(&mut self, table: &Table<'_>, place: usize) -> Automatic {
@@ -161,7 +163,7 @@ impl Reader<'_> {
         }
     }
 
-    fn demand(&mut self, table: &Table<'_>, policy: &Policy) -> Demand {
+    fn demand(&mut self, table: &Table<'_>, policy: &Policy) -> Requirement {
         let from = self.list(table, "required_from", "a name or `group:NAME`", |party| {
             is_plain(party.strip_prefix(GROUP).unwrap_or(party))
         });
@@ -191,7 +193,7 @@ impl Reader<'_> {
             self.fault(self.line(table, "needed"), &table.key("needed"), message);
         }
         let expires = "a duration such as \"12h\" or \"7d\"";
-        Demand {
+        Requirement {
             from,
             needed,
             planner_may_approve: self.value(table, "planner_may_approve", "true or false", Item::as_bool),
@@ -256,10 +258,10 @@ impl Reader<'_> {
         Some(all)
     }
 
-    fn tools(&mut self, table: &Table<'_>) -> Option<Tools> {
+    fn tools(&mut self, table: &Table<'_>) -> Option<ToolLists> {
         match table.table.get("tools").and_then(Item::as_str) {
-            Some("any") => Some(Tools::Any),
-            Some(_) | None => self.list(table, "tools", "a tool", is_text).map(Tools::These),
+            Some("any") => Some(ToolLists::Any),
+            Some(_) | None => self.list(table, "tools", "a tool", is_text).map(ToolLists::These),
         }
     }
 
@@ -436,7 +438,7 @@ impl Reader<'_> {
     }
 
     fn fault(&mut self, line: Option<usize>, key: &str, message: String) {
-        self.faults.push(Fault { line, message, key: Some(key.to_owned()) });
+        self.faults.push(ConfigFault { line, message, key: Some(key.to_owned()) });
     }
 
     fn line(&self, table: &Table<'_>, key: &str) -> Option<usize> {

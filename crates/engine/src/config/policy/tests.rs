@@ -11,13 +11,13 @@ const SIGNATURE: &str = include_str!("../../../tests/signature/ed25519.sig");
 const STATEMENT: &str = include_str!("../../../tests/signature/statement.json");
 const STRICT: &str = "[approval]\nneeded = 2\n";
 
-fn places(scratch: &Scratch) -> Places {
+fn places(scratch: &Scratch) -> PolicyPaths {
     let base = scratch.path();
     for folder in ["root", "state/app", "config"] {
         std::fs::create_dir_all(base.join(folder)).expect("made");
     }
     let user = Some(base.join("config/policy.toml"));
-    Places { root: base.join("root"), repository: base.join("state/app/policy.toml"), user }
+    PolicyPaths { root: base.join("root"), repository: base.join("state/app/policy.toml"), user }
 }
 
 fn write(path: &Path, text: &str, mode: u32) {
@@ -25,7 +25,7 @@ fn write(path: &Path, text: &str, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("set");
 }
 
-fn needed(places: &Places) -> Option<u32> {
+fn needed(places: &PolicyPaths) -> Option<u32> {
     places.load().expect("a policy").and_then(|loaded| loaded.policy.demand.needed)
 }
 

@@ -43,7 +43,7 @@ enum Token {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Doubt {
+pub(super) enum VerifyError {
     Malformed,
     /// An unsupported type.
     Kind(String),
@@ -54,9 +54,9 @@ pub(super) enum Doubt {
 
 impl PublicKey {
     /// Parses a key in SSH encoding.
-    pub(super) fn parse(blob: &[u8]) -> Result<Self, Doubt> {
+    pub(super) fn parse(blob: &[u8]) -> Result<Self, VerifyError> {
         let mut reader = Reader::new(blob);
-        let name = reader.string().ok_or(Doubt::Malformed)?;
+        let name = reader.string().ok_or(VerifyError::Malformed)?;
         let kind = match name {
             b"ssh-ed25519" => reader.string().map(|point| Kind::Ed25519(point.to_vec())),
             b"ecdsa-sha2-nistp256" => {
@@ -76,9 +76,9 @@ impl PublicKey {
                 let point = point(&mut reader, b"nistp256");
                 point.zip(reader.string()).map(|(point, app)| Kind::Token(Token::P256, point, app.to_vec()))
             }
-            other => return Err(Doubt::Kind(String::from_utf8_lossy(other).into_owned())),
+            other => return Err(VerifyError::Kind(String::from_utf8_lossy(other).into_owned())),
         };
-        let kind = kind.filter(|_| reader.is_empty()).ok_or(Doubt::Malformed)?;
+        let kind = kind.filter(|_| reader.is_empty()).ok_or(VerifyError::Malformed)?;
         Ok(Self { blob: blob.to_vec(), kind })
     }
 
@@ -100,13 +100,13 @@ impl PublicKey {
         format!("SHA256:{}", encoded(hash.as_ref()).trim_end_matches('='))
     }
 
-    pub(super) fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), Doubt> {
+    pub(super) fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), VerifyError> {
         let mut reader = Reader::new(signature);
         let (Some(name), Some(value)) = (reader.string(), reader.string()) else {
-            return Err(Doubt::Malformed);
+            return Err(VerifyError::Malformed);
         };
         if !matches!(self.kind, Kind::Rsa { .. }) && name != self.name().as_bytes() {
-            return Err(Doubt::Kind(String::from_utf8_lossy(name).into_owned()));
+            return Err(VerifyError::Kind(String::from_utf8_lossy(name).into_owned()));
         }
         match &self.kind {
             Kind::Ed25519(point) => check(&signature::ED25519, point, message, value)?,
@@ -120,7 +120,7 @@ impl PublicKey {
             Kind::Rsa { exponent, modulus } => check_rsa(name, (modulus, exponent), message, value)?,
             Kind::Token(token, point, application) => {
                 let (Some(flags), Some(counter)) = (reader.byte(), reader.number()) else {
-                    return Err(Doubt::Malformed);
+                    return Err(VerifyError::Malformed);
                 };
                 let hash = |bytes: &[u8]| digest::digest(&digest::SHA256, bytes);
                 let mut signed = hash(application).as_ref().to_vec();
@@ -134,11 +134,11 @@ impl PublicKey {
                     }
                 }
                 if flags & TOUCHED == 0 {
-                    return Err(Doubt::Untouched);
+                    return Err(VerifyError::Untouched);
                 }
             }
         }
-        if reader.is_empty() { Ok(()) } else { Err(Doubt::Malformed) }
+        if reader.is_empty() { Ok(()) } else { Err(VerifyError::Malformed) }
     }
 }
 
@@ -159,27 +159,28 @@ fn check(
     key: &[u8],
     message: &[u8],
     value: &[u8],
-) -> Result<(), Doubt> {
-    UnparsedPublicKey::new(algorithm, key).verify(message, value).map_err(|_| Doubt::Wrong)
+) -> Result<(), VerifyError> {
+    UnparsedPublicKey::new(algorithm, key).verify(message, value).map_err(|_| VerifyError::Wrong)
 }
 
-fn check_rsa(name: &[u8], (n, e): (&[u8], &[u8]), message: &[u8], value: &[u8]) -> Result<(), Doubt> {
+fn check_rsa(name: &[u8], (n, e): (&[u8], &[u8]), message: &[u8], value: &[u8]) -> Result<(), VerifyError> {
     let algorithm = match name {
         b"rsa-sha2-512" => &signature::RSA_PKCS1_2048_8192_SHA512,
         b"rsa-sha2-256" => &signature::RSA_PKCS1_2048_8192_SHA256,
-        other => return Err(Doubt::Kind(String::from_utf8_lossy(other).into_owned())),
+        other => return Err(VerifyError::Kind(String::from_utf8_lossy(other).into_owned())),
     };
-    RsaPublicKeyComponents { n, e }.verify(algorithm, message, value).map_err(|_| Doubt::Wrong)
+    RsaPublicKeyComponents { n, e }.verify(algorithm, message, value).map_err(|_| VerifyError::Wrong)
 }
 
 /// The two numbers of an ECDSA signature, padded to the length of the curve.
-fn pair(value: &[u8], length: usize) -> Result<Vec<u8>, Doubt> {
+fn pair(value: &[u8], length: usize) -> Result<Vec<u8>, VerifyError> {
     let mut reader = Reader::new(value);
     let mut both = Vec::with_capacity(2 * length);
     for _ in 0..2 {
-        let number = reader.natural().filter(|number| number.len() <= length).ok_or(Doubt::Malformed)?;
+        let number =
+            reader.natural().filter(|number| number.len() <= length).ok_or(VerifyError::Malformed)?;
         both.resize(both.len() + length - number.len(), 0);
         both.extend(number);
     }
-    if reader.is_empty() { Ok(both) } else { Err(Doubt::Malformed) }
+    if reader.is_empty() { Ok(both) } else { Err(VerifyError::Malformed) }
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::key::PublicKey;
 use super::ssh_wire::decoded;
-use super::{Doubt, Error, NAMESPACE};
-use crate::config::Fault;
+use super::{Error, NAMESPACE, VerifyError};
+use crate::config::ConfigFault;
 
 const LINES_MAX: usize = 10_000;
 
@@ -43,7 +43,7 @@ impl Signer {
 
 impl Signers {
     /// Parses a list. Reports every fault in one pass.
-    pub fn read(path: &Path, text: String) -> Result<Self, Vec<Fault>> {
+    pub fn read(path: &Path, text: String) -> Result<Self, Vec<ConfigFault>> {
         let (mut lines, mut faults) = (Vec::new(), Vec::new());
         for (place, line) in text.lines().enumerate() {
             let line = line.trim();
@@ -106,8 +106,8 @@ impl Line {
     }
 }
 
-fn fault(place: usize, message: String) -> Fault {
-    Fault { line: Some(place + 1), message, key: None }
+fn fault(place: usize, message: String) -> ConfigFault {
+    ConfigFault { line: Some(place + 1), message, key: None }
 }
 
 /// Principals, optional options, key type, key, and an optional comment.
@@ -129,8 +129,8 @@ fn read_line(line: &str) -> Result<Line, String> {
     let (text, _) = word(rest);
     let blob = decoded(text).filter(|blob| !blob.is_empty()).ok_or("missing key")?;
     let key = PublicKey::parse(&blob).map_err(|doubt| match doubt {
-        Doubt::Kind(kind) => format!("unsupported key type `{kind}`"),
-        Doubt::Malformed | Doubt::Wrong | Doubt::Untouched => "invalid key".to_owned(),
+        VerifyError::Kind(kind) => format!("unsupported key type `{kind}`"),
+        VerifyError::Malformed | VerifyError::Wrong | VerifyError::Untouched => "invalid key".to_owned(),
     })?;
     if key.name() != kind {
         return Err(format!("the line names key type `{kind}`, but the key is `{}`", key.name()));

@@ -4,27 +4,27 @@
 use std::path::{Path, PathBuf};
 
 use planwright_core::dialect::named;
-use planwright_core::workspace::worktree::{Name, Pointer};
+use planwright_core::workspace::worktree::{WorktreeName, WorktreePointer};
 
 use super::inspect::{folder_at, is_same, progress_of};
-use super::intent::Intent;
+use super::intent::WorktreeIntent;
 use super::provision;
 use super::provision::{Furnished, Setup, furnish};
-use super::setup_script::Ran;
-use super::{Error, POINTER, Trees, copy_ignored, marker};
+use super::setup_script::ScriptRun;
+use super::{Error, POINTER, Worktrees, copy_ignored, marker};
 use crate::git::base;
 use crate::git::repository;
-use crate::git::repository::{BRANCHES, History};
+use crate::git::repository::{BRANCH_PREFIX, CloneHistory};
 use crate::run;
 use crate::store::worktree_registry;
-use crate::store::worktree_registry::Tree;
+use crate::store::worktree_registry::RegisteredWorktree;
 use crate::store::{plan_file, state_dir};
 use crate::system::process;
 use crate::workspace::active_plan;
 use crate::workspace::project;
 
 #[derive(Debug, Clone, Copy)]
-pub struct Wish<'a> {
+pub struct AddOptions<'a> {
     pub plan: &'a Path,
     /// `None`: named after the plan.
     pub name: Option<&'a str>,
@@ -35,8 +35,8 @@ pub struct Wish<'a> {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Added {
-    pub tree: Tree,
+pub struct AddedWorktree {
+    pub tree: RegisteredWorktree,
     pub place: PathBuf,
     /// `None` if it already existed and was ready.
     pub furnished: Option<Furnished>,
@@ -45,19 +45,19 @@ pub struct Added {
 }
 
 /// What a worktree starts with.
-pub(super) struct Beginning {
+pub(super) struct WorktreeStart {
     pub(super) commit: String,
     /// What is not in it, and why.
     pub(super) complaints: Vec<String>,
 }
 
-impl Trees {
+impl Worktrees {
     /// Creates a worktree for a plan, or returns the existing one.
-    pub fn add(&self, wish: &Wish<'_>) -> Result<Added, Error> {
+    pub fn add(&self, wish: &AddOptions<'_>) -> Result<AddedWorktree, Error> {
         let plan = self.plan_in(wish.plan)?;
         let name = match wish.name {
-            Some(name) => Name::of(name)?,
-            None => Name::of_plan(&project::name(&self.project.root.join(&plan)))?,
+            Some(name) => WorktreeName::of(name)?,
+            None => WorktreeName::of_plan(&project::name(&self.project.root.join(&plan)))?,
         };
         let door = self.notes.lock()?;
         self.settle()?;
@@ -68,7 +68,7 @@ impl Trees {
         let is_there = known.as_ref().is_some_and(|tree| tree.path.is_dir());
         if let (Some(tree), true, false) = (&known, is_there, self.is_unfinished(&name)) {
             self.plant_beside(tree)?;
-            return Ok(Added {
+            return Ok(AddedWorktree {
                 place: self.place(&tree.path),
                 tree: tree.clone(),
                 furnished: None,
@@ -88,11 +88,11 @@ impl Trees {
         complaints.extend(self.point(&tree)?);
         complaints.extend(self.lacking(&tree)?);
         match furnished.setup {
-            Ran::Nothing | Ran::Well => self.notes.clear(&name)?,
+            ScriptRun::Nothing | ScriptRun::Well => self.notes.clear(&name)?,
             // The next request for this worktree continues with the setup.
-            Ran::Unallowed { .. } | Ran::Badly { .. } => {}
+            ScriptRun::Unallowed { .. } | ScriptRun::Badly { .. } => {}
         }
-        Ok(Added { place: self.place(&tree.path), tree, furnished: Some(furnished), complaints })
+        Ok(AddedWorktree { place: self.place(&tree.path), tree, furnished: Some(furnished), complaints })
     }
 
     /// A plan as a path relative to the root of the project, whether the user is in the workspace or in a
@@ -113,9 +113,14 @@ impl Trees {
     }
 
     /// The worktree of a plan, if it has one. The name must not be another's.
-    fn of_plan(&self, plan: &Path, name: &Name, wish: &Wish<'_>) -> Result<Option<Tree>, Error> {
+    fn of_plan(
+        &self,
+        plan: &Path,
+        name: &WorktreeName,
+        wish: &AddOptions<'_>,
+    ) -> Result<Option<RegisteredWorktree>, Error> {
         let known = self.known();
-        let is_its = |tree: &&Tree| tree.owner.is_none() && tree.plan.as_deref() == Some(plan);
+        let is_its = |tree: &&RegisteredWorktree| tree.owner.is_none() && tree.plan.as_deref() == Some(plan);
         if let Some(tree) = known.iter().find(is_its) {
             return match wish.name.is_some() && tree.name != name.as_str() {
                 true => Err(Error::HasTree { name: tree.name.clone(), plan: plan.to_owned() }),
@@ -131,14 +136,14 @@ impl Trees {
     /// Checks out the commit of a new worktree, and registers it.
     fn plant(
         &self,
-        known: Option<Tree>,
+        known: Option<RegisteredWorktree>,
         (name, plan): (&str, &Path),
         base: Option<&str>,
-    ) -> Result<(Tree, Vec<String>), Error> {
+    ) -> Result<(RegisteredWorktree, Vec<String>), Error> {
         let branch = known
             .as_ref()
             .and_then(|tree| tree.branch.clone())
-            .unwrap_or_else(|| format!("{BRANCHES}{name}"));
+            .unwrap_or_else(|| format!("{BRANCH_PREFIX}{name}"));
         let (mut commit, mut begin) = self.beginning(&branch, base)?;
         let mut complaints = Vec::new();
         let reference = format!("refs/heads/{branch}");
@@ -154,10 +159,10 @@ impl Trees {
         state_dir::create(&self.folder)?;
         let path = self.site_of(name, plan)?;
         state_dir::create(path.parent().unwrap_or(&self.folder))?;
-        if folder_at(&path)? != planwright_core::workspace::worktree::Folder::Absent {
+        if folder_at(&path)? != planwright_core::workspace::worktree::WorktreeFolder::Absent {
             return Err(Error::InTheWay { path });
         }
-        let tree = Tree {
+        let tree = RegisteredWorktree {
             path: path.clone(),
             repository: self.keep.common().to_owned(),
             origin: self.keep.top().to_owned(),
@@ -169,14 +174,14 @@ impl Trees {
             ports: known.map(|tree| tree.ports).unwrap_or_default(),
             created_at_ms: run::now(),
         };
-        self.notes.set(name, Intent::Add)?;
+        self.notes.set(name, WorktreeIntent::Add)?;
         worktree_registry::register(&tree)?;
         let staging = self.staging(name);
         // Nothing ever worked in what is there: it was never where a worktree is found.
         if staging.symlink_metadata().is_ok() {
             base::remove_folder(&staging).map_err(|source| Error::File { path: staging.clone(), source })?;
         }
-        self.keep.plant(&commit, &staging, &branch, History::Whole)?;
+        self.keep.plant(&commit, &staging, &branch, CloneHistory::Whole)?;
         place(&staging, &path)?;
         Ok((tree, complaints))
     }
@@ -191,7 +196,8 @@ impl Trees {
         });
         let wanted = asked.transpose()?.filter(|answer| answer.code == Some(0)).map(|answer| answer.text());
         let wanted = wanted.ok_or_else(|| Error::NoCommit { revision: said.to_owned() })?;
-        let Some(tip) = self.keep.get(&repository::branch_of(branch.trim_start_matches(BRANCHES)))? else {
+        let Some(tip) = self.keep.get(&repository::branch_of(branch.trim_start_matches(BRANCH_PREFIX)))?
+        else {
             return Ok((wanted.clone(), wanted));
         };
         if base.is_some() && wanted != tip {
@@ -206,7 +212,7 @@ impl Trees {
     }
 
     /// Copies the user's version of the plan into a worktree, and binds the worktree to it.
-    fn bind(&self, tree: &Tree) -> Result<Vec<String>, Error> {
+    fn bind(&self, tree: &RegisteredWorktree) -> Result<Vec<String>, Error> {
         let Some(plan) = &tree.plan else { return Ok(Vec::new()) };
         let root = self.place(&tree.path);
         let mut complaints = Vec::new();
@@ -218,7 +224,7 @@ impl Trees {
         let part = self.keep.part();
         provision::exclude(&tree.path, &[part.join(marker::MARKER), part.join(POINTER)])?;
         let name = plan.file_name().and_then(|name| named::plan_of(name.to_str()?));
-        let slug = name.as_ref().and_then(named::Name::slug);
+        let slug = name.as_ref().and_then(named::PlanSlug::slug);
         // A marker is for plans of the `.harness` directory; the registry binds every other plan.
         if let Some(slug) = slug.filter(|_| active_plan::holds(&self.project, &self.project.root.join(plan)))
         {
@@ -228,7 +234,7 @@ impl Trees {
     }
 
     /// What a worktree lacks, for people.
-    fn lacking(&self, tree: &Tree) -> Result<Vec<String>, Error> {
+    fn lacking(&self, tree: &RegisteredWorktree) -> Result<Vec<String>, Error> {
         let is_empty = |path: &PathBuf| {
             tree.path.join(path).read_dir().map_or(true, |mut entries| entries.next().is_none())
         };
@@ -237,10 +243,10 @@ impl Trees {
     }
 
     /// Writes the file that leads people back.
-    fn point(&self, tree: &Tree) -> Result<Option<String>, Error> {
+    fn point(&self, tree: &RegisteredWorktree) -> Result<Option<String>, Error> {
         let root = self.place(&tree.path);
         let plan = tree.plan.as_ref().map(|plan| plan.to_string_lossy().into_owned()).unwrap_or_default();
-        let pointer = Pointer {
+        let pointer = WorktreePointer {
             name: &tree.name,
             plan: &plan,
             branch: tree.branch.as_deref().unwrap_or_default(),

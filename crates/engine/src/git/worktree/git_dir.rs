@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::Error;
-use super::inspect::{Look, TOLD_MAX};
+use super::inspect::{TOLD_MAX, WorktreeInspection};
 use crate::git::base;
 use crate::system::process::Repository;
 
@@ -18,7 +18,7 @@ const MODULES: &str = "modules";
 
 /// The git directory of a worktree.
 pub(super) struct Own<'a> {
-    pub(super) look: &'a Look<'a>,
+    pub(super) look: &'a WorktreeInspection<'a>,
     pub(super) git: Repository,
 }
 

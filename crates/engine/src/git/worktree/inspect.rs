@@ -10,17 +10,19 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use planwright_core::dialect::named;
-use planwright_core::workspace::worktree::{Facts, Folder, Landing, Maker, Plan, Work, says_the_same};
+use planwright_core::workspace::worktree::{
+    CreatedBy, Landing, WorktreeFacts, WorktreeFolder, WorktreePlan, WorktreeWork, says_the_same,
+};
 
 use super::git_dir::Own;
 use super::{Error, POINTER, marker, sibling, within};
 use crate::git::base;
-use crate::git::repository::Keep;
+use crate::git::repository::OwnedRefs;
 use crate::run;
 use crate::store::journal::Store;
 use crate::store::plan_file;
-use crate::store::plan_file::Text;
-use crate::store::worktree_registry::Tree;
+use crate::store::plan_file::FileText;
+use crate::store::worktree_registry::RegisteredWorktree;
 use crate::system::process::Repository;
 use crate::workspace::project::Project;
 
@@ -34,9 +36,9 @@ const PROGRESS_BYTES_MAX: u64 = 64 << 20;
 const FILES_MAX: usize = 5_000_000;
 
 /// Inspects the worktrees of one repository.
-pub(super) struct Look<'a> {
+pub(super) struct WorktreeInspection<'a> {
     project: &'a Project,
-    keep: &'a Keep,
+    keep: &'a OwnedRefs,
     /// The commits that work is merged onto.
     mains: Vec<String>,
     store: Option<Store>,
@@ -44,8 +46,8 @@ pub(super) struct Look<'a> {
     reached: RefCell<BTreeMap<String, bool>>,
 }
 
-impl<'a> Look<'a> {
-    pub(super) fn of(project: &'a Project, keep: &'a Keep) -> Result<Self, Error> {
+impl<'a> WorktreeInspection<'a> {
+    pub(super) fn of(project: &'a Project, keep: &'a OwnedRefs) -> Result<Self, Error> {
         // The user may be in a git worktree, which has its own HEAD.
         let mut mains: Vec<String> = base::of(&project.root)?.map(|base| base.commit).into_iter().collect();
         for name in MAIN {
@@ -62,16 +64,16 @@ impl<'a> Look<'a> {
     }
 
     /// The facts about a worktree of ours, whose directory is at `at` now.
-    pub(super) fn facts(&self, tree: &Tree, at: &Path) -> Result<Facts, Error> {
+    pub(super) fn facts(&self, tree: &RegisteredWorktree, at: &Path) -> Result<WorktreeFacts, Error> {
         let folder = folder_at(at)?;
         let mut work = match folder {
-            Folder::There => self.work(at, Some(tree)),
-            Folder::Absent | Folder::Other => Work::default(),
+            WorktreeFolder::There => self.work(at, Some(tree)),
+            WorktreeFolder::Absent | WorktreeFolder::Other => WorktreeWork::default(),
         };
         sibling::add_work(tree, &mut work);
         let root = within(at, self.keep.part());
-        Ok(Facts {
-            maker: Maker::Planwright,
+        Ok(WorktreeFacts {
+            maker: CreatedBy::Planwright,
             is_known: true,
             folder,
             plan: self.plan(tree)?,
@@ -84,13 +86,13 @@ impl<'a> Look<'a> {
     }
 
     /// The same; if something cannot be determined, the worktree counts as unsafe to remove.
-    pub(super) fn facts_or_doubt(&self, tree: &Tree) -> Result<Facts, Error> {
+    pub(super) fn facts_or_doubt(&self, tree: &RegisteredWorktree) -> Result<WorktreeFacts, Error> {
         self.facts(tree, &tree.path).or_else(|error| {
-            Ok(Facts {
-                maker: Maker::Planwright,
+            Ok(WorktreeFacts {
+                maker: CreatedBy::Planwright,
                 is_known: true,
                 folder: folder_at(&tree.path)?,
-                plan: Plan::Unsaid,
+                plan: WorktreePlan::Unsaid,
                 dangling: None,
                 landing: Landing::Nothing,
                 work: unknown(&error),
@@ -101,13 +103,13 @@ impl<'a> Look<'a> {
     }
 
     /// The facts about an unregistered directory among the worktrees.
-    pub(super) fn facts_of_stranger(&self, at: &Path) -> Result<Facts, Error> {
+    pub(super) fn facts_of_stranger(&self, at: &Path) -> Result<WorktreeFacts, Error> {
         let folder = folder_at(at)?;
-        Ok(Facts {
-            maker: Maker::Planwright,
+        Ok(WorktreeFacts {
+            maker: CreatedBy::Planwright,
             is_known: false,
             folder,
-            plan: Plan::Unsaid,
+            plan: WorktreePlan::Unsaid,
             dangling: None,
             landing: Landing::Nothing,
             work: self.work(at, None),
@@ -117,32 +119,32 @@ impl<'a> Look<'a> {
     }
 
     /// The facts about a worktree of git.
-    pub(super) fn facts_of_plain(&self, at: &Path) -> Result<Facts, Error> {
-        Ok(Facts {
-            maker: Maker::Git,
+    pub(super) fn facts_of_plain(&self, at: &Path) -> Result<WorktreeFacts, Error> {
+        Ok(WorktreeFacts {
+            maker: CreatedBy::Git,
             is_known: true,
             folder: folder_at(at)?,
-            plan: Plan::Unsaid,
+            plan: WorktreePlan::Unsaid,
             dangling: marker::dangling(self.project, &within(at, self.keep.part())),
             landing: Landing::Nothing,
-            work: Work::default(),
+            work: WorktreeWork::default(),
             busy: None,
             beside: None,
         })
     }
 
-    fn plan(&self, tree: &Tree) -> Result<Plan, Error> {
-        let Some(plan) = &tree.plan else { return Ok(Plan::Unsaid) };
+    fn plan(&self, tree: &RegisteredWorktree) -> Result<WorktreePlan, Error> {
+        let Some(plan) = &tree.plan else { return Ok(WorktreePlan::Unsaid) };
         let path = tree.owner.as_ref().unwrap_or(&self.project.root).join(plan);
         match path.symlink_metadata() {
-            Ok(_) => Ok(Plan::There),
-            Err(error) if is_nothing(&error) => Ok(Plan::Gone),
+            Ok(_) => Ok(WorktreePlan::There),
+            Err(error) if is_nothing(&error) => Ok(WorktreePlan::Gone),
             Err(source) => Err(Error::File { path, source }),
         }
     }
 
     /// How far the work of a worktree has come.
-    fn landing(&self, tree: &Tree) -> Result<Landing, Error> {
+    fn landing(&self, tree: &RegisteredWorktree) -> Result<Landing, Error> {
         let Some(tip) = self.tip(tree)?.filter(|tip| *tip != tree.base) else { return Ok(Landing::Nothing) };
         for main in &self.mains {
             if self.keep.is_ancestor(&tip, main)? {
@@ -152,13 +154,13 @@ impl<'a> Look<'a> {
         Ok(Landing::OnBranch)
     }
 
-    fn tip(&self, tree: &Tree) -> Result<Option<String>, Error> {
+    fn tip(&self, tree: &RegisteredWorktree) -> Result<Option<String>, Error> {
         let Some(branch) = &tree.branch else { return Ok(None) };
         Ok(self.keep.get(&format!("refs/heads/{branch}"))?)
     }
 
     /// Who works in a worktree now.
-    fn busy(&self, tree: &Tree) -> Result<Option<String>, Error> {
+    fn busy(&self, tree: &RegisteredWorktree) -> Result<Option<String>, Error> {
         if let (Some(root), Some(owner)) = (&tree.owner, sibling::owner_of(tree)) {
             // Whoever works there works in its neighbors as well.
             let name = run::workspace_lock(&within(&owner.path, owner_part(root, &owner)));
@@ -173,14 +175,14 @@ impl<'a> Look<'a> {
     }
 
     /// What would be lost with the directory at `at`.
-    pub(super) fn work(&self, at: &Path, tree: Option<&Tree>) -> Work {
+    pub(super) fn work(&self, at: &Path, tree: Option<&RegisteredWorktree>) -> WorktreeWork {
         self.try_work(at, tree).unwrap_or_else(|error| unknown(&error))
     }
 
-    fn try_work(&self, at: &Path, tree: Option<&Tree>) -> Result<Work, Error> {
+    fn try_work(&self, at: &Path, tree: Option<&RegisteredWorktree>) -> Result<WorktreeWork, Error> {
         let failed = |source| Error::File { path: at.to_owned(), source };
         if at.read_dir().map_err(failed)?.next().is_none() {
-            return Ok(Work::default());
+            return Ok(WorktreeWork::default());
         }
         let git = at.join(".git");
         // A link or a file would lead to a git directory that somebody else fills.
@@ -208,7 +210,7 @@ impl<'a> Look<'a> {
         files.extend(own.staged(head.as_deref(), &kept)?);
         files.extend(self.hidden(at));
         files.truncate(TOLD_MAX);
-        Ok(Work { files, commits, unknown: None })
+        Ok(WorktreeWork { files, commits, unknown: None })
     }
 
     /// The files that only an ignore list in the worktree's own git directory hides, which agents can write,
@@ -248,7 +250,12 @@ impl<'a> Look<'a> {
     }
 
     /// The files of a worktree that are neither in a commit nor in the workspace it belongs to.
-    fn files(&self, at: &Path, tree: Option<&Tree>, commit: &str) -> Result<Vec<String>, Error> {
+    fn files(
+        &self,
+        at: &Path,
+        tree: Option<&RegisteredWorktree>,
+        commit: &str,
+    ) -> Result<Vec<String>, Error> {
         let part = self.keep.part();
         let mut changed = self.keep.changed(commit, &self.lies(at, commit)?)?;
         if changed.is_empty() {
@@ -269,8 +276,8 @@ impl<'a> Look<'a> {
     pub(super) fn excused(&self, root: &Path, plan: &Path) -> Vec<PathBuf> {
         let mut excused = Vec::new();
         let draft = |root: &Path| match plan_file::read(&root.join(plan), "plan", self.project.reading()) {
-            Ok(Text::Plan(source)) => Some(source.draft()),
-            Ok(Text::Unreadable(_)) | Err(_) => None,
+            Ok(FileText::Plan(source)) => Some(source.draft()),
+            Ok(FileText::Unreadable(_)) | Err(_) => None,
         };
         if let (Some(ours), Some(theirs)) = (draft(&self.project.root), draft(root))
             && says_the_same(&ours, &theirs)
@@ -293,19 +300,19 @@ impl<'a> Look<'a> {
 }
 
 /// The path of the project with this root in a worktree of it.
-fn owner_part<'a>(root: &'a Path, tree: &Tree) -> &'a Path {
+fn owner_part<'a>(root: &'a Path, tree: &RegisteredWorktree) -> &'a Path {
     root.strip_prefix(&tree.origin).unwrap_or(Path::new(""))
 }
 
 /// What would be lost cannot be determined, for this reason.
-pub(super) fn unknown(error: &Error) -> Work {
+pub(super) fn unknown(error: &Error) -> WorktreeWork {
     let mut why = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
         why.push_str(&format!(": {error}"));
         cause = error.source();
     }
-    Work { unknown: Some(why), ..Work::default() }
+    WorktreeWork { unknown: Some(why), ..WorktreeWork::default() }
 }
 
 /// The progress file of a named plan.
@@ -318,11 +325,11 @@ fn is_nothing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-pub(super) fn folder_at(path: &Path) -> Result<Folder, Error> {
+pub(super) fn folder_at(path: &Path) -> Result<WorktreeFolder, Error> {
     match path.symlink_metadata() {
-        Ok(data) if data.is_dir() => Ok(Folder::There),
-        Ok(_) => Ok(Folder::Other),
-        Err(error) if is_nothing(&error) => Ok(Folder::Absent),
+        Ok(data) if data.is_dir() => Ok(WorktreeFolder::There),
+        Ok(_) => Ok(WorktreeFolder::Other),
+        Err(error) if is_nothing(&error) => Ok(WorktreeFolder::Absent),
         Err(source) => Err(Error::File { path: path.to_owned(), source }),
     }
 }

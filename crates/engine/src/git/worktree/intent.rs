@@ -21,30 +21,30 @@ const PAUSE: Duration = Duration::from_millis(4);
 /// What is being done to a worktree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Intent {
+pub(super) enum WorktreeIntent {
     /// It is created, or prepared for work.
     Add,
     Remove,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Notes {
+pub(super) struct WorktreeIntents {
     folder: PathBuf,
 }
 
-impl Notes {
+impl WorktreeIntents {
     pub(super) fn of(states: &Path) -> Self {
         Self { folder: states.join(FOLDER) }
     }
 
     /// What is being done to a worktree, or was when the process died.
-    pub(super) fn get(&self, name: &str) -> Option<Intent> {
+    pub(super) fn get(&self, name: &str) -> Option<WorktreeIntent> {
         let text = crate::store::plan_file::read_text(&self.folder.join(name), NOTE_BYTES_MAX).ok()?;
         serde_json::from_str(&text).ok()
     }
 
     /// Records what is about to be done; durable when this returns.
-    pub(super) fn set(&self, name: &str, intent: Intent) -> Result<(), Error> {
+    pub(super) fn set(&self, name: &str, intent: WorktreeIntent) -> Result<(), Error> {
         let text = serde_json::to_vec(&intent).unwrap_or_default();
         Ok(state_dir::keep_durably(&self.folder, name, &text)?)
     }
@@ -58,10 +58,10 @@ impl Notes {
     }
 
     /// Everything recorded and not cleared.
-    pub(super) fn all(&self) -> Vec<(String, Intent)> {
+    pub(super) fn all(&self) -> Vec<(String, WorktreeIntent)> {
         let entries = self.folder.read_dir().into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        let mut all: Vec<(String, Intent)> =
+        let mut all: Vec<(String, WorktreeIntent)> =
             names.filter_map(|name| self.get(&name).map(|intent| (name, intent))).collect();
         all.sort_by(|one, other| one.0.cmp(&other.0));
         all

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use planwright_core::workspace::active_plan::ActivePlanMarker;
 pub(super) use planwright_core::workspace::active_plan::MARKER;
-use planwright_core::workspace::active_plan::Marker;
 
 use crate::workspace::active_plan;
 use crate::workspace::project::Project;
@@ -25,9 +25,11 @@ pub(super) fn dangling(project: &Project, root: &Path) -> Option<String> {
 
 fn said(root: &Path) -> String {
     match active_plan::marker(root) {
-        Marker::Bytes(bytes) => String::from_utf8_lossy(&bytes).trim().to_owned(),
-        Marker::Unset | Marker::TooLong | Marker::Link | Marker::NotAFile(_) | Marker::Unreadable(_) => {
-            "(no name)".to_owned()
-        }
+        ActivePlanMarker::Bytes(bytes) => String::from_utf8_lossy(&bytes).trim().to_owned(),
+        ActivePlanMarker::Unset
+        | ActivePlanMarker::TooLong
+        | ActivePlanMarker::Link
+        | ActivePlanMarker::NotAFile(_)
+        | ActivePlanMarker::Unreadable(_) => "(no name)".to_owned(),
     }
 }

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 
 use super::Error;
 use crate::git::repository;
-use crate::git::repository::Keep;
+use crate::git::repository::OwnedRefs;
 use crate::run;
 use crate::store::state_dir;
 use crate::store::worktree_registry;
-use crate::store::worktree_registry::Tree;
+use crate::store::worktree_registry::RegisteredWorktree;
 use crate::workspace::project::Project;
 
 /// The lock file for changes of leases.
@@ -24,11 +24,11 @@ const FOR_A_WHILE: &str = "contracts";
 
 /// The ports of a temporary checkout. Dropping it frees them.
 #[derive(Debug)]
-pub struct Lease {
+pub struct PortLease {
     top: PathBuf,
 }
 
-impl Drop for Lease {
+impl Drop for PortLease {
     fn drop(&mut self) {
         // A leftover is forgotten when the directory is gone.
         worktree_registry::forget(&self.top).ok();
@@ -37,14 +37,14 @@ impl Drop for Lease {
 
 /// Reserves ports for a temporary checkout of a project, as every worktree has them. `None` if worktrees have
 /// none.
-pub fn lend(project: &Project, top: &Path) -> Result<Option<Lease>, Error> {
+pub fn lend(project: &Project, top: &Path) -> Result<Option<PortLease>, Error> {
     let settings = &project.config.worktree;
     if settings.ports == 0 {
         return Ok(None);
     }
-    let Some(keep) = Keep::find(&project.root)? else { return Ok(None) };
+    let Some(keep) = OwnedRefs::find(&project.root)? else { return Ok(None) };
     let top = top.canonicalize().map_err(|source| Error::File { path: top.to_owned(), source })?;
-    worktree_registry::register(&Tree {
+    worktree_registry::register(&RegisteredWorktree {
         path: top.clone(),
         repository: keep.common().to_owned(),
         origin: keep.top().to_owned(),
@@ -56,7 +56,7 @@ pub fn lend(project: &Project, top: &Path) -> Result<Option<Lease>, Error> {
         ports: Vec::new(),
         created_at_ms: run::now(),
     })?;
-    let lent = Lease { top };
+    let lent = PortLease { top };
     lease(&lent.top, settings.ports, settings.port_range)?;
     Ok(Some(lent))
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::setup_script;
-use super::setup_script::{Ground, Ran};
+use super::setup_script::{ScriptRun, ScriptTarget};
 use super::{Error, copy_ignored, ports};
 use crate::git::base;
 use crate::store::plan_file;
@@ -23,7 +23,7 @@ pub struct Furnished {
     pub left_out: Vec<(PathBuf, &'static str)>,
     pub ports: Vec<u16>,
     /// How the setup ended.
-    pub setup: Ran,
+    pub setup: ScriptRun,
 }
 
 /// Whether the setup command runs.
@@ -48,10 +48,10 @@ pub fn furnish(project: &Project, folder: &Path, setup: Setup) -> Result<Furnish
     let place = super::within(folder, &base::part_of(root)?);
     let setup = match setup {
         Setup::Run => {
-            let ground = Ground { root, folder: &place, ports: &ports, seconds: settings.seconds };
+            let ground = ScriptTarget { root, folder: &place, ports: &ports, seconds: settings.seconds };
             setup_script::run(&settings.setup, ground)?
         }
-        Setup::Leave => Ran::Nothing,
+        Setup::Leave => ScriptRun::Nothing,
     };
     Ok(Furnished { copied: copied.paths, left_out: copied.left_out, ports, setup })
 }

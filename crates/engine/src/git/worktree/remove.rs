@@ -4,22 +4,22 @@
 use std::path::{Path, PathBuf};
 
 use planwright_core::workspace::worktree;
-use planwright_core::workspace::worktree::{Facts, Folder, Reclaim, Why};
+use planwright_core::workspace::worktree::{KeepReason, PruneDecision, WorktreeFacts, WorktreeFolder};
 
 use super::add::place;
 use super::copy_ignored;
-use super::inspect::{Look, folder_at, is_same, measure, progress_of};
-use super::intent::Intent;
+use super::inspect::{WorktreeInspection, folder_at, is_same, measure, progress_of};
+use super::intent::WorktreeIntent;
 use super::setup_script;
-use super::setup_script::{Ground, Ran};
+use super::setup_script::{ScriptRun, ScriptTarget};
 use super::sibling;
-use super::{Error, Finding, Trees};
+use super::{Error, WorktreeFinding, Worktrees};
 use crate::git::base;
 use crate::run;
 use crate::store::journal::{RunLock, Store};
 use crate::store::state_dir;
 use crate::store::worktree_registry;
-use crate::store::worktree_registry::Tree;
+use crate::store::worktree_registry::RegisteredWorktree;
 
 /// Where plans and progress of removed worktrees are saved, in the state directory of the repository.
 const SAVED: &str = "removed";
@@ -39,12 +39,12 @@ pub struct Removed {
 #[derive(Debug, Default)]
 pub struct Pruned {
     pub removed: Vec<Removed>,
-    pub kept: Vec<Finding>,
+    pub kept: Vec<WorktreeFinding>,
     /// Those that could have been removed, and why they were not.
-    pub failed: Vec<(Finding, Error)>,
+    pub failed: Vec<(WorktreeFinding, Error)>,
 }
 
-impl Trees {
+impl Worktrees {
     /// Removes a named worktree with its neighbors, unless something would be lost.
     pub fn remove(&self, name: &str) -> Result<Removed, Error> {
         let _door = self.notes.lock()?;
@@ -54,13 +54,13 @@ impl Trees {
     }
 
     /// Removes a neighbor of a worktree that goes and whose lock the caller holds.
-    pub(super) fn remove_with_owner(&self, tree: &Tree) -> Result<(), Error> {
+    pub(super) fn remove_with_owner(&self, tree: &RegisteredWorktree) -> Result<(), Error> {
         let _door = self.notes.lock()?;
         self.settle()?;
         let name = &tree.name;
         let _turn = self.notes.lock_tree(name)?.ok_or_else(|| Error::AtWork { name: name.clone() })?;
-        let look = Look::of(&self.project, &self.keep)?;
-        let facts = Facts { beside: None, busy: None, ..look.facts(tree, &tree.path)? };
+        let look = WorktreeInspection::of(&self.project, &self.keep)?;
+        let facts = WorktreeFacts { beside: None, busy: None, ..look.facts(tree, &tree.path)? };
         let kept = |why| Error::Kept { name: name.clone(), path: tree.path.clone(), why };
         worktree::may_remove(&facts).map_err(kept)?;
         self.clear_away((name, &tree.path), Some(tree), (&look, facts.folder)).map(drop)
@@ -73,8 +73,8 @@ impl Trees {
         let mut pruned = Pruned::default();
         for finding in self.inspect()? {
             match finding.reclaim {
-                Reclaim::Kept { .. } => pruned.kept.push(finding),
-                Reclaim::Safe => {
+                PruneDecision::Kept { .. } => pruned.kept.push(finding),
+                PruneDecision::Safe => {
                     let tree = worktree_registry::tree_at(&finding.path)?;
                     match self.take_away(&finding.name, &finding.path, tree.as_ref()) {
                         Ok(removed) => pruned.removed.push(removed),
@@ -87,10 +87,15 @@ impl Trees {
     }
 
     /// Removes a directory of ours: a registered one, or an unknown one among the worktrees.
-    fn take_away(&self, name: &str, path: &Path, tree: Option<&Tree>) -> Result<Removed, Error> {
+    fn take_away(
+        &self,
+        name: &str,
+        path: &Path,
+        tree: Option<&RegisteredWorktree>,
+    ) -> Result<Removed, Error> {
         let at_work = || Error::AtWork { name: name.to_owned() };
         let _turn = self.notes.lock_tree(name)?.ok_or_else(at_work)?;
-        let look = Look::of(&self.project, &self.keep)?;
+        let look = WorktreeInspection::of(&self.project, &self.keep)?;
         let kept = |why| Error::Kept { name: name.to_owned(), path: path.to_owned(), why };
         let facts = match tree {
             Some(tree) => look.facts(tree, path)?,
@@ -99,7 +104,7 @@ impl Trees {
         worktree::may_remove(&facts).map_err(kept)?;
         // Nothing may start working there meanwhile.
         let _workspace =
-            self.occupy(path).map_err(|who| who.map_or_else(at_work, |who| kept(Why::Busy(who))))?;
+            self.occupy(path).map_err(|who| who.map_or_else(at_work, |who| kept(KeepReason::Busy(who))))?;
         if let Some(tree) = tree {
             sibling::take_along(tree)?;
         }
@@ -110,10 +115,10 @@ impl Trees {
     fn clear_away(
         &self,
         (name, path): (&str, &Path),
-        tree: Option<&Tree>,
-        (look, folder): (&Look<'_>, Folder),
+        tree: Option<&RegisteredWorktree>,
+        (look, folder): (&WorktreeInspection<'_>, WorktreeFolder),
     ) -> Result<Removed, Error> {
-        if folder == Folder::There && tree.is_some() {
+        if folder == WorktreeFolder::There && tree.is_some() {
             self.tear_down(name, path)?;
         }
         let removed = Removed {
@@ -123,15 +128,15 @@ impl Trees {
             bytes: measure(path).0,
             saved: Vec::new(),
         };
-        self.notes.set(name, Intent::Remove)?;
+        self.notes.set(name, WorktreeIntent::Remove)?;
         let saved = match folder {
-            Folder::There => {
+            WorktreeFolder::There => {
                 let aside = self.aside(name);
                 state_dir::create(&self.folder)?;
                 place(path, &aside)?;
                 self.delete_aside((name, path), tree, look)?
             }
-            Folder::Absent | Folder::Other => {
+            WorktreeFolder::Absent | WorktreeFolder::Other => {
                 self.forget(path)?;
                 Vec::new()
             }
@@ -146,15 +151,19 @@ impl Trees {
     fn delete_aside(
         &self,
         (name, path): (&str, &Path),
-        tree: Option<&Tree>,
-        look: &Look<'_>,
+        tree: Option<&RegisteredWorktree>,
+        look: &WorktreeInspection<'_>,
     ) -> Result<Vec<PathBuf>, Error> {
         let aside = self.aside(name);
         let work = look.work(&aside, tree);
         if !work.is_nothing() {
             place(&aside, path)?;
             self.notes.clear(name)?;
-            return Err(Error::Kept { name: name.to_owned(), path: path.to_owned(), why: Why::Work(work) });
+            return Err(Error::Kept {
+                name: name.to_owned(),
+                path: path.to_owned(),
+                why: KeepReason::Work(work),
+            });
         }
         let saved = self.save(name, tree, look)?;
         self.forget(path)?;
@@ -171,7 +180,12 @@ impl Trees {
 
     /// Saves what planwright wrote in a worktree and is nowhere else: the plan with its marks, and its
     /// progress.
-    fn save(&self, name: &str, tree: Option<&Tree>, look: &Look<'_>) -> Result<Vec<PathBuf>, Error> {
+    fn save(
+        &self,
+        name: &str,
+        tree: Option<&RegisteredWorktree>,
+        look: &WorktreeInspection<'_>,
+    ) -> Result<Vec<PathBuf>, Error> {
         let Some(plan) = tree.and_then(|tree| tree.plan.as_deref()) else { return Ok(Vec::new()) };
         let root = self.place(&self.aside(name));
         let folder = self.states.join(SAVED).join(format!("{name}-{}", run::now()));
@@ -194,7 +208,7 @@ impl Trees {
     }
 
     /// The branch of a worktree in the user's repository, if it exists.
-    fn branch(&self, tree: Option<&Tree>) -> Result<Option<String>, Error> {
+    fn branch(&self, tree: Option<&RegisteredWorktree>) -> Result<Option<String>, Error> {
         let Some(branch) = tree.and_then(|tree| tree.branch.clone()) else { return Ok(None) };
         Ok(self.keep.get(&format!("refs/heads/{branch}"))?.map(|_| branch))
     }
@@ -217,13 +231,17 @@ impl Trees {
         let settings = &self.project.config.worktree;
         let ports = worktree_registry::tree_at(path)?.map(|tree| tree.ports).unwrap_or_default();
         let place = self.place(path);
-        let ground =
-            Ground { root: &self.project.root, folder: &place, ports: &ports, seconds: settings.seconds };
+        let ground = ScriptTarget {
+            root: &self.project.root,
+            folder: &place,
+            ports: &ports,
+            seconds: settings.seconds,
+        };
         let name = name.to_owned();
         match setup_script::run(&settings.teardown, ground)? {
-            Ran::Nothing | Ran::Well => Ok(()),
-            Ran::Unallowed { command } => Err(Error::Unallowed { name, command }),
-            Ran::Badly { how, said } => Err(Error::TearDown { name, how, said }),
+            ScriptRun::Nothing | ScriptRun::Well => Ok(()),
+            ScriptRun::Unallowed { command } => Err(Error::Unallowed { name, command }),
+            ScriptRun::Badly { how, said } => Err(Error::TearDown { name, how, said }),
         }
     }
 
@@ -233,8 +251,8 @@ impl Trees {
             // A live process is doing it, and finishes it.
             let Some(_turn) = self.notes.lock_tree(&name)? else { continue };
             match intent {
-                Intent::Add => self.settle_add(&name)?,
-                Intent::Remove => self.settle_remove(&name)?,
+                WorktreeIntent::Add => self.settle_add(&name)?,
+                WorktreeIntent::Remove => self.settle_remove(&name)?,
             }
         }
         self.forget_gone()
@@ -243,10 +261,11 @@ impl Trees {
     /// The registered worktrees of attempts whose directories are gone. The next attempt sweeps them; nothing
     /// else reports them.
     pub fn gone(&self) -> Result<Vec<PathBuf>, Error> {
-        let is_attempts = |tree: &Tree| tree.branch.is_none() && tree.repository == self.keep.common();
+        let is_attempts =
+            |tree: &RegisteredWorktree| tree.branch.is_none() && tree.repository == self.keep.common();
         let mut gone = Vec::new();
         for tree in worktree_registry::trees().into_iter().filter(is_attempts) {
-            if folder_at(&tree.path)? == Folder::Absent {
+            if folder_at(&tree.path)? == WorktreeFolder::Absent {
                 gone.push(tree.path);
             }
         }
@@ -259,14 +278,15 @@ impl Trees {
     }
 
     /// The worktrees whose creation or removal was interrupted; the next removal finishes it.
-    /// [`Trees::inspect`] reports one that is complete but not provisioned.
+    /// [`Worktrees::inspect`] reports one that is complete but not provisioned.
     pub fn unfinished(&self) -> Result<Vec<String>, Error> {
         let mut names = Vec::new();
         for (name, intent) in self.notes.all() {
             let path = self.site(&name);
-            let is_whole = worktree_registry::tree_at(&path)?.is_some() && folder_at(&path)? == Folder::There;
+            let is_whole =
+                worktree_registry::tree_at(&path)?.is_some() && folder_at(&path)? == WorktreeFolder::There;
             // A live process is doing it, and finishes it.
-            if !(intent == Intent::Add && is_whole) && self.notes.lock_tree(&name)?.is_some() {
+            if !(intent == WorktreeIntent::Add && is_whole) && self.notes.lock_tree(&name)?.is_some() {
                 names.push(name);
             }
         }
@@ -276,12 +296,12 @@ impl Trees {
     /// An interrupted creation: an incomplete worktree goes, a complete one waits for its next user.
     fn settle_add(&self, name: &str) -> Result<(), Error> {
         let (staging, path) = (self.staging(name), self.site(name));
-        if folder_at(&staging)? == Folder::There {
+        if folder_at(&staging)? == WorktreeFolder::There {
             // Nothing ever worked in it: it was never where a worktree is found.
             base::remove_folder(&staging).map_err(|source| Error::File { path: staging, source })?;
         }
         let is_ours = worktree_registry::tree_at(&path)?.is_some();
-        if is_ours && folder_at(&path)? == Folder::Absent {
+        if is_ours && folder_at(&path)? == WorktreeFolder::Absent {
             self.forget(&path)?;
             self.notes.clear(name)?;
         }
@@ -294,11 +314,11 @@ impl Trees {
     /// An interrupted removal: the worktree is checked again and goes, or comes back.
     fn settle_remove(&self, name: &str) -> Result<(), Error> {
         let (aside, path) = (self.aside(name), self.site(name));
-        if folder_at(&aside)? == Folder::Absent {
+        if folder_at(&aside)? == WorktreeFolder::Absent {
             return self.notes.clear(name);
         }
         let tree = worktree_registry::tree_at(&path)?;
-        let look = Look::of(&self.project, &self.keep)?;
+        let look = WorktreeInspection::of(&self.project, &self.keep)?;
         match self.delete_aside((name, &path), tree.as_ref(), &look) {
             Ok(_) => {
                 sibling::clear_site(&path, name);

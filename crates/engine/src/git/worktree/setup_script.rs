@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::Error;
-use crate::config::Script;
+use crate::config::WorktreeScript;
 use crate::store::{plan_file, state_dir};
 use crate::system::process;
-use crate::system::process::{How, Job, Stop};
+use crate::system::process::{How, ProcessJob, Stop};
 
 /// The file of allowed commands, in the state directory of the repository: one hash per line.
 const ALLOWED: &str = "scripts";
@@ -19,7 +19,7 @@ const OUTPUT_BYTES_MAX: usize = 256 << 10;
 const SHOWN_BYTES_MAX: usize = 4 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ran {
+pub enum ScriptRun {
     /// There is none, or it was not requested.
     Nothing,
     /// Only the project sets it, and the user has not allowed it.
@@ -35,7 +35,7 @@ pub enum Ran {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Ground<'a> {
+pub(super) struct ScriptTarget<'a> {
     /// The workspace that the worktree belongs to.
     pub(super) root: &'a Path,
     pub(super) folder: &'a Path,
@@ -54,7 +54,7 @@ pub fn digest(command: &[String]) -> String {
 }
 
 /// Whether a script may run: the user sets it, or has allowed it.
-pub(super) fn is_allowed(root: &Path, script: &Script) -> Result<bool, Error> {
+pub(super) fn is_allowed(root: &Path, script: &WorktreeScript) -> Result<bool, Error> {
     if !script.is_projects || script.command.is_empty() {
         return Ok(true);
     }
@@ -63,7 +63,7 @@ pub(super) fn is_allowed(root: &Path, script: &Script) -> Result<bool, Error> {
 }
 
 /// Records that the user has allowed a script.
-pub(super) fn allow(root: &Path, script: &Script) -> Result<(), Error> {
+pub(super) fn allow(root: &Path, script: &WorktreeScript) -> Result<(), Error> {
     if is_allowed(root, script)? {
         return Ok(());
     }
@@ -85,13 +85,13 @@ fn allowed(path: &Path) -> String {
 }
 
 /// Runs a script, if allowed. When this returns, nothing that it started is alive.
-pub(super) fn run(script: &Script, ground: Ground<'_>) -> Result<Ran, Error> {
+pub(super) fn run(script: &WorktreeScript, ground: ScriptTarget<'_>) -> Result<ScriptRun, Error> {
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     if script.command.is_empty() {
-        return Ok(Ran::Nothing);
+        return Ok(ScriptRun::Nothing);
     }
     if !is_allowed(ground.root, script)? {
-        return Ok(Ran::Unallowed { command: script.command.clone() });
+        return Ok(ScriptRun::Unallowed { command: script.command.clone() });
     }
     let path = |path: &Path| path.to_string_lossy().into_owned();
     let mut env = process::environment();
@@ -101,7 +101,7 @@ pub(super) fn run(script: &Script, ground: Ground<'_>) -> Result<Ran, Error> {
     env.retain(|(name, _)| own.iter().all(|(known, _)| known != name));
     env.extend(own);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    let job = Job {
+    let job = ProcessJob {
         argv: script.command.clone(),
         folder: ground.folder.to_owned(),
         env,
@@ -112,12 +112,12 @@ pub(super) fn run(script: &Script, ground: Ground<'_>) -> Result<Ran, Error> {
     };
     let ended = process::run(&job, &Stop::new()).map_err(|error| Error::Base(error.into()))?;
     let how = match ended.how {
-        How::Exited(0) => return Ok(Ran::Well),
+        How::Exited(0) => return Ok(ScriptRun::Well),
         How::Exited(code) => format!("it exited with {code}"),
         How::Signalled(signal) => format!("it was killed by signal {signal}"),
         How::TimedOut => format!("it timed out after {} s", ground.seconds),
         How::Stopped => "it was interrupted".to_owned(),
         How::NotStarted(why) => why,
     };
-    Ok(Ran::Badly { how, said: ended.output.tail(SHOWN_BYTES_MAX) })
+    Ok(ScriptRun::Badly { how, said: ended.output.tail(SHOWN_BYTES_MAX) })
 }

@@ -4,22 +4,22 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use planwright_core::workspace::worktree::Work;
+use planwright_core::workspace::worktree::WorktreeWork;
 
 use super::add::place;
-use super::inspect::{Look, unknown};
+use super::inspect::{WorktreeInspection, unknown};
 use super::provision::{Setup, furnish};
-use super::{Error, Trees};
+use super::{Error, Worktrees};
 use crate::git::base;
-use crate::git::repository::{History, Keep};
+use crate::git::repository::{CloneHistory, OwnedRefs};
 use crate::run;
 use crate::store::plan_file;
-use crate::store::plan_file::Text;
+use crate::store::plan_file::FileText;
 use crate::store::worktree_registry;
-use crate::store::worktree_registry::Tree;
+use crate::store::worktree_registry::RegisteredWorktree;
 use crate::workspace::project::Project;
 use crate::workspace::repository_set;
-use crate::workspace::repository_set::Beside;
+use crate::workspace::repository_set::OtherRepository;
 
 /// Separates the directory of a repository's worktrees from the name of a worktree with neighbors. No name
 /// contains it.
@@ -40,16 +40,16 @@ pub(super) fn is_site(folder: &OsStr, name: &str) -> bool {
     folder.to_string_lossy().strip_suffix(name).is_some_and(|rest| rest.ends_with(SIGN))
 }
 
-impl Trees {
+impl Worktrees {
     /// The repositories that a plan works in apart from the project's own.
-    fn repositories_of(&self, plan: &Path) -> Result<Vec<Beside>, Error> {
+    fn repositories_of(&self, plan: &Path) -> Result<Vec<OtherRepository>, Error> {
         if self.project.config.repositories.is_empty() {
             return Ok(Vec::new());
         }
         let path = self.project.root.join(plan);
         match plan_file::read(&path, &plan.to_string_lossy(), self.project.reading())? {
-            Text::Plan(source) => Ok(repository_set::of(&self.project, &source)?),
-            Text::Unreadable(_) => Ok(Vec::new()),
+            FileText::Plan(source) => Ok(repository_set::of(&self.project, &source)?),
+            FileText::Unreadable(_) => Ok(Vec::new()),
         }
     }
 
@@ -72,7 +72,7 @@ impl Trees {
 
     /// Creates a worktree of every other repository of a plan, next to its own. Existing ones stay as they
     /// are.
-    pub(super) fn plant_beside(&self, tree: &Tree) -> Result<(), Error> {
+    pub(super) fn plant_beside(&self, tree: &RegisteredWorktree) -> Result<(), Error> {
         let (Some(plan), Some(above)) = (&tree.plan, tree.path.parent()) else { return Ok(()) };
         for other in self.repositories_of(plan)? {
             let path = above.join(&other.folder);
@@ -88,15 +88,15 @@ impl Trees {
                 base::remove_folder(&staging)
                     .map_err(|source| Error::File { path: staging.clone(), source })?;
             }
-            let keep = Keep::of(&other.root)?;
+            let keep = OwnedRefs::of(&other.root)?;
             let branch = tree.branch.clone().unwrap_or_default();
             let begun = base::of(&other.root)?.map(|base| base.commit);
             let no_commit = || Error::NoCommit { revision: format!("HEAD of {}", other.root.display()) };
             let begun = begun.ok_or_else(no_commit)?;
             let commit = keep.get(&format!("refs/heads/{branch}"))?.unwrap_or_else(|| begun.clone());
-            keep.plant(&commit, &staging, &branch, History::Whole)?;
+            keep.plant(&commit, &staging, &branch, CloneHistory::Whole)?;
             place(&staging, &path)?;
-            worktree_registry::register(&Tree {
+            worktree_registry::register(&RegisteredWorktree {
                 path: path.clone(),
                 repository: keep.common().to_owned(),
                 origin: keep.top().to_owned(),
@@ -114,8 +114,8 @@ impl Trees {
 }
 
 /// The worktrees of other repositories next to one, which go with it.
-fn others_of(tree: &Tree) -> Vec<Tree> {
-    let is_beside = |other: &Tree| {
+fn others_of(tree: &RegisteredWorktree) -> Vec<RegisteredWorktree> {
+    let is_beside = |other: &RegisteredWorktree| {
         other.plan == tree.plan
             && other.name == tree.name
             && other.repository != tree.repository
@@ -128,9 +128,9 @@ fn others_of(tree: &Tree) -> Vec<Tree> {
 }
 
 /// The worktree that one of another repository is next to, if known.
-pub(super) fn owner_of(tree: &Tree) -> Option<Tree> {
+pub(super) fn owner_of(tree: &RegisteredWorktree) -> Option<RegisteredWorktree> {
     let root = tree.owner.as_ref()?;
-    let is_owner = |other: &Tree| {
+    let is_owner = |other: &RegisteredWorktree| {
         other.owner.is_none()
             && other.name == tree.name
             && root.starts_with(&other.origin)
@@ -140,7 +140,7 @@ pub(super) fn owner_of(tree: &Tree) -> Option<Tree> {
 }
 
 /// Adds what would be lost with the neighbors of a worktree.
-pub(super) fn add_work(tree: &Tree, work: &mut Work) {
+pub(super) fn add_work(tree: &RegisteredWorktree, work: &mut WorktreeWork) {
     for other in others_of(tree).into_iter().filter(|other| other.path.is_dir()) {
         let lost = work_in(&other).unwrap_or_else(|error| unknown(&error));
         let folder = other.path.file_name().unwrap_or_default().to_string_lossy();
@@ -150,18 +150,18 @@ pub(super) fn add_work(tree: &Tree, work: &mut Work) {
     }
 }
 
-fn work_in(tree: &Tree) -> Result<Work, Error> {
+fn work_in(tree: &RegisteredWorktree) -> Result<WorktreeWork, Error> {
     let project = Project::find(&tree.origin).map_err(|error| Error::Project(Box::new(error)))?;
-    let keep = Keep::of(&project.root)?;
-    Ok(Look::of(&project, &keep)?.work(&tree.path, Some(tree)))
+    let keep = OwnedRefs::of(&project.root)?;
+    Ok(WorktreeInspection::of(&project, &keep)?.work(&tree.path, Some(tree)))
 }
 
 /// Removes the neighbors of a worktree that is about to go, unless something would be lost. Nothing may be
 /// able to start working there meanwhile.
-pub(super) fn take_along(tree: &Tree) -> Result<(), Error> {
+pub(super) fn take_along(tree: &RegisteredWorktree) -> Result<(), Error> {
     for other in others_of(tree) {
         let project = Project::find(&other.origin).map_err(|error| Error::Project(Box::new(error)))?;
-        Trees::of(&project)?.remove_with_owner(&other)?;
+        Worktrees::of(&project)?.remove_with_owner(&other)?;
     }
     Ok(())
 }

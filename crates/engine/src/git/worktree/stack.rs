@@ -4,20 +4,20 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::add::Beginning;
-use super::inspect::{Look, progress_of};
-use super::{Error, POINTER, Trees, marker};
-use crate::git::repository::{Brought, Merged};
+use super::add::WorktreeStart;
+use super::inspect::{WorktreeInspection, progress_of};
+use super::{Error, POINTER, Worktrees, marker};
+use crate::git::repository::{MergeCommit, SyncResult};
 use crate::portfolio::board;
 use crate::store::worktree_registry;
-use crate::store::worktree_registry::Tree;
+use crate::store::worktree_registry::RegisteredWorktree;
 use crate::system::process::Repository;
 
-impl Trees {
+impl Worktrees {
     /// A commit with the work of the plans that a plan follows by what it touches. Conflicting work is left
     /// out, and reported.
-    pub(super) fn joined(&self, plan: &Path, from: &str) -> Result<Beginning, Error> {
-        let mut begun = Beginning { commit: from.to_owned(), complaints: Vec::new() };
+    pub(super) fn joined(&self, plan: &Path, from: &str) -> Result<WorktreeStart, Error> {
+        let mut begun = WorktreeStart { commit: from.to_owned(), complaints: Vec::new() };
         let found = board::unlanded(&self.project, plan);
         // The records of others may be broken; whoever reads them reports that, and it blocks nobody.
         for (name, tip) in found.unwrap_or_default() {
@@ -29,11 +29,11 @@ impl Trees {
                 continue;
             }
             match self.keep.merge(&begun.commit, &tip)? {
-                Merged::Clean { tree } => {
+                MergeCommit::Clean { tree } => {
                     let message = format!("Start with the work of {name}");
                     begun.commit = self.keep.commit(&tree, &[&begun.commit, &tip], &message)?;
                 }
-                Merged::Conflict { paths, .. } => begun.complaints.push(format!(
+                MergeCommit::Conflict { paths, .. } => begun.complaints.push(format!(
                     "it starts without the work of {name}, which is done but not merged: conflicts in {}",
                     paths.join(", ")
                 )),
@@ -46,7 +46,7 @@ impl Trees {
     /// was done in it yet. Returns conflicts.
     pub fn catch_up(&self, plan: &Path) -> Result<Vec<String>, Error> {
         let plan = self.plan_in(plan)?;
-        let is_its = |tree: &Tree| tree.owner.is_none() && tree.plan.as_ref() == Some(&plan);
+        let is_its = |tree: &RegisteredWorktree| tree.owner.is_none() && tree.plan.as_ref() == Some(&plan);
         let Some(tree) = self.known().into_iter().find(|tree| is_its(tree) && tree.path.is_dir()) else {
             return Ok(Vec::new());
         };
@@ -54,11 +54,11 @@ impl Trees {
         let branch = format!("refs/heads/{}", tree.branch.clone().unwrap_or_default());
         let tip = self.keep.get(&branch)?;
         let is_begun = tip.as_ref().is_some_and(|tip| *tip != tree.base);
-        let look = Look::of(&self.project, &self.keep)?;
+        let look = WorktreeInspection::of(&self.project, &self.keep)?;
         if is_begun || !look.work(&tree.path, Some(&tree)).is_nothing() {
             return Ok(Vec::new());
         }
-        let Beginning { commit, mut complaints } = self.joined(&plan, &tree.base)?;
+        let WorktreeStart { commit, mut complaints } = self.joined(&plan, &tree.base)?;
         if commit == tree.base {
             return Ok(complaints);
         }
@@ -68,20 +68,20 @@ impl Trees {
             own.into_iter().chain(progress_of(&plan)).map(|path| part.join(path)).collect();
         // The branch comes last: a worktree behind its branch would revert what is there.
         match self.keep.bring(&tree.path, &tree.base, &commit, &own)? {
-            Brought::Conflict { paths } => {
+            SyncResult::Conflict { paths } => {
                 complaints.push(format!("files in its worktree would be overwritten: {}", paths.join(", ")));
                 return Ok(complaints);
             }
-            Brought::Done => {}
+            SyncResult::Done => {}
         }
         self.move_own(&tree, &commit)?;
-        worktree_registry::register(&Tree { base: commit.clone(), ..tree })?;
+        worktree_registry::register(&RegisteredWorktree { base: commit.clone(), ..tree })?;
         self.keep.set(&branch, &commit, tip.as_deref())?;
         Ok(complaints)
     }
 
     /// Moves the git directory of an unused worktree to another commit, with its own objects.
-    fn move_own(&self, tree: &Tree, commit: &str) -> Result<(), Error> {
+    fn move_own(&self, tree: &RegisteredWorktree, commit: &str) -> Result<(), Error> {
         let git = tree.path.join(".git");
         let borrowed = git.join("objects/info/alternates");
         let failed = |source| Error::File { path: borrowed.clone(), source };

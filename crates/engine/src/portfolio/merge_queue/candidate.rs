@@ -3,23 +3,23 @@
 use std::path::{Path, PathBuf};
 
 use planwright_core::plan::digest::Digest;
-use planwright_core::plan::lifecycle::State;
+use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::run::event::Event;
 use planwright_core::syntax::glob::Glob;
 use planwright_core::syntax::source::Source;
 use planwright_core::verify;
-use planwright_core::workspace::portfolio::{Entry, Status, key, merge_order};
+use planwright_core::workspace::portfolio::{PlanNode, PlanProgress, key, merge_order};
 
-use super::{Act, Error, Held, Options, Planned};
-use crate::approval::Decisions;
+use super::{Error, HeldPlan, MergeAction, MergeOptions, PlannedMerge};
+use crate::approval::Approvals;
 use crate::git::base;
 use crate::git::merge_driver::PATTERNS;
-use crate::git::repository::{BRANCHES, HIDDEN, Keep};
+use crate::git::repository::{BRANCH_PREFIX, OwnedRefs, REF_NAMESPACE};
 use crate::run::Run;
 use crate::store::plan_file;
-use crate::store::plan_file::Text;
+use crate::store::plan_file::FileText;
 use crate::store::worktree_registry;
-use crate::store::worktree_registry::Tree;
+use crate::store::worktree_registry::RegisteredWorktree;
 use crate::system::process::Repository;
 use crate::workspace::project;
 use crate::workspace::repository_set;
@@ -48,7 +48,7 @@ pub(super) struct Repo {
     pub(super) root: PathBuf,
     /// The name of its directory.
     pub(super) folder: String,
-    pub(super) keep: Keep,
+    pub(super) keep: OwnedRefs,
     /// The branch that plans are merged into.
     pub(super) branch: String,
     /// The commit of the branch.
@@ -58,7 +58,7 @@ pub(super) struct Repo {
 }
 
 /// A plan that can be merged.
-pub(super) struct Candidate {
+pub(super) struct MergeCandidate {
     pub(super) name: String,
     /// Relative to the root of the project.
     pub(super) path: PathBuf,
@@ -76,7 +76,7 @@ pub(super) struct Candidate {
     pub(super) after: Vec<usize>,
 }
 
-impl Candidate {
+impl MergeCandidate {
     /// The commit of its work in the first repository that contains any.
     pub(super) fn tip(&self) -> &str {
         self.tips.iter().flatten().next().map_or("", String::as_str)
@@ -88,21 +88,21 @@ pub(super) struct Batch {
     /// The project's own first.
     pub(super) repositories: Vec<Repo>,
     /// In merge order.
-    pub(super) members: Vec<Candidate>,
+    pub(super) members: Vec<MergeCandidate>,
     /// Recently merged plans, the last first: what they proved must still hold.
-    pub(super) guards: Vec<Candidate>,
+    pub(super) guards: Vec<MergeCandidate>,
     /// Plans that must wait.
-    pub(super) held: Vec<Held>,
+    pub(super) held: Vec<HeldPlan>,
     /// Plans whose work is already there.
     pub(super) already: Vec<String>,
 }
 
 impl Batch {
     /// The order, and the reasons for it.
-    pub(super) fn order(&self) -> Vec<Planned> {
+    pub(super) fn order(&self) -> Vec<PlannedMerge> {
         let planned = self.members.iter().map(|member| {
             let parts = self.repositories.iter().zip(&member.tips).filter(|(_, tip)| tip.is_some());
-            Planned {
+            PlannedMerge {
                 plan: member.name.clone(),
                 path: member.path.clone(),
                 branch: member.branch.clone(),
@@ -116,7 +116,7 @@ impl Batch {
     }
 }
 
-pub(super) fn batch(decisions: &Decisions, options: &Options) -> Result<Batch, Error> {
+pub(super) fn batch(decisions: &Approvals, options: &MergeOptions) -> Result<Batch, Error> {
     let project = decisions.runs().project();
     let own = repo(&project.root, None, options.into.as_deref())?;
     let mut gathering =
@@ -128,7 +128,7 @@ pub(super) fn batch(decisions: &Decisions, options: &Options) -> Result<Batch, E
     for path in if is_named { &options.plans } else { &all } {
         match gathering.look(path)? {
             Look::Work(candidate) => members.push(*candidate),
-            Look::Held(why) => held.push(Held { plan: project::name(path), why }),
+            Look::Held(why) => held.push(HeldPlan { plan: project::name(path), why }),
             Look::Already { at_ms, candidate } => {
                 already.push(candidate.name.clone());
                 guards.push((at_ms, *candidate));
@@ -155,23 +155,24 @@ pub(super) fn batch(decisions: &Decisions, options: &Options) -> Result<Batch, E
     gathering.add_beginnings(&mut members)?;
     // A plan that needs a waiting plan must wait as well.
     while let Some((place, why)) = gathering.first_held(&members, &all)? {
-        held.push(Held { plan: members.remove(place).name, why });
+        held.push(HeldPlan { plan: members.remove(place).name, why });
     }
     let members = ordered(members)?;
     Ok(Batch { repositories: gathering.repositories, members, guards, held, already })
 }
 
-fn ordered(members: Vec<Candidate>) -> Result<Vec<Candidate>, Error> {
-    let entry = |member: &Candidate| Entry {
+fn ordered(members: Vec<MergeCandidate>) -> Result<Vec<MergeCandidate>, Error> {
+    let entry = |member: &MergeCandidate| PlanNode {
         name: member.name.clone(),
-        status: Status::Done,
+        status: PlanProgress::Done,
         depends_on: member.depends_on.clone(),
         touches: None,
         size: member.lines,
     };
     let order = merge_order(&members.iter().map(entry).collect::<Vec<_>>())?;
-    let mut places: Vec<Option<Candidate>> = members.into_iter().map(Some).collect();
-    let mut members: Vec<Candidate> = order.into_iter().filter_map(|place| places[place].take()).collect();
+    let mut places: Vec<Option<MergeCandidate>> = members.into_iter().map(Some).collect();
+    let mut members: Vec<MergeCandidate> =
+        order.into_iter().filter_map(|place| places[place].take()).collect();
     let names: Vec<String> = members.iter().map(|member| key(&member.name).to_owned()).collect();
     for member in &mut members {
         let place = |name: &String| names.iter().position(|other| other == key(name));
@@ -182,24 +183,24 @@ fn ordered(members: Vec<Candidate>) -> Result<Vec<Candidate>, Error> {
 
 /// What a plan is to a merge.
 enum Look {
-    Work(Box<Candidate>),
+    Work(Box<MergeCandidate>),
     Held(String),
     /// Its work is already there.
     Already {
         /// Since when, as far as that is recorded.
         at_ms: u64,
-        candidate: Box<Candidate>,
+        candidate: Box<MergeCandidate>,
     },
-    NotDone(State),
+    NotDone(PlanState),
     /// It has no branch of this name.
     Nothing(String),
 }
 
 struct Gathering<'a> {
-    decisions: &'a Decisions,
-    options: &'a Options,
+    decisions: &'a Approvals,
+    options: &'a MergeOptions,
     repositories: Vec<Repo>,
-    trees: Vec<Tree>,
+    trees: Vec<RegisteredWorktree>,
 }
 
 impl Gathering<'_> {
@@ -211,14 +212,14 @@ impl Gathering<'_> {
         let merged = case.standing.merged.as_ref().filter(|merged| merged.into == *into);
         let at_ms = merged.map(|merged| merged.at_ms);
         let run = match (case.state(), case.run) {
-            (State::Done, Some(run)) => run,
+            (PlanState::Done, Some(run)) => run,
             (state, _) => return Ok(Look::NotDone(state)),
         };
         let branch = match (self.branch(&plan, &name)?, at_ms) {
             (Some(branch), _) => branch,
             // The branch of a plan whose work is there was removed.
-            (None, Some(_)) => format!("{BRANCHES}{name}"),
-            (None, None) => return Ok(Look::Nothing(format!("{BRANCHES}{name}"))),
+            (None, Some(_)) => format!("{BRANCH_PREFIX}{name}"),
+            (None, None) => return Ok(Look::Nothing(format!("{BRANCH_PREFIX}{name}"))),
         };
         let source = run.row.source();
         let beside = match &source {
@@ -229,7 +230,7 @@ impl Gathering<'_> {
         for other in beside {
             places.push(self.place_of(&other)?);
         }
-        let mut candidate = Candidate {
+        let mut candidate = MergeCandidate {
             name,
             path: plan,
             branch,
@@ -266,7 +267,7 @@ impl Gathering<'_> {
             return Ok(Some(branch.trim_start_matches("refs/heads/").to_owned()));
         }
         for name in [name, key(name)] {
-            let branch = format!("{BRANCHES}{name}");
+            let branch = format!("{BRANCH_PREFIX}{name}");
             if exact(keep, &branch)?.is_some() {
                 return Ok(Some(branch));
             }
@@ -274,11 +275,11 @@ impl Gathering<'_> {
         Ok(None)
     }
 
-    fn tree(&self, keep: &Keep, plan: &Path) -> Option<&Tree> {
+    fn tree(&self, keep: &OwnedRefs, plan: &Path) -> Option<&RegisteredWorktree> {
         // A plan of another project may have the same name, and a worktree of this repository next to its
         // own.
         let own = &self.decisions.runs().project().root;
-        let is_its = |tree: &&Tree| {
+        let is_its = |tree: &&RegisteredWorktree| {
             tree.plan.as_deref() == Some(plan)
                 && tree.repository == keep.common()
                 && tree.owner.as_ref().is_none_or(|owner| owner == own)
@@ -288,9 +289,10 @@ impl Gathering<'_> {
 
     /// Makes plans depend on those whose work theirs started with: it would be merged with them, whatever
     /// became of the others.
-    fn add_beginnings(&self, members: &mut [Candidate]) -> Result<(), Error> {
+    fn add_beginnings(&self, members: &mut [MergeCandidate]) -> Result<(), Error> {
         let Repo { keep, head, .. } = &self.repositories[0];
-        let base = |member: &Candidate| self.tree(keep, &member.path).map_or(head, |tree| &tree.base).clone();
+        let base =
+            |member: &MergeCandidate| self.tree(keep, &member.path).map_or(head, |tree| &tree.base).clone();
         let all: Vec<(String, String, Option<String>)> = members
             .iter()
             .map(|member| (member.name.clone(), base(member), member.tips[0].clone()))
@@ -316,7 +318,7 @@ impl Gathering<'_> {
     }
 
     /// The index of a repository among those that are merged into.
-    fn place_of(&mut self, beside: &repository_set::Beside) -> Result<usize, Error> {
+    fn place_of(&mut self, beside: &repository_set::OtherRepository) -> Result<usize, Error> {
         if let Some(place) = self.repositories.iter().position(|repo| repo.root == beside.root) {
             return Ok(place);
         }
@@ -327,7 +329,7 @@ impl Gathering<'_> {
 
     /// The commit of a plan's work that is not in the branch yet, or why it cannot be merged. Changes in its
     /// worktree are committed to its branch first.
-    fn tip(&self, plan: &Candidate, place: usize) -> Result<Result<Option<String>, String>, Error> {
+    fn tip(&self, plan: &MergeCandidate, place: usize) -> Result<Result<Option<String>, String>, Error> {
         let repo = &self.repositories[place];
         let mut tip = exact(&repo.keep, &plan.branch)?;
         if let Some(tree) = self.tree(&repo.keep, &plan.path).filter(|tree| tree.path.is_dir()) {
@@ -346,9 +348,9 @@ impl Gathering<'_> {
     /// The commit of a plan's branch with everything in its worktree.
     fn caught_up(
         &self,
-        plan: &Candidate,
+        plan: &MergeCandidate,
         (repo, place): (&Repo, usize),
-        tree: &Tree,
+        tree: &RegisteredWorktree,
         tip: Option<&str>,
     ) -> Result<Result<String, String>, Error> {
         let parent = tip.unwrap_or(&tree.base).to_owned();
@@ -360,7 +362,7 @@ impl Gathering<'_> {
         // The worktree starts with its base, or with what planwright made of it: commits that others put on
         // the branch are not in it, and a snapshot would revert them.
         let is_known =
-            parent == tree.base || repo.keep.list(HIDDEN)?.iter().any(|(_, commit)| *commit == parent);
+            parent == tree.base || repo.keep.list(REF_NAMESPACE)?.iter().any(|(_, commit)| *commit == parent);
         if !is_known {
             return Ok(Err(format!(
                 "its branch {} has commits that are missing from its worktree {}",
@@ -403,28 +405,32 @@ impl Gathering<'_> {
         let message = format!("{}: changes in its worktree", plan.name);
         let commit = repo.keep.commit(&lies_there, &[&parent], &message)?;
         let reference = format!("refs/heads/{}", plan.branch);
-        if self.options.act == Act::Land {
+        if self.options.act == MergeAction::Land {
             // The worktree contains all of this commit: later changes there come after it.
             let known = format!("{TAKEN_UP}{}", plan.branch);
             repo.keep.set(&known, &commit, repo.keep.get(&known)?.as_deref())?;
         }
-        if self.options.act == Act::Land && !repo.keep.set(&reference, &commit, tip)? {
+        if self.options.act == MergeAction::Land && !repo.keep.set(&reference, &commit, tip)? {
             return Ok(Err(format!("its branch {} changed during the merge", plan.branch)));
         }
         Ok(Ok(commit))
     }
 
     /// Whether the plan in a worktree means what was approved, whatever its marks say.
-    fn says_what_was_approved(&self, plan: &Candidate, root: &Path) -> bool {
+    fn says_what_was_approved(&self, plan: &MergeCandidate, root: &Path) -> bool {
         let reading = self.decisions.runs().project().reading();
         match plan_file::read(&root.join(&plan.path), &plan.name, reading) {
-            Ok(Text::Plan(source)) => is_approved(plan, &source),
-            Ok(Text::Unreadable(_)) | Err(_) => false,
+            Ok(FileText::Plan(source)) => is_approved(plan, &source),
+            Ok(FileText::Unreadable(_)) | Err(_) => false,
         }
     }
 
     /// The first plan that depends on one that is neither merged nor in the batch.
-    fn first_held(&self, members: &[Candidate], all: &[PathBuf]) -> Result<Option<(usize, String)>, Error> {
+    fn first_held(
+        &self,
+        members: &[MergeCandidate],
+        all: &[PathBuf],
+    ) -> Result<Option<(usize, String)>, Error> {
         for (place, member) in members.iter().enumerate() {
             for name in &member.depends_on {
                 if members.iter().any(|other| key(&other.name) == key(name)) {
@@ -446,7 +452,7 @@ impl Gathering<'_> {
     fn missing(&self, path: &Path) -> Result<Option<String>, Error> {
         let plan = self.decisions.runs().relative(path);
         let state = self.decisions.case_of(plan.clone())?.state();
-        if state != State::Done {
+        if state != PlanState::Done {
             return Ok(Some(format!("is {state}")));
         }
         let own = &self.repositories[0];
@@ -463,12 +469,12 @@ fn depends_on(source: &Source) -> Vec<String> {
 }
 
 /// Whether the text of a plan means what was approved.
-fn is_approved(plan: &Candidate, source: &Source) -> bool {
+fn is_approved(plan: &MergeCandidate, source: &Source) -> bool {
     verify::trusted(source).is_some_and(|read| Digest::of(&read).to_string() == plan.run.row.digest)
 }
 
 /// Whether a branch contains another text of its plan than the approved one.
-fn is_rewritten(repo: &Repo, plan: &Candidate, tip: &str) -> Result<bool, Error> {
+fn is_rewritten(repo: &Repo, plan: &MergeCandidate, tip: &str) -> Result<bool, Error> {
     let path = repo.keep.part().join(&plan.path).to_string_lossy().into_owned();
     let (Some(text), Some(approved)) = (repo.keep.text_of(tip, &path)?, plan.run.row.source()) else {
         return Ok(false);
@@ -483,7 +489,7 @@ fn is_rewritten(repo: &Repo, plan: &Candidate, tip: &str) -> Result<bool, Error>
 }
 
 /// Whether a file of a worktree is one that planwright appends to, and was only appended to.
-fn has_grown(repo: &Repo, tree: &Tree, parent: &str, (inner, path): (&Path, &str)) -> bool {
+fn has_grown(repo: &Repo, tree: &RegisteredWorktree, parent: &str, (inner, path): (&Path, &str)) -> bool {
     let (Ok(before), Ok(now)) =
         (repo.keep.text_of(parent, path), plan_file::read_text(&tree.path.join(path), TEXT_BYTES_MAX))
     else {
@@ -518,7 +524,7 @@ fn beside_of(plan: &Path) -> PathBuf {
 }
 
 /// The commit of the branch with exactly this name.
-pub(super) fn exact(keep: &Keep, branch: &str) -> Result<Option<String>, Error> {
+pub(super) fn exact(keep: &OwnedRefs, branch: &str) -> Result<Option<String>, Error> {
     let reference = format!("refs/heads/{branch}");
     let found = keep.list(&reference)?.into_iter().find(|(name, _)| *name == reference);
     Ok(found.map(|(_, commit)| commit))
@@ -526,7 +532,7 @@ pub(super) fn exact(keep: &Keep, branch: &str) -> Result<Option<String>, Error> 
 
 /// A repository and its branch that plans are merged into.
 fn repo(root: &Path, name: Option<String>, into: Option<&str>) -> Result<Repo, Error> {
-    let keep = Keep::of(root)?;
+    let keep = OwnedRefs::of(root)?;
     let current = base::of(root)?.and_then(|base| base.branch);
     let no_branch = || Error::NoBranch { root: root.to_owned() };
     let branch = into.map(str::to_owned).or_else(|| current.clone()).ok_or_else(no_branch)?;
@@ -545,7 +551,7 @@ fn repo(root: &Path, name: Option<String>, into: Option<&str>) -> Result<Repo, E
 }
 
 /// Another working copy of the user in which the branch is checked out.
-fn elsewhere(repository: &Repository, keep: &Keep, branch: &str) -> Result<Option<PathBuf>, Error> {
+fn elsewhere(repository: &Repository, keep: &OwnedRefs, branch: &str) -> Result<Option<PathBuf>, Error> {
     let answer = repository.ask(&["worktree", "list", "--porcelain"]).map_err(base::Error::from)?;
     let wanted = format!("branch refs/heads/{branch}");
     let text = answer.text();

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use planwright_core::approval::ledger::Entry;
-use planwright_core::plan::lifecycle::State;
+use planwright_core::approval::ledger::LedgerEntry;
+use planwright_core::plan::lifecycle::PlanState;
 
 use super::Error;
 use super::candidate::exact;
-use crate::approval::Decisions;
-use crate::git::repository::{BRANCHES, Keep};
+use crate::approval::Approvals;
+use crate::git::repository::{BRANCH_PREFIX, OwnedRefs};
 use crate::store::worktree_registry;
 use crate::workspace::project;
 
@@ -29,23 +29,23 @@ pub struct Outcast {
 
 /// The plans that the last merge evicted and whose branches still exist and were not merged by hand either;
 /// oldest first.
-pub fn evicted(decisions: &Decisions) -> Result<Vec<Outcast>, Error> {
+pub fn evicted(decisions: &Approvals) -> Result<Vec<Outcast>, Error> {
     let plans = decisions.runs().store().plans_evicted()?;
     if plans.is_empty() {
         return Ok(Vec::new());
     }
-    let Some(keep) = Keep::find(&decisions.runs().project().root)? else { return Ok(Vec::new()) };
+    let Some(keep) = OwnedRefs::find(&decisions.runs().project().root)? else { return Ok(Vec::new()) };
     let mut outcasts = Vec::new();
     for path in plans {
         let case = decisions.case_of(path.clone())?;
-        let (State::Done, Some(said)) = (case.state(), &case.standing.evicted) else { continue };
-        let Entry::Evicted { into, with, evidence, paths, .. } = &said.entry else { continue };
+        let (PlanState::Done, Some(said)) = (case.state(), &case.standing.evicted) else { continue };
+        let LedgerEntry::Evicted { into, with, evidence, paths, .. } = &said.entry else { continue };
         let plan = project::name(&path);
-        let is_its = |tree: &worktree_registry::Tree| {
+        let is_its = |tree: &worktree_registry::RegisteredWorktree| {
             tree.owner.is_none() && tree.repository == keep.common() && tree.plan.as_ref() == Some(&path)
         };
         let of_tree = worktree_registry::trees().into_iter().find(is_its).and_then(|tree| tree.branch);
-        let branch = of_tree.unwrap_or_else(|| format!("{BRANCHES}{plan}"));
+        let branch = of_tree.unwrap_or_else(|| format!("{BRANCH_PREFIX}{plan}"));
         let (Some(tip), Some(head)) = (exact(&keep, &branch)?, exact(&keep, into)?) else { continue };
         if keep.is_ancestor(&tip, &head)? {
             continue;

@@ -8,15 +8,15 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::approval::ledger::{Entry, Who};
+use planwright_core::approval::ledger::{Identity, LedgerEntry};
 use serde::{Deserialize, Serialize};
 
 use super::candidate::{Batch, is_record};
-use super::{Error, Moved};
-use crate::approval::Decisions;
+use super::{Error, TargetMoved};
+use crate::approval::Approvals;
 use crate::git::base;
 use crate::git::merge_driver;
-use crate::git::repository::{Brought, Keep};
+use crate::git::repository::{OwnedRefs, SyncResult};
 use crate::run::Runs;
 use crate::store::journal::{RunLock, Store};
 use crate::store::{plan_file, state_dir};
@@ -40,7 +40,7 @@ pub(super) enum Land {
 struct Intent {
     branches: Vec<Branch>,
     plans: Vec<Landed>,
-    by: Who,
+    by: Identity,
 }
 
 /// A branch that is about to move.
@@ -84,7 +84,7 @@ impl Branch {
         format!("refs/heads/{}", self.branch)
     }
 
-    fn stands(&self, keep: &Keep) -> Result<Stands, Error> {
+    fn stands(&self, keep: &OwnedRefs) -> Result<Stands, Error> {
         Ok(match keep.get(&self.reference())? {
             Some(commit) if commit == self.from => Stands::Before,
             Some(commit) if keep.is_ancestor(&self.to, &commit)? => Stands::After,
@@ -97,7 +97,7 @@ impl Branch {
     }
 
     /// The top of the workspace whose files follow, while the branch is checked out there.
-    fn workspace(&self, keep: &Keep) -> Result<Option<PathBuf>, Error> {
+    fn workspace(&self, keep: &OwnedRefs) -> Result<Option<PathBuf>, Error> {
         let is_still = || {
             Ok::<_, Error>(base::of(&self.root)?.and_then(|base| base.branch) == Some(self.branch.clone()))
         };
@@ -107,10 +107,10 @@ impl Branch {
 
 /// Merges the plans with these indexes by moving these branches.
 pub(super) fn land(
-    decisions: &Decisions,
+    decisions: &Approvals,
     batch: &Batch,
-    (moved, landed): (&[Moved], &[usize]),
-    by: &Who,
+    (moved, landed): (&[TargetMoved], &[usize]),
+    by: &Identity,
 ) -> Result<Land, Error> {
     if moved.is_empty() {
         return Ok(Land::Done);
@@ -147,7 +147,7 @@ pub(super) fn land(
 }
 
 /// Finishes an interrupted merge; returns the plans it merged.
-pub(super) fn finish(decisions: &Decisions) -> Result<Vec<String>, Error> {
+pub(super) fn finish(decisions: &Approvals) -> Result<Vec<String>, Error> {
     let Some(intent) = noted(&folder(decisions)) else { return Ok(Vec::new()) };
     match perform(decisions, &intent) {
         Ok(Land::Done) => Ok(intent.plans.into_iter().map(|plan| plan.name).collect()),
@@ -172,7 +172,7 @@ fn noted(folder: &Path) -> Option<Intent> {
 }
 
 /// Nothing else may run in a workspace whose files change.
-fn occupied(decisions: &Decisions, intent: &Intent) -> Result<Vec<RunLock>, Error> {
+fn occupied(decisions: &Approvals, intent: &Intent) -> Result<Vec<RunLock>, Error> {
     let runs = decisions.runs();
     let mut locks = Vec::new();
     for branch in intent.branches.iter().filter(|branch| branch.is_checked_out) {
@@ -185,15 +185,16 @@ fn occupied(decisions: &Decisions, intent: &Intent) -> Result<Vec<RunLock>, Erro
     Ok(locks)
 }
 
-fn perform(decisions: &Decisions, intent: &Intent) -> Result<Land, Error> {
+fn perform(decisions: &Approvals, intent: &Intent) -> Result<Land, Error> {
     let _occupied = occupied(decisions, intent)?;
-    let keeps = intent.branches.iter().map(|branch| Keep::of(&branch.root)).collect::<Result<Vec<_>, _>>()?;
-    let all: Vec<(&Branch, &Keep)> = intent.branches.iter().zip(&keeps).collect();
+    let keeps =
+        intent.branches.iter().map(|branch| OwnedRefs::of(&branch.root)).collect::<Result<Vec<_>, _>>()?;
+    let all: Vec<(&Branch, &OwnedRefs)> = intent.branches.iter().zip(&keeps).collect();
     let stand = all.iter().map(|(branch, keep)| branch.stands(keep)).collect::<Result<Vec<_>, _>>()?;
     if stand.iter().any(|stands| matches!(stands, Stands::Elsewhere(_))) {
         return give_back(decisions, &all).map(|()| Land::Moved);
     }
-    let ahead: Vec<(&Branch, &Keep)> = all
+    let ahead: Vec<(&Branch, &OwnedRefs)> = all
         .iter()
         .zip(&stand)
         .filter(|(_, stands)| **stands == Stands::Before)
@@ -221,7 +222,7 @@ fn perform(decisions: &Decisions, intent: &Intent) -> Result<Land, Error> {
     for Landed { plan, tip, .. } in &intent.plans {
         let (into, commit) = own.map(|own| (own.branch.clone(), own.to.clone())).unwrap_or_default();
         let (tip, with, by) = (tip.clone(), names.clone(), intent.by.clone());
-        decisions.note(plan, &Entry::Merged { into, commit, tip, with, by })?;
+        decisions.note(plan, &LedgerEntry::Merged { into, commit, tip, with, by })?;
     }
     forget(decisions)?;
     Ok(Land::Done)
@@ -229,10 +230,12 @@ fn perform(decisions: &Decisions, intent: &Intent) -> Result<Land, Error> {
 
 /// Updates files and index of workspaces to where their branches are about to be; returns edited files,
 /// relative to the project.
-fn lay_out(own: &Path, ahead: &[(&Branch, &Keep)]) -> Result<Vec<String>, Error> {
+fn lay_out(own: &Path, ahead: &[(&Branch, &OwnedRefs)]) -> Result<Vec<String>, Error> {
     for (branch, keep) in ahead {
         let Some(top) = branch.workspace(keep)? else { continue };
-        if let Brought::Conflict { paths } = keep.bring(&top, &branch.from, &branch.to, &branch.without())? {
+        if let SyncResult::Conflict { paths } =
+            keep.bring(&top, &branch.from, &branch.to, &branch.without())?
+        {
             let seen = seen_from(own, (&branch.root, keep));
             return Ok(paths.iter().map(|path| format!("{seen}{path}")).collect());
         }
@@ -246,7 +249,7 @@ fn lay_out(own: &Path, ahead: &[(&Branch, &Keep)]) -> Result<Vec<String>, Error>
 }
 
 /// Reverts everything: a branch that only we moved goes back, with its files. Edits stay.
-fn give_back(decisions: &Decisions, all: &[(&Branch, &Keep)]) -> Result<(), Error> {
+fn give_back(decisions: &Approvals, all: &[(&Branch, &OwnedRefs)]) -> Result<(), Error> {
     for (branch, keep) in all {
         if keep.get(&branch.reference())?.as_deref() == Some(branch.to.as_str()) {
             keep.set(&branch.reference(), &branch.from, Some(&branch.to))?;
@@ -260,11 +263,11 @@ fn give_back(decisions: &Decisions, all: &[(&Branch, &Keep)]) -> Result<(), Erro
     forget(decisions)
 }
 
-fn folder(decisions: &Decisions) -> PathBuf {
+fn folder(decisions: &Approvals) -> PathBuf {
     decisions.runs().store().folder().join(FOLDER)
 }
 
-fn forget(decisions: &Decisions) -> Result<(), Error> {
+fn forget(decisions: &Approvals) -> Result<(), Error> {
     let path = folder(decisions).join(FILE);
     match std::fs::remove_file(&path) {
         Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
@@ -275,7 +278,7 @@ fn forget(decisions: &Decisions) -> Result<(), Error> {
 }
 
 /// The prefix of a repository's paths relative to the project's own.
-fn seen_from(own: &Path, (root, keep): (&Path, &Keep)) -> String {
+fn seen_from(own: &Path, (root, keep): (&Path, &OwnedRefs)) -> String {
     match root == own {
         true => String::new(),
         false => format!("../{}/", keep.top().file_name().unwrap_or_default().to_string_lossy()),
@@ -286,7 +289,7 @@ fn seen_from(own: &Path, (root, keep): (&Path, &Keep)) -> String {
 fn records(
     batch: &Batch,
     landed: &[usize],
-    (keep, moved): (&Keep, &Moved),
+    (keep, moved): (&OwnedRefs, &TargetMoved),
 ) -> Result<(Vec<Record>, Vec<String>), Error> {
     let (mut records, mut conflicts) = (Vec::new(), Vec::new());
     for path in keep.changed(&moved.from, &moved.to)? {
@@ -318,7 +321,7 @@ fn text_at(top: &Path, path: &str) -> Option<String> {
 }
 
 /// Merges a plan file of the workspace with what was merged. Concurrent edits survive.
-fn settle(keep: &Keep, top: &Path, branch: &Branch, record: &Record) -> Result<(), Error> {
+fn settle(keep: &OwnedRefs, top: &Path, branch: &Branch, record: &Record) -> Result<(), Error> {
     let (Some(after), Some(here)) = (keep.text_of(&branch.to, &record.path)?, text_at(top, &record.path))
     else {
         return Ok(());

@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use planwright_core::plan::verified::{Contract, Step};
-use planwright_core::run::state::Status;
-use planwright_core::workspace::merge_queue::{Conflict, Evidence, Trial};
+use planwright_core::run::state::RunStatus;
+use planwright_core::workspace::merge_queue::{Conflict, Evidence, TrialMerge};
 
-use super::candidate::{Batch, Candidate};
-use super::{Act, Error, Moved, Told};
-use crate::git::pristine::{Ground, Other};
-use crate::git::repository::Merged;
+use super::candidate::{Batch, MergeCandidate};
+use super::{Error, MergeAction, MergeNotice, TargetMoved};
+use crate::git::pristine::{Other, PristineCheckout};
+use crate::git::repository::MergeCommit;
 use crate::git::sealed;
-use crate::run::contract::{Seen, Site};
+use crate::run::contract::{ContractRun, ContractRunner};
 use crate::store::state_dir;
 use crate::system::process::{Stop, Supervisors};
 use crate::workspace::project::Project;
@@ -33,7 +33,7 @@ enum Joined {
 pub(super) struct Bench<'a> {
     project: &'a Project,
     batch: &'a Batch,
-    act: Act,
+    act: MergeAction,
     supervisors: Supervisors,
     /// The tag of this merge's processes.
     tag: String,
@@ -46,7 +46,7 @@ pub(super) struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    pub(super) fn new(project: &'a Project, batch: &'a Batch, act: Act) -> Result<Self, Error> {
+    pub(super) fn new(project: &'a Project, batch: &'a Batch, act: MergeAction) -> Result<Self, Error> {
         let key = state_dir::folder_of(&state_dir::folder(), &project.root)?;
         let key = key.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Self {
@@ -66,30 +66,30 @@ impl<'a> Bench<'a> {
         &mut self,
         plans: &[usize],
         stop: &Stop,
-        watch: &mut dyn FnMut(Told<'_>),
-    ) -> Result<Trial, Error> {
+        watch: &mut dyn FnMut(MergeNotice<'_>),
+    ) -> Result<TrialMerge, Error> {
         let mut commits = Vec::new();
         for repository in 0..self.batch.repositories.len() {
             match self.join(repository, plans)? {
                 Joined::Commit(commit) => commits.push(commit),
-                Joined::Conflict(conflict) => return Ok(Trial::Conflicts(conflict)),
+                Joined::Conflict(conflict) => return Ok(TrialMerge::Conflicts(conflict)),
             }
         }
         match self.act {
-            Act::Rehearse => Ok(Trial::Passes),
-            Act::Land => self.judge(plans, &commits, stop, watch),
+            MergeAction::Rehearse => Ok(TrialMerge::Passes),
+            MergeAction::Land => self.judge(plans, &commits, stop, watch),
         }
     }
 
     /// The branches that move when exactly these plans, tested in combination, are merged.
-    pub(super) fn moved(&mut self, plans: &[usize]) -> Result<Vec<Moved>, Error> {
+    pub(super) fn moved(&mut self, plans: &[usize]) -> Result<Vec<TargetMoved>, Error> {
         let mut moved = Vec::new();
         for (place, repo) in self.batch.repositories.iter().enumerate() {
             if let Joined::Commit(to) = self.join(place, plans)?
                 && to != repo.head
             {
                 let (repository, branch) = (repo.name.clone(), repo.branch.clone());
-                moved.push(Moved { repository, branch, from: repo.head.clone(), to });
+                moved.push(TargetMoved { repository, branch, from: repo.head.clone(), to });
             }
         }
         Ok(moved)
@@ -118,11 +118,11 @@ impl<'a> Bench<'a> {
             return Ok(Joined::Commit(base.to_owned()));
         }
         match repo.keep.merge(base, tip)? {
-            Merged::Clean { tree } => {
+            MergeCommit::Clean { tree } => {
                 let message = format!("Merge {} into {}", member.branch, repo.branch);
                 Ok(Joined::Commit(repo.keep.commit(&tree, &[base, tip], &message)?))
             }
-            Merged::Conflict { paths, .. } => {
+            MergeCommit::Conflict { paths, .. } => {
                 let mut with = Vec::new();
                 for &other in before {
                     if self.changes(repository, other)?.iter().any(|path| paths.contains(path)) {
@@ -155,28 +155,28 @@ impl<'a> Bench<'a> {
         plans: &[usize],
         commits: &[String],
         stop: &Stop,
-        watch: &mut dyn FnMut(Told<'_>),
-    ) -> Result<Trial, Error> {
+        watch: &mut dyn FnMut(MergeNotice<'_>),
+    ) -> Result<TrialMerge, Error> {
         let batch = self.batch;
         let names: Vec<&str> = plans.iter().map(|&place| batch.members[place].name.as_str()).collect();
-        watch(Told::Trying(&names));
+        watch(MergeNotice::Trying(&names));
         let mut ground = self.ground(commits)?;
         let own = &batch.repositories[0];
         let changed = own.keep.changed(&own.head, &commits[0])?;
         for &place in plans {
             let found = self.contracts_of(&batch.members[place], (&mut ground, &changed), stop, watch)?;
             if let Some(evidence) = found.into_iter().next() {
-                return Ok(Trial::Fails(evidence));
+                return Ok(TrialMerge::Fails(evidence));
             }
         }
         for (place, guard) in batch.guards.iter().enumerate() {
             for evidence in self.contracts_of(guard, (&mut ground, &changed), stop, watch)? {
                 if self.held_before(place, &evidence.step, stop)? {
-                    return Ok(Trial::Fails(evidence));
+                    return Ok(TrialMerge::Fails(evidence));
                 }
             }
         }
-        Ok(Trial::Passes)
+        Ok(TrialMerge::Passes)
     }
 
     /// Whether a contract, or the seal, of a recently merged plan holds in the branches as they are.
@@ -195,7 +195,7 @@ impl<'a> Bench<'a> {
     }
 
     /// A checkout of these commits of the repositories, to run contracts on.
-    fn ground(&self, commits: &[String]) -> Result<Ground, Error> {
+    fn ground(&self, commits: &[String]) -> Result<PristineCheckout, Error> {
         let own = &self.batch.repositories[0];
         let others = self.batch.repositories.iter().zip(commits).skip(1).map(|(repo, commit)| Other {
             root: repo.root.clone(),
@@ -204,17 +204,17 @@ impl<'a> Bench<'a> {
             own: own.folder.clone(),
         });
         let tree = own.keep.tree_of(&commits[0])?;
-        Ok(Ground::of_commit(self.project, (&commits[0], &tree), others.collect()))
+        Ok(PristineCheckout::of_commit(self.project, (&commits[0], &tree), others.collect()))
     }
 
     /// What fails of a plan's contracts or its sealed files. The files come first: with those in doubt, a
     /// contract means nothing.
     fn contracts_of(
         &self,
-        member: &Candidate,
-        (ground, changed): (&mut Ground, &[String]),
+        member: &MergeCandidate,
+        (ground, changed): (&mut PristineCheckout, &[String]),
         stop: &Stop,
-        watch: &mut dyn FnMut(Told<'_>),
+        watch: &mut dyn FnMut(MergeNotice<'_>),
     ) -> Result<Vec<Evidence>, Error> {
         let part = self.batch.repositories[0].keep.part();
         if let Some(moved) = broken_seal(&ground.lay()?, member, (part, changed)) {
@@ -230,7 +230,7 @@ impl<'a> Bench<'a> {
         for step in contracts(member) {
             let seen = self.look(ground, (member, step), stop)?;
             let failure = seen.verdict.failure().map(ToString::to_string);
-            watch(Told::Contract {
+            watch(MergeNotice::Contract {
                 plan: &member.name,
                 step: &step.id,
                 failure: failure.as_deref(),
@@ -251,12 +251,12 @@ impl<'a> Bench<'a> {
 
     fn look(
         &self,
-        ground: &mut Ground,
-        (member, step): (&Candidate, &Step),
+        ground: &mut PristineCheckout,
+        (member, step): (&MergeCandidate, &Step),
         stop: &Stop,
-    ) -> Result<Seen, Error> {
+    ) -> Result<ContractRun, Error> {
         let folder = ground.lay()?;
-        let site = Site { folder: &folder, closed: &self.closed, limits: &self.project.config.run };
+        let site = ContractRunner { folder: &folder, closed: &self.closed, limits: &self.project.config.run };
         let tag = format!("{}/{}/{}", self.tag, member.name, step.id);
         let seen = site.look(step, (&self.supervisors, &tag), stop);
         ground.tidy();
@@ -265,10 +265,10 @@ impl<'a> Bench<'a> {
 }
 
 /// The steps of a plan that a contract judged: not those that a person confirmed or skipped.
-fn contracts(member: &Candidate) -> impl Iterator<Item = &Step> {
+fn contracts(member: &MergeCandidate) -> impl Iterator<Item = &Step> {
     let steps = member.run.plan.steps.iter().zip(&member.run.state.steps);
     let judged = steps.filter(|(step, state)| {
-        matches!(state.status, Status::Passed { .. }) && matches!(step.contract, Contract::Shell { .. })
+        matches!(state.status, RunStatus::Passed { .. }) && matches!(step.contract, Contract::Shell { .. })
     });
     judged.map(|(step, _)| step)
 }
@@ -276,7 +276,11 @@ fn contracts(member: &Candidate) -> impl Iterator<Item = &Step> {
 /// What is wrong with the sealed files of a plan: contracts rely on them only while they are what was
 /// approved. A new file below a sealed pattern counts if one of the plans brings it, and not if it was in the
 /// branch before.
-fn broken_seal(folder: &Path, member: &Candidate, (part, changed): (&Path, &[String])) -> Option<String> {
+fn broken_seal(
+    folder: &Path,
+    member: &MergeCandidate,
+    (part, changed): (&Path, &[String]),
+) -> Option<String> {
     let approved = member.run.sealed();
     let moved = match sealed::of(folder, &member.run.plan) {
         Err(error) => vec![error.to_string()],

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::git::base;
 use crate::git::base::part_of;
-use crate::run::contract::Seen;
+use crate::run::contract::ContractRun;
 use crate::store::{plan_file, state_dir};
 
 const FOLDER: &str = "red";
@@ -27,7 +27,7 @@ pub(super) struct Memory {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Kept {
+pub(super) struct CachedBaseline {
     pub(super) observation: Observation,
     pub(super) milliseconds: u64,
 }
@@ -46,19 +46,19 @@ impl Memory {
         state_dir::folder_of(&state_dir::folder(), root).is_ok_and(|folder| folder.join(FOLDER).is_dir())
     }
 
-    pub(super) fn get(&self, step: &Step) -> Option<Kept> {
+    pub(super) fn get(&self, step: &Step) -> Option<CachedBaseline> {
         let text = plan_file::read_text(&self.folder.join(self.key(step)?), BYTES_MAX).ok()?;
         serde_json::from_str(&text).ok()
     }
 
-    pub(super) fn put(&self, step: &Step, seen: &Seen) {
+    pub(super) fn put(&self, step: &Step, seen: &ContractRun) {
         let is_said = match &seen.observation {
             // 126 and 127 mean that a program is missing, which depends on the machine.
             Observation::Exited(code) => !matches!(code, 126 | 127),
             Observation::Signalled(_) | Observation::TimedOut(_) | Observation::NotStarted(_) => false,
         };
         let Some(key) = self.key(step).filter(|_| is_said) else { return };
-        let kept = Kept { observation: seen.observation.clone(), milliseconds: seen.milliseconds };
+        let kept = CachedBaseline { observation: seen.observation.clone(), milliseconds: seen.milliseconds };
         // Without it the contract runs again next time; nothing else is lost.
         if let Ok(text) = serde_json::to_string(&kept) {
             state_dir::keep(&self.folder, &key, text.as_bytes()).ok();

@@ -3,15 +3,15 @@
 
 use std::path::Path;
 
-use planwright_core::agent::profile::Places;
+use planwright_core::agent::profile::FieldPaths;
 use planwright_core::plan::verified::Step;
 use planwright_core::run::event::Usage;
 use planwright_core::run::opinion;
-use planwright_core::run::opinion::{Answer, Opinion, Weight, Work};
+use planwright_core::run::opinion::{Authority, Opinion, OpinionAnswer, ReviewedWork};
 
 use super::Worker;
 use crate::config::{ADVISORY_JUDGE_KEY, ENVIRONMENT_KEY, GATE_JUDGE_KEY, LIKE_KEY, SAID_KEY};
-use crate::run::consult::{Adviser, Error, Question};
+use crate::run::consult::{AgentQuery, AgentQuestion, Error};
 use crate::system::process::Stop;
 use crate::workspace::topic;
 
@@ -22,17 +22,17 @@ const FILE_BYTES_MAX: u64 = 16 << 10;
 const OUTPUT_BYTES_MAX: usize = 8 << 10;
 
 /// A judge's opinion, or that it was interrupted.
-pub(super) enum Asked {
+pub(super) enum ReviewRequest {
     Said(Opinion),
     Stopped,
 }
 
 impl Worker {
     /// The approved judge, and the weight of its opinion; `None` without one.
-    fn judge(&self) -> Option<(Weight, &[String])> {
+    fn judge(&self) -> Option<(Authority, &[String])> {
         let command = |key: &str| self.agents.get(key).map(Vec::as_slice);
-        let gate = command(GATE_JUDGE_KEY).map(|command| (Weight::Gate, command));
-        gate.or_else(|| command(ADVISORY_JUDGE_KEY).map(|command| (Weight::Advisory, command)))
+        let gate = command(GATE_JUDGE_KEY).map(|command| (Authority::Gate, command));
+        gate.or_else(|| command(ADVISORY_JUDGE_KEY).map(|command| (Authority::Advisory, command)))
     }
 
     /// The judge's opinion of the work on a step; `None` if no judge is asked.
@@ -41,19 +41,19 @@ impl Worker {
         (step, attempt): (&Step, u32),
         (root, changed, output): (&Path, &[String], &str),
         stop: &Stop,
-    ) -> Option<Asked> {
+    ) -> Option<ReviewRequest> {
         let question = step.judge.as_ref()?;
         let (weight, command) = self.judge()?;
         let by = self.config.agent_of(opinion::ROLE).to_owned();
         let opinion = |answer, reason, usage| {
-            Some(Asked::Said(Opinion { by: by.clone(), weight, answer, reason, usage }))
+            Some(ReviewRequest::Said(Opinion { by: by.clone(), weight, answer, reason, usage }))
         };
         if command.is_empty() {
             let reason = format!("role `{}` has no approved command", opinion::ROLE);
-            return opinion(Answer::Nothing, reason, Usage::default());
+            return opinion(OpinionAnswer::Nothing, reason, Usage::default());
         }
         let start = output.ceil_char_boundary(output.len().saturating_sub(OUTPUT_BYTES_MAX));
-        let work = Work {
+        let work = ReviewedWork {
             changed: changed.to_vec(),
             difference: contents(root, changed),
             output: output[start..].to_owned(),
@@ -62,15 +62,15 @@ impl Worker {
             |key: &str| self.agents.get(&format!("{key}{}", opinion::ROLE)).cloned().unwrap_or_default();
         // The approval says where its answer is; its usage is only counted.
         let told = self.config.agents.get(&by).map(|agent| agent.places.clone()).unwrap_or_default();
-        let places = Places { said: words(SAID_KEY).pop(), ..told };
-        let adviser = Adviser {
+        let places = FieldPaths { said: words(SAID_KEY).pop(), ..told };
+        let adviser = AgentQuery {
             name: by.clone(),
             command: command.to_vec(),
             like: words(LIKE_KEY).pop(),
             environment: words(ENVIRONMENT_KEY),
             places,
         };
-        let question = Question {
+        let question = AgentQuestion {
             prompt: &opinion::prompt(step, question, &work),
             config: &self.config,
             root,
@@ -85,8 +85,8 @@ impl Worker {
                 let (answer, reason) = opinion::read(&said.text);
                 opinion(answer, reason, said.usage)
             }
-            Err(Error::Stopped { .. }) => Some(Asked::Stopped),
-            Err(error) => opinion(Answer::Nothing, error.to_string(), Usage::default()),
+            Err(Error::Stopped { .. }) => Some(ReviewRequest::Stopped),
+            Err(error) => opinion(OpinionAnswer::Nothing, error.to_string(), Usage::default()),
         }
     }
 }

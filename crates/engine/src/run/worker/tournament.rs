@@ -4,7 +4,7 @@
 use planwright_core::plan::verified::Step;
 use planwright_core::run::event::{AttemptEnd, Event, Usage};
 
-use super::{Done, Told, Worker};
+use super::{Done, Worker, WorkerInput};
 use crate::store::journal::blob_of;
 use crate::system::process::Stop;
 
@@ -24,7 +24,7 @@ impl Worker {
         &self,
         (step, attempt): (&Step, u32),
         entrants: u32,
-        told: &Told,
+        told: &WorkerInput,
         stop: &Stop,
     ) -> Done {
         let names: Vec<String> = (1..=entrants).map(|number| format!("{attempt}-{number}")).collect();

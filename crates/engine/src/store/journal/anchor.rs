@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use planwright_core::audit::bundle::{Anchor, Head as Kept, Named};
+use planwright_core::audit::bundle::{Anchor, ChainHead as Kept, NamedHead};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::chain;
@@ -196,7 +196,7 @@ fn compacted(bytes: &[u8], mut is_certain: impl FnMut(&Anchor) -> bool) -> Strin
 }
 
 /// Notes that a book moved: its head is appended once this transaction is durable.
-pub(super) fn note(connection: &Connection, book: super::Book, seq: u64) -> rusqlite::Result<()> {
+pub(super) fn note(connection: &Connection, book: super::JournalChain, seq: u64) -> rusqlite::Result<()> {
     let mut insert = connection.prepare_cached(
         "INSERT INTO unanchored (book, number, seq) VALUES (?1, ?2, ?3) \
          ON CONFLICT (book, number) DO UPDATE SET seq = excluded.seq",
@@ -221,8 +221,8 @@ pub(super) fn outstanding(connection: &Connection) -> rusqlite::Result<Vec<Ancho
 pub(super) fn anchor_at(row: &Row<'_>) -> rusqlite::Result<Anchor> {
     let number = row.get(0)?;
     let book = match row.get::<_, Option<Vec<u8>>>(4)? {
-        None => Named::Run(number),
-        Some(path) => Named::Ledger(number, OsStr::from_bytes(&path).to_string_lossy().into_owned()),
+        None => NamedHead::Run(number),
+        Some(path) => NamedHead::Ledger(number, OsStr::from_bytes(&path).to_string_lossy().into_owned()),
     };
     let head = Kept { seq: row.get::<_, i64>(1)?.cast_unsigned(), hash: chain::hash_at(row, 2)? };
     Ok(Anchor { book, head, at_ms: row.get::<_, i64>(3)?.cast_unsigned() })
@@ -238,8 +238,8 @@ fn forget(connection: &Connection, moved: &[Anchor]) {
             .prepare_cached("DELETE FROM unanchored WHERE book = ?1 AND number = ?2 AND seq = ?3")?;
         for Anchor { book, head, .. } in moved {
             let (table, number) = match book {
-                Named::Run(number) => ("journal", number),
-                Named::Ledger(number, _) => ("ledger", number),
+                NamedHead::Run(number) => ("journal", number),
+                NamedHead::Ledger(number, _) => ("ledger", number),
             };
             delete.execute(params![table, number, head.seq.cast_signed()])?;
         }
@@ -253,8 +253,8 @@ fn forget(connection: &Connection, moved: &[Anchor]) {
 
 fn is_on_chain(connection: &Connection, anchor: &Anchor) -> rusqlite::Result<bool> {
     let (query, number) = match &anchor.book {
-        Named::Run(number) => ("SELECT hash, at FROM journal WHERE run = ?1 AND seq = ?2", number),
-        Named::Ledger(number, _) => ("SELECT hash, at FROM ledger WHERE plan = ?1 AND seq = ?2", number),
+        NamedHead::Run(number) => ("SELECT hash, at FROM journal WHERE run = ?1 AND seq = ?2", number),
+        NamedHead::Ledger(number, _) => ("SELECT hash, at FROM ledger WHERE plan = ?1 AND seq = ?2", number),
     };
     let mut query = connection.prepare_cached(query)?;
     let found = query.query_row(params![number, anchor.head.seq.cast_signed()], |row| {
@@ -270,7 +270,7 @@ mod tests {
 
     fn anchor(number: i64, seq: u64) -> Anchor {
         let head = Kept { seq, hash: blake3::hash(&seq.to_le_bytes()) };
-        Anchor { book: Named::Run(number), head, at_ms: seq }
+        Anchor { book: NamedHead::Run(number), head, at_ms: seq }
     }
 
     fn line(number: i64, seq: u64) -> String {

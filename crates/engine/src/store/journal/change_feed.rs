@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::error::failed;
-use super::{Book, Error, PlanId, RunId, Store};
+use super::{Error, JournalChain, PlanId, RunId, Store};
 
 /// The position of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct FeedLine {
     /// Its position in the overall order; later records have higher ones.
     pub place: u64,
-    pub book: Book,
+    pub book: JournalChain,
     /// Relative to the root of the project.
     pub plan: PathBuf,
     /// The name of the plan, if the book has it.
@@ -25,7 +25,7 @@ pub struct Line {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct FeedFilter<'a> {
     /// Only after this position.
     pub after: u64,
     /// Only after this position in its book.
@@ -63,12 +63,12 @@ impl Store {
     }
 
     /// The records, in the order of writing.
-    pub fn news(&self, wanted: Wanted<'_>) -> Result<Vec<Line>, Error> {
+    pub fn news(&self, wanted: FeedFilter<'_>) -> Result<Vec<FeedLine>, Error> {
         let query = "SELECT news.id, news.run, news.plan, news.seq, coalesce(run.plan, plan.path) AS file, run.name \
                      FROM news LEFT JOIN run ON run.id = news.run LEFT JOIN plan ON plan.id = news.plan \
                      WHERE news.id > ?1 AND news.seq > ?2 AND news.at >= ?3 AND file IS NOT NULL \
                      AND (?4 IS NULL OR file = ?4) ORDER BY news.id LIMIT ?5";
-        let Wanted { after, after_seq, since_ms, plan, count_max } = wanted;
+        let FeedFilter { after, after_seq, since_ms, plan, count_max } = wanted;
         let plan = plan.map(|plan| plan.as_os_str().as_bytes());
         let since = i64::try_from(since_ms).unwrap_or(i64::MAX);
         let count = i64::try_from(count_max).unwrap_or(i64::MAX);
@@ -116,13 +116,13 @@ impl Store {
     }
 }
 
-fn line(row: &Row<'_>) -> rusqlite::Result<Line> {
+fn line(row: &Row<'_>) -> rusqlite::Result<FeedLine> {
     let run: Option<i64> = row.get(1)?;
     let book = match run {
-        Some(run) => Book::Run(RunId(run)),
-        None => Book::Plan(PlanId(row.get(2)?)),
+        Some(run) => JournalChain::Run(RunId(run)),
+        None => JournalChain::Plan(PlanId(row.get(2)?)),
     };
-    Ok(Line {
+    Ok(FeedLine {
         place: row.get::<_, i64>(0)?.cast_unsigned(),
         book,
         plan: PathBuf::from(OsStr::from_bytes(&row.get::<_, Vec<u8>>(4)?)),

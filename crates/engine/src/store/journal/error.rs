@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::run::event::Blob;
 
 use super::writer::Cause;
-use super::{BYTES_MAX, Book, Break, RunId, schema};
+use super::{BYTES_MAX, Break, JournalChain, RunId, schema};
 use crate::store::state_dir;
 
 /// Errors of the store. After a failed write it is unknown whether it happened: repeating the call tells.
@@ -83,7 +83,7 @@ pub enum Error {
     /// An event could not be encoded. Only a bug in planwright causes this.
     #[error("cannot record `{event}` of {book}")]
     Encode {
-        book: Book,
+        book: JournalChain,
         event: &'static str,
         #[source]
         source: serde_json::Error,
@@ -109,7 +109,7 @@ pub enum Error {
     /// A journal or a ledger is not what was written; nothing is read from it or added to it.
     #[error("the journal of {book} in {} is corrupt: {at}", path.display())]
     Broken {
-        book: Book,
+        book: JournalChain,
         path: PathBuf,
         /// The first fault.
         at: Break,

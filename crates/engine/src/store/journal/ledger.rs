@@ -6,17 +6,17 @@ use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use planwright_core::approval::ledger::{Entry, Who};
-use planwright_core::approval::status::{Said, Standing};
+use planwright_core::approval::ledger::{Identity, LedgerEntry};
+use planwright_core::approval::status::{ApprovalStatus, RecordedEntry};
 use planwright_core::audit::hash_chain::ledger_genesis;
 use planwright_core::run::event::Event;
-use planwright_core::run::summary::Tally;
+use planwright_core::run::summary::RunSummary;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::error::failed;
 use super::{
-    Appended, Book, ChainReport, Error, Found, Happened, Head, Line, NewRun, Recorded, RunId, Store, chain,
-    extend, insert_run, keep, run_summary, within_limit,
+    AppendResult, ChainReport, Error, Found, Happened, JournalChain, JournalHead, Line, NewRun,
+    RecordedEvent, RunId, Store, chain, extend, insert_run, keep, run_summary, within_limit,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,13 +41,13 @@ pub struct LedgerRow {
     /// Relative to the root of the project.
     pub plan: PathBuf,
     /// The resulting state of the plan. Good for lists, never for a decision.
-    pub summary: Summary,
-    pub head: Head,
+    pub summary: LedgerSummary,
+    pub head: JournalHead,
 }
 
 /// The state of a plan by its ledger, as a row.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Summary {
+pub struct LedgerSummary {
     /// In the words of core.
     pub state: String,
     /// In milliseconds since 1970.
@@ -58,8 +58,8 @@ pub struct Summary {
     pub proposer: String,
 }
 
-impl Summary {
-    pub fn of(standing: &Standing) -> Self {
+impl LedgerSummary {
+    pub fn of(standing: &ApprovalStatus) -> Self {
         let newest = standing.newest();
         Self {
             state: standing.state(None).to_string(),
@@ -73,16 +73,16 @@ impl Summary {
 
 /// A run that an approval permits.
 #[derive(Debug, Clone, Copy)]
-pub struct Beginning<'a> {
+pub struct LedgerStart<'a> {
     pub new: &'a NewRun,
     pub first: &'a Event,
     /// Its resulting state.
-    pub tally: &'a Tally,
+    pub tally: &'a RunSummary,
     /// The last ledger entry that the caller knows.
     pub after: u64,
     /// Entries that must be recorded first.
-    pub due: &'a [Entry],
-    pub by: &'a Who,
+    pub due: &'a [LedgerEntry],
+    pub by: &'a Identity,
 }
 
 /// Additions to a ledger, all or nothing.
@@ -90,19 +90,19 @@ pub struct Beginning<'a> {
 pub struct Statement<'a> {
     /// The last entry that the caller knows; 0 if none.
     pub after: u64,
-    pub entries: &'a [Entry],
+    pub entries: &'a [LedgerEntry],
     /// Bytes that the entries name, stored in the same transaction.
     pub blobs: Vec<Vec<u8>>,
     /// In milliseconds since 1970.
     pub at_ms: u64,
     /// The resulting state of the plan.
-    pub summary: Summary,
+    pub summary: LedgerSummary,
 }
 
 impl Store {
     /// Starts an approved run: run, first event and ledger entry are one transaction. `None` if the ledger
     /// grew since the caller read it: then nothing started.
-    pub fn begin_approved(&self, beginning: &Beginning<'_>) -> Result<Option<RunId>, Error> {
+    pub fn begin_approved(&self, beginning: &LedgerStart<'_>) -> Result<Option<RunId>, Error> {
         let (new, by) = (beginning.new.clone(), beginning.by.clone());
         within_limit("the plan", new.text.len())?;
         let first = Happened::of(RunId(0), beginning.first)?;
@@ -113,14 +113,15 @@ impl Store {
         let begun = self.writer.write(move |connection| {
             let id = enter(connection, new.plan.as_os_str().as_bytes())?;
             // Checked first: an inserted run could not be undone in the middle of a transaction.
-            let found = extend(connection, Book::Plan(id), (after, at_ms), &due.iter().collect::<Vec<_>>())?;
+            let found =
+                extend(connection, JournalChain::Plan(id), (after, at_ms), &due.iter().collect::<Vec<_>>())?;
             let Found::Written(head) = found else { return Ok((id, None, found)) };
             let run = insert_run(connection, &new, (&[first], Some(&tally)))?;
-            let started = Entry::Started { run: run.0, by };
+            let started = LedgerEntry::Started { run: run.0, by };
             let text = serde_json::to_vec(&started)
                 .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
             let started = Line { key: started.key(), text };
-            let found = extend(connection, Book::Plan(id), (head.seq, at_ms), &[&started])?;
+            let found = extend(connection, JournalChain::Plan(id), (head.seq, at_ms), &[&started])?;
             connection
                 .prepare_cached("UPDATE plan SET state = 'running', since = ?2 WHERE id = ?1")?
                 .execute(params![id.0, at_ms.cast_signed()])?;
@@ -131,14 +132,14 @@ impl Store {
         match found {
             Found::Written(_) => Ok(run),
             Found::Known | Found::Moved => Ok(None),
-            Found::Broken(at) => Err(self.broken(Book::Plan(id), at)),
+            Found::Broken(at) => Err(self.broken(JournalChain::Plan(id), at)),
             Found::Nothing => Err(Error::NoLedger { plan: plan.clone(), path: self.database.clone() }),
         }
     }
 
     /// Appends entries to the ledger of a plan if `after` is its last one. They are durable when this
     /// returns.
-    pub fn say(&self, plan: &Path, statement: Statement<'_>) -> Result<Appended, Error> {
+    pub fn say(&self, plan: &Path, statement: Statement<'_>) -> Result<AppendResult, Error> {
         let Statement { after, entries, blobs, at_ms, summary } = statement;
         let lines = entries.iter().map(line).collect::<Result<Vec<_>, Error>>()?;
         within_limit("what is said", lines.iter().map(|line| line.text.len()).sum())?;
@@ -148,7 +149,7 @@ impl Store {
         let path = plan.as_os_str().as_bytes().to_vec();
         let written = self.writer.write(move |connection| {
             let id = enter(connection, &path)?;
-            let book = Book::Plan(id);
+            let book = JournalChain::Plan(id);
             let found = extend(connection, book, (after, at_ms), &lines.iter().collect::<Vec<_>>())?;
             if let Found::Written(_) = found {
                 summarise(connection, id, &summary)?;
@@ -159,9 +160,9 @@ impl Store {
         let say = |path, source| Error::Say { plan: plan.to_owned(), path, source };
         let (book, found) = written.map_err(|source| failed(&self.database, source, say))?;
         match found {
-            Found::Written(head) => Ok(Appended::Written { seq: head.seq }),
-            Found::Known => Ok(Appended::Known),
-            Found::Moved => Ok(Appended::Moved),
+            Found::Written(head) => Ok(AppendResult::Written { seq: head.seq }),
+            Found::Known => Ok(AppendResult::Known),
+            Found::Moved => Ok(AppendResult::Moved),
             Found::Broken(at) => Err(self.broken(book, at)),
             Found::Nothing => Err(Error::NoLedger { plan: plan.to_owned(), path: self.database.clone() }),
         }
@@ -183,7 +184,7 @@ impl Store {
         let written = self.writer.write(move |connection| {
             // All of them are checked before anything is written, since it could not be undone.
             for (plan, _, at, ..) in &prepared {
-                let book = Book::Plan(enter(connection, plan.as_os_str().as_bytes())?);
+                let book = JournalChain::Plan(enter(connection, plan.as_os_str().as_bytes())?);
                 match extend(connection, book, *at, &[])? {
                     Found::Written(_) => {}
                     found @ (Found::Known | Found::Moved | Found::Broken(_) | Found::Nothing) => {
@@ -193,7 +194,7 @@ impl Store {
             }
             for (plan, lines, at, blobs, summary) in &prepared {
                 let id = enter(connection, plan.as_os_str().as_bytes())?;
-                extend(connection, Book::Plan(id), *at, &lines.iter().collect::<Vec<_>>())?;
+                extend(connection, JournalChain::Plan(id), *at, &lines.iter().collect::<Vec<_>>())?;
                 summarise(connection, id, summary)?;
                 blobs.iter().try_for_each(|bytes| keep(connection, bytes))?;
             }
@@ -210,8 +211,8 @@ impl Store {
     }
 
     /// The ledger of a plan, each entry verified against its hash; empty if there is none.
-    pub fn ledger(&self, plan: &Path) -> Result<Vec<Said>, Error> {
-        let said = |recorded: Recorded<Entry>| Said {
+    pub fn ledger(&self, plan: &Path) -> Result<Vec<RecordedEntry>, Error> {
+        let said = |recorded: RecordedEvent<LedgerEntry>| RecordedEntry {
             seq: recorded.seq,
             at_ms: recorded.at_ms,
             entry: recorded.event,
@@ -220,13 +221,13 @@ impl Store {
     }
 
     /// The entries of a ledger after number `after`, with their hashes.
-    pub fn ledger_after(&self, plan: &Path, after: u64) -> Result<Vec<Recorded<Entry>>, Error> {
+    pub fn ledger_after(&self, plan: &Path, after: u64) -> Result<Vec<RecordedEvent<LedgerEntry>>, Error> {
         let what = format!("the ledger of {}", plan.display());
         let path = plan.as_os_str().as_bytes();
         let found = self.read(&what, |connection| {
             let Some(id) = number(connection, path)? else { return Ok(None) };
-            let book = Book::Plan(id);
-            Ok(chain::read::<Entry>(connection, book, after)?.map(|pages| (book, pages)))
+            let book = JournalChain::Plan(id);
+            Ok(chain::read::<LedgerEntry>(connection, book, after)?.map(|pages| (book, pages)))
         })?;
         let Some((book, (entries, breaks))) = found else { return Ok(Vec::new()) };
         match breaks.first() {
@@ -246,8 +247,11 @@ impl Store {
                 Ok(LedgerRow {
                     id: PlanId(row.get(0)?),
                     plan: PathBuf::from(OsStr::from_bytes(&row.get::<_, Vec<u8>>(1)?)),
-                    head: Head { seq: row.get::<_, i64>(2)?.cast_unsigned(), hash: chain::hash_at(row, 3)? },
-                    summary: Summary {
+                    head: JournalHead {
+                        seq: row.get::<_, i64>(2)?.cast_unsigned(),
+                        hash: chain::hash_at(row, 3)?,
+                    },
+                    summary: LedgerSummary {
                         state: row.get(4)?,
                         since_ms: row.get::<_, i64>(5)?.cast_unsigned(),
                         revision: row.get(6)?,
@@ -274,9 +278,9 @@ impl Store {
     }
 
     /// Verifies every entry of a ledger, and that heads kept elsewhere are still among them.
-    pub fn verify_ledger(&self, plan: PlanId, kept: &[Head]) -> Result<ChainReport, Error> {
+    pub fn verify_ledger(&self, plan: PlanId, kept: &[JournalHead]) -> Result<ChainReport, Error> {
         let report = self.read(&format!("the ledger of {plan}"), |connection| {
-            chain::check::<Entry>(connection, Book::Plan(plan), kept)
+            chain::check::<LedgerEntry>(connection, JournalChain::Plan(plan), kept)
         })?;
         report.ok_or_else(|| Error::NoLedger { plan: plan.to_string().into(), path: self.database.clone() })
     }
@@ -293,16 +297,16 @@ impl Store {
     }
 }
 
-fn summarise(connection: &Connection, plan: PlanId, summary: &Summary) -> rusqlite::Result<()> {
+fn summarise(connection: &Connection, plan: PlanId, summary: &LedgerSummary) -> rusqlite::Result<()> {
     let update =
         "UPDATE plan SET state = ?2, since = ?3, revision = ?4, digest = ?5, proposer = ?6 WHERE id = ?1";
-    let Summary { state, since_ms, revision, digest, proposer } = summary;
+    let LedgerSummary { state, since_ms, revision, digest, proposer } = summary;
     let values = params![plan.0, state, since_ms.cast_signed(), revision, digest, proposer];
     connection.prepare_cached(update)?.execute(values).map(drop)
 }
 
-fn line(entry: &Entry) -> Result<Line, Error> {
-    let encode = |source| Error::Encode { book: Book::Plan(PlanId(0)), event: entry.name(), source };
+fn line(entry: &LedgerEntry) -> Result<Line, Error> {
+    let encode = |source| Error::Encode { book: JournalChain::Plan(PlanId(0)), event: entry.name(), source };
     Ok(Line { key: entry.key(), text: serde_json::to_vec(entry).map_err(encode)? })
 }
 

@@ -22,12 +22,12 @@ pub struct RunLock {
 
 /// The process that runs a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Holder {
+pub struct LockHolder {
     pub pid: u32,
     pub host: String,
 }
 
-impl std::fmt::Display for Holder {
+impl std::fmt::Display for LockHolder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "process {} on {}", self.pid, self.host)
     }
@@ -51,7 +51,7 @@ pub(super) fn acquire(path: &Path) -> io::Result<Option<RunLock>> {
 }
 
 /// The holder of the lock; `None` if there is none.
-pub(super) fn holder(path: &Path) -> io::Result<Option<Holder>> {
+pub(super) fn holder(path: &Path) -> io::Result<Option<LockHolder>> {
     let mut file = match OpenOptions::new().read(true).open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened?,
@@ -68,7 +68,7 @@ pub(super) fn holder(path: &Path) -> io::Result<Option<Holder>> {
     let text = String::from_utf8_lossy(&bytes);
     let record = text.lines().next().and_then(|line| line.split_once(' '));
     let (pid, host) = record.unwrap_or(("0", "an unknown host"));
-    Ok(Some(Holder { pid: pid.parse().unwrap_or(0), host: host.to_owned() }))
+    Ok(Some(LockHolder { pid: pid.parse().unwrap_or(0), host: host.to_owned() }))
 }
 
 fn open(path: &Path) -> io::Result<File> {

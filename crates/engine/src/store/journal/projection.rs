@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use planwright_core::run::event::{Event, Reason};
+use planwright_core::run::event::{AskReason, Event};
 use rusqlite::{Connection, params};
 
 enum Effect<'a> {
@@ -24,7 +24,7 @@ enum Effect<'a> {
     Ask {
         ask: &'a str,
         step: Option<&'a str>,
-        reason: Reason,
+        reason: AskReason,
         text: &'a str,
     },
     Settle {
@@ -57,7 +57,7 @@ fn effect(event: &Event) -> Effect<'_> {
 }
 
 /// The word for a reason, stored and shown: the same as in the journal.
-pub(super) fn reason_word(reason: Reason) -> String {
+pub(super) fn reason_word(reason: AskReason) -> String {
     let word = serde_json::to_value(reason).ok();
     word.and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
 }

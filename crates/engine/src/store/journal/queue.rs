@@ -17,7 +17,7 @@ pub const BEAT_MS: u64 = 5_000;
 
 /// The right to make one attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Claim {
+pub struct WorkClaim {
     pub run: RunId,
     pub step: String,
     pub attempt: u32,
@@ -35,12 +35,12 @@ pub struct Queued {
     pub prompt: Blob,
     /// In milliseconds since 1970.
     pub queued_at_ms: u64,
-    pub lease: Option<Lease>,
+    pub lease: Option<WorkLease>,
 }
 
 /// A claim, as others see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lease {
+pub struct WorkLease {
     /// The worker, by the name of its lock.
     pub worker: String,
     pub fence: i64,
@@ -63,7 +63,7 @@ pub enum Health {
 
 impl Store {
     /// Claims the oldest unclaimed attempt among the runs in the workspace `root`.
-    pub fn claim(&self, worker: &str, root: &Path, now_ms: u64) -> Result<Option<Claim>, Error> {
+    pub fn claim(&self, worker: &str, root: &Path, now_ms: u64) -> Result<Option<WorkClaim>, Error> {
         let (worker, root) = (worker.to_owned(), root.as_os_str().as_bytes().to_vec());
         self.queue_write("claim", move |connection| {
             let mut query = connection.prepare_cached(
@@ -78,7 +78,7 @@ impl Store {
             });
             let Some((run, step, attempt, prompt)) = found.optional()? else { return Ok(None) };
             let fence = lease(connection, (run, &step, attempt), &worker, now_ms)?;
-            Ok(Some(Claim { run: RunId(run), step, attempt, prompt: Blob(prompt), fence }))
+            Ok(Some(WorkClaim { run: RunId(run), step, attempt, prompt: Blob(prompt), fence }))
         })
     }
 
@@ -88,7 +88,7 @@ impl Store {
         worker: &str,
         (run, step, attempt): (RunId, &str, u32),
         now_ms: u64,
-    ) -> Result<Option<Claim>, Error> {
+    ) -> Result<Option<WorkClaim>, Error> {
         let (worker, step) = (worker.to_owned(), step.to_owned());
         self.queue_write("claim", move |connection| {
             let mut query = connection.prepare_cached(
@@ -98,12 +98,12 @@ impl Store {
             let found = query.query_row(params![run.0, step, attempt], |row| row.get(0)).optional()?;
             let Some(prompt) = found else { return Ok(None) };
             let fence = lease(connection, (run.0, &step, attempt), &worker, now_ms)?;
-            Ok(Some(Claim { run, step, attempt, prompt: Blob(prompt), fence }))
+            Ok(Some(WorkClaim { run, step, attempt, prompt: Blob(prompt), fence }))
         })
     }
 
     /// Sends a heartbeat; `false` if the claim is no longer valid.
-    pub fn beat(&self, claim: &Claim, now_ms: u64) -> Result<bool, Error> {
+    pub fn beat(&self, claim: &WorkClaim, now_ms: u64) -> Result<bool, Error> {
         let fence = claim.fence;
         self.queue_write("renew", move |connection| {
             let mut update = connection.prepare_cached("UPDATE lease SET heard_at = ?2 WHERE fence = ?1")?;
@@ -121,9 +121,9 @@ impl Store {
     }
 
     /// Delivers the result of an attempt with the bytes it names; `false` if the claim is no longer valid.
-    pub fn deliver(&self, claim: &Claim, event: &Event, blobs: Vec<Vec<u8>>) -> Result<bool, Error> {
+    pub fn deliver(&self, claim: &WorkClaim, event: &Event, blobs: Vec<Vec<u8>>) -> Result<bool, Error> {
         let text = serde_json::to_vec(event).map_err(|source| Error::Encode {
-            book: super::Book::Run(claim.run),
+            book: super::JournalChain::Run(claim.run),
             event: event.name(),
             source,
         })?;
@@ -165,7 +165,7 @@ impl Store {
         })
     }
 
-    pub fn health(&self, lease: &Lease, now_ms: u64) -> Result<Health, Error> {
+    pub fn health(&self, lease: &WorkLease, now_ms: u64) -> Result<Health, Error> {
         let path = self.worker_lock_path(&lease.worker);
         let holder = lock::holder(&path).map_err(|source| Error::Lock { path, source })?;
         Ok(match holder {
@@ -203,7 +203,7 @@ pub(super) fn lease(
 fn queued(row: &Row<'_>) -> rusqlite::Result<Queued> {
     let lease = match row.get::<_, Option<String>>(6)? {
         None => None,
-        Some(worker) => Some(Lease {
+        Some(worker) => Some(WorkLease {
             worker,
             fence: row.get(7)?,
             claimed_at_ms: row.get::<_, i64>(8)?.cast_unsigned(),

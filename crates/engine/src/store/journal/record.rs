@@ -7,20 +7,21 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use blake3::Hash;
-use planwright_core::approval::ledger::Entry;
+use planwright_core::approval::ledger::LedgerEntry;
 use planwright_core::audit::bundle::{
-    Anchor, Book as Copy, Bundle, Head as Kept, Kept as Bytes, Link, Named, Need, RunBook,
+    Anchor, AuditBundle, Chain as Copy, ChainHead as Kept, ChainLink, NamedBlob as Bytes, NamedHead, Need,
+    RunBook,
 };
 use planwright_core::run::event::{Blob, Event};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{Anchored, Book, Error, RunId, Store, anchor, blob_of, ledger};
+use super::{Anchored, Error, JournalChain, RunId, Store, anchor, blob_of, ledger};
 use crate::workspace::project;
 
 /// Everything recorded about one plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Recording {
-    pub bundle: Bundle,
+    pub bundle: AuditBundle,
     /// Records filed under another key, for people.
     pub misfiled: Vec<String>,
     /// Heads that are not yet anchored outside the database.
@@ -29,7 +30,7 @@ pub struct Recording {
 
 /// Which bytes are included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outputs {
+pub enum RunOutputs {
     /// Those needed to verify it.
     Left,
     /// Also what agents and contracts printed.
@@ -48,7 +49,7 @@ impl Store {
     }
 
     /// Everything recorded about a plan, exactly as stored.
-    pub fn recording(&self, plan: &Path, outputs: Outputs) -> Result<Recording, Error> {
+    pub fn recording(&self, plan: &Path, outputs: RunOutputs) -> Result<Recording, Error> {
         self.read(&format!("the record of {}", plan.display()), |connection| {
             // One view of the database: what is added meanwhile must not look like a break.
             let view = connection.unchecked_transaction()?;
@@ -58,7 +59,7 @@ impl Store {
             recording.bundle.plan = plan.to_string_lossy().into_owned();
             recording.bundle.name = project::name(plan);
             if let Some(id) = ledger::number(&view, plan.as_os_str().as_bytes())? {
-                recording.bundle.ledger = Some(book(&view, Book::Plan(id), &mut recording.misfiled)?);
+                recording.bundle.ledger = Some(book(&view, JournalChain::Plan(id), &mut recording.misfiled)?);
             }
             recording.bundle.runs = runs(&view, plan, &mut recording.misfiled)?;
             recording.bundle.blobs = blobs(&view, &recording.bundle.named(), outputs)?;
@@ -97,12 +98,12 @@ impl Store {
         self.read("the identity of the store", identity)
     }
 
-    pub fn has_book(&self, named: &Named) -> Result<bool, Error> {
+    pub fn has_book(&self, named: &NamedHead) -> Result<bool, Error> {
         self.read(&named.to_string(), |connection| match named {
-            Named::Run(number) => {
+            NamedHead::Run(number) => {
                 connection.prepare_cached("SELECT 1 FROM run WHERE id = ?1")?.exists([number])
             }
-            Named::Ledger(number, _) => {
+            NamedHead::Ledger(number, _) => {
                 connection.prepare_cached("SELECT 1 FROM plan WHERE id = ?1")?.exists([number])
             }
         })
@@ -128,7 +129,7 @@ fn text_in(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
     Ok(String::from_utf8_lossy(row.get_ref(column)?.as_bytes().unwrap_or_default()).into_owned())
 }
 
-fn book(connection: &Connection, book: Book, misfiled: &mut Vec<String>) -> rusqlite::Result<Copy> {
+fn book(connection: &Connection, book: JournalChain, misfiled: &mut Vec<String>) -> rusqlite::Result<Copy> {
     let (records, owner, heads) = book.tables();
     let mut query = connection.prepare_cached(&format!(
         "SELECT seq, at, event, prev, hash, key FROM {records} WHERE {owner} = ?1 ORDER BY seq"
@@ -140,13 +141,17 @@ fn book(connection: &Connection, book: Book, misfiled: &mut Vec<String>) -> rusq
         let seq = row.get::<_, i64>(0)?.cast_unsigned();
         let key: Option<String> = row.get(5)?;
         let (own, word) = match book {
-            Book::Run(_) => (serde_json::from_slice::<Event>(&text).map(|event| event.key()), "event"),
-            Book::Plan(_) => (serde_json::from_slice::<Entry>(&text).map(|entry| entry.key()), "entry"),
+            JournalChain::Run(_) => {
+                (serde_json::from_slice::<Event>(&text).map(|event| event.key()), "event")
+            }
+            JournalChain::Plan(_) => {
+                (serde_json::from_slice::<LedgerEntry>(&text).map(|entry| entry.key()), "entry")
+            }
         };
         if own.is_ok_and(|own| own != key) {
             misfiled.push(format!("{word} {seq} of {book}"));
         }
-        links.push(Link {
+        links.push(ChainLink {
             seq,
             at_ms: row.get::<_, i64>(1)?.cast_unsigned(),
             text,
@@ -169,7 +174,7 @@ fn runs(connection: &Connection, plan: &Path, misfiled: &mut Vec<String>) -> rus
     let mut runs = Vec::new();
     while let Some(row) = rows.next()? {
         runs.push(RunBook {
-            book: book(connection, Book::Run(RunId(row.get(0)?)), misfiled)?,
+            book: book(connection, JournalChain::Run(RunId(row.get(0)?)), misfiled)?,
             name: text_in(row, 1)?,
             digest: text_in(row, 2)?,
             text: text_in(row, 3)?,
@@ -183,7 +188,7 @@ fn runs(connection: &Connection, plan: &Path, misfiled: &mut Vec<String>) -> rus
 fn blobs(
     connection: &Connection,
     named: &BTreeMap<Blob, Need>,
-    outputs: Outputs,
+    outputs: RunOutputs,
 ) -> rusqlite::Result<BTreeMap<String, Bytes>> {
     let mut query = connection.prepare_cached("SELECT bytes FROM blob WHERE hash = ?1")?;
     let mut gone = connection.prepare_cached("SELECT at FROM gone WHERE hash = ?1")?;
@@ -199,7 +204,7 @@ fn blobs(
             continue;
         };
         // A blob that does not match its name is always included.
-        let is_taken = outputs == Outputs::Taken || *need == Need::Content || blob_of(&bytes) != *blob;
+        let is_taken = outputs == RunOutputs::Taken || *need == Need::Content || blob_of(&bytes) != *blob;
         let length = bytes.len() as u64;
         let content = is_taken.then_some(bytes);
         kept.insert(blob.0.clone(), Bytes { bytes: length, content, dropped_at_ms: None });

@@ -8,16 +8,16 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use blake3::Hash;
-use planwright_core::run::event::Reason;
+use planwright_core::run::event::AskReason;
 use planwright_core::run::state::RunState;
-use planwright_core::run::summary::Tally;
+use planwright_core::run::summary::RunSummary;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{Error, RunId, Store, approved, chain, source_of};
 
 /// A run as lists show it: without its plan and journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedRun {
     pub id: RunId,
     /// Relative to the root of the project.
     pub plan: PathBuf,
@@ -26,18 +26,18 @@ pub struct Listed {
     /// In milliseconds since 1970.
     pub created_at_ms: u64,
     /// Its state and since when, in milliseconds since 1970; `None` if not stored.
-    pub tally: Option<(Tally, u64)>,
+    pub tally: Option<(RunSummary, u64)>,
 }
 
 /// An open question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct AskRow {
     pub run: RunId,
     /// Unique in the run.
     pub ask: String,
     /// `None` if the whole run waits.
     pub step: Option<String>,
-    pub reason: Reason,
+    pub reason: AskReason,
     /// What the person should know.
     pub text: String,
     /// In milliseconds since 1970.
@@ -46,16 +46,16 @@ pub struct Asked {
 
 impl Store {
     /// The newest run of every plan in any working copy, oldest first.
-    pub fn newest_runs_anywhere(&self) -> Result<Vec<Listed>, Error> {
+    pub fn newest_runs_anywhere(&self) -> Result<Vec<ListedRun>, Error> {
         self.newest_of("?1 IS NULL", None)
     }
 
     /// The newest run of every plan in the workspace `root`, oldest first.
-    pub fn newest_runs(&self, root: &Path) -> Result<Vec<Listed>, Error> {
+    pub fn newest_runs(&self, root: &Path) -> Result<Vec<ListedRun>, Error> {
         self.newest_of("root = ?1 OR root IS NULL", Some(root))
     }
 
-    fn newest_of(&self, condition: &str, root: Option<&Path>) -> Result<Vec<Listed>, Error> {
+    fn newest_of(&self, condition: &str, root: Option<&Path>) -> Result<Vec<ListedRun>, Error> {
         let mut rows = self.read("runs", |connection| {
             // One index covers all columns: the row would bring the approved text along. Columns next to a
             // maximum are those of its row.
@@ -87,7 +87,7 @@ impl Store {
     }
 
     /// The runs with queued attempts: name of the plan, and their state if stored.
-    pub fn queued_runs(&self) -> Result<BTreeMap<RunId, (String, Option<Tally>)>, Error> {
+    pub fn queued_runs(&self) -> Result<BTreeMap<RunId, (String, Option<RunSummary>)>, Error> {
         self.read("the queue", |connection| {
             let mut query = connection.prepare_cached(
                 "SELECT run.id, run.name, tally.tally FROM run LEFT JOIN head ON head.run = run.id \
@@ -101,7 +101,7 @@ impl Store {
     }
 
     /// Every open question, by run and name.
-    pub fn asks(&self) -> Result<Vec<Asked>, Error> {
+    pub fn asks(&self) -> Result<Vec<AskRow>, Error> {
         self.read("the questions", |connection| {
             let query = "SELECT run, ask, step, reason, text, opened_at FROM ask ORDER BY run, ask";
             let mut query = connection.prepare_cached(query)?;
@@ -111,9 +111,9 @@ impl Store {
     }
 }
 
-fn listed(row: &Row<'_>) -> rusqlite::Result<Listed> {
+fn listed(row: &Row<'_>) -> rusqlite::Result<ListedRun> {
     let at_ms = row.get::<_, Option<i64>>(6)?.map(i64::cast_unsigned);
-    Ok(Listed {
+    Ok(ListedRun {
         id: RunId(row.get(0)?),
         plan: PathBuf::from(OsStr::from_bytes(row.get_ref(1)?.as_bytes()?)),
         name: row.get(2)?,
@@ -124,16 +124,16 @@ fn listed(row: &Row<'_>) -> rusqlite::Result<Listed> {
 }
 
 /// A stored tally. An unreadable one is ignored: the run is folded.
-fn tally_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Tally>> {
+fn tally_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<RunSummary>> {
     let text = row.get_ref(column)?.as_str_or_null()?;
     Ok(text.and_then(|text| serde_json::from_str(text).ok()))
 }
 
 /// A question; `None` for a reason of a later planwright.
-fn asked(row: &Row<'_>) -> rusqlite::Result<Option<Asked>> {
+fn asked(row: &Row<'_>) -> rusqlite::Result<Option<AskRow>> {
     let word: String = row.get(3)?;
     let Ok(reason) = serde_json::from_value(serde_json::Value::String(word)) else { return Ok(None) };
-    Ok(Some(Asked {
+    Ok(Some(AskRow {
         run: RunId(row.get(0)?),
         ask: row.get(1)?,
         step: row.get(2)?,
@@ -143,7 +143,7 @@ fn asked(row: &Row<'_>) -> rusqlite::Result<Option<Asked>> {
     }))
 }
 
-pub(super) fn text_of(tally: &Tally) -> String {
+pub(super) fn text_of(tally: &RunSummary) -> String {
     serde_json::to_string(tally).expect("letters, names and numbers can be written")
 }
 
@@ -190,7 +190,7 @@ fn fold(connection: &Connection, run: i64) -> rusqlite::Result<Option<(Hash, i64
         Ok(source.and_then(|source| approved(&source, row.get_ref(4).ok()?.as_str().ok()?)))
     });
     let Some(plan) = plan.optional()?.flatten() else { return Ok(None) };
-    let Some((events, breaks)) = chain::read(connection, super::Book::Run(RunId(run)), 0)? else {
+    let Some((events, breaks)) = chain::read(connection, super::JournalChain::Run(RunId(run)), 0)? else {
         return Ok(None);
     };
     let Some(last) = events.last().filter(|_| breaks.is_empty()) else { return Ok(None) };
@@ -198,7 +198,7 @@ fn fold(connection: &Connection, run: i64) -> rusqlite::Result<Option<(Hash, i64
     if events.iter().any(|recorded| state.apply(&recorded.event).is_err()) {
         return Ok(None);
     }
-    Ok(Some((last.hash, last.at_ms.cast_signed(), text_of(&Tally::of(&plan, &state)))))
+    Ok(Some((last.hash, last.at_ms.cast_signed(), text_of(&RunSummary::of(&plan, &state)))))
 }
 
 fn found(connection: &Connection) -> rusqlite::Result<Rows> {

@@ -58,14 +58,14 @@ pub struct Repository {
 }
 
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct GitOutput {
     pub stdout: Vec<u8>,
     pub stderr: String,
     /// The exit code; `None` after a signal.
     pub code: Option<i32>,
 }
 
-impl Answer {
+impl GitOutput {
     /// Its output as text without the final line break.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.stdout).trim_end_matches('\n').to_owned()
@@ -74,7 +74,7 @@ impl Answer {
 
 impl Repository {
     /// Runs a read-only git command. PATH contains no directory of the repository.
-    pub fn ask<Word: AsRef<OsStr>>(&self, words: &[Word]) -> Result<Answer, Error> {
+    pub fn ask<Word: AsRef<OsStr>>(&self, words: &[Word]) -> Result<GitOutput, Error> {
         self.tell(words, &[], &[])
     }
 
@@ -84,7 +84,7 @@ impl Repository {
         words: &[Word],
         environment: &[(&str, &OsStr)],
         input: &[u8],
-    ) -> Result<Answer, Error> {
+    ) -> Result<GitOutput, Error> {
         let mut git = Command::new("git");
         for setting in SETTINGS {
             git.args(["-c", setting]);
@@ -148,7 +148,7 @@ pub(crate) fn path_outside(roots: &[&Path]) -> std::ffi::OsString {
     std::env::join_paths(folders).unwrap_or_default()
 }
 
-fn answer_of(git: &mut Command, input: &[u8]) -> Result<Answer, Error> {
+fn answer_of(git: &mut Command, input: &[u8]) -> Result<GitOutput, Error> {
     let program = "git";
     let talk = |source| Error::Talk { program: program.to_owned(), source };
     let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
@@ -167,7 +167,7 @@ fn answer_of(git: &mut Command, input: &[u8]) -> Result<Answer, Error> {
             bytes.unwrap_or_else(|_| Err(io::ErrorKind::Other.into())).map_err(talk)
         };
         let stderr = String::from_utf8_lossy(&joined(complained.join())?).trim().to_owned();
-        Ok(Answer { stdout: joined(printed.join())?, stderr, code: status.code() })
+        Ok(GitOutput { stdout: joined(printed.join())?, stderr, code: status.code() })
     })
 }
 

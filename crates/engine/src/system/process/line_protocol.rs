@@ -19,7 +19,7 @@ const LINE_BYTES_COST: usize = 64;
 /// How often a program that was told to exit is checked.
 const POLL: Duration = Duration::from_millis(5);
 
-pub struct Dialogue {
+pub struct LineProtocol {
     child: Child,
     /// Lines for the program.
     told: Arc<Queue>,
@@ -28,14 +28,14 @@ pub struct Dialogue {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
+pub enum ProtocolLine {
     Line(String),
     Nothing,
     /// No more lines will come.
     Ended,
 }
 
-impl Dialogue {
+impl LineProtocol {
     /// Starts a program in a directory. Its error output goes to ours.
     pub fn start(argv: &[String], folder: &Path) -> Result<Self, Error> {
         let program = argv.first().cloned().unwrap_or_default();
@@ -66,7 +66,7 @@ impl Dialogue {
     }
 
     /// The next line, if one comes in time.
-    pub fn hear(&self, patience: Duration) -> Said {
+    pub fn hear(&self, patience: Duration) -> ProtocolLine {
         self.heard.take(Some(patience))
     }
 
@@ -88,7 +88,7 @@ impl Dialogue {
     }
 }
 
-impl Drop for Dialogue {
+impl Drop for LineProtocol {
     fn drop(&mut self) {
         self.told.close();
         self.heard.close();
@@ -97,7 +97,7 @@ impl Drop for Dialogue {
 
 /// Writes queued lines to a program until the queue is closed or the program is gone.
 fn write(mut input: ChildStdin, told: &Queue) {
-    while let Said::Line(line) = told.take(None) {
+    while let ProtocolLine::Line(line) = told.take(None) {
         if input.write_all(line.as_bytes()).and_then(|()| input.flush()).is_err() {
             break;
         }
@@ -182,7 +182,7 @@ impl Queue {
     }
 
     /// The next line, waiting up to a limit if there is one.
-    fn take(&self, patience: Option<Duration>) -> Said {
+    fn take(&self, patience: Option<Duration>) -> ProtocolLine {
         let is_bare = |waiting: &mut Waiting| waiting.lines.is_empty() && !waiting.is_closed;
         let mut waiting = match patience {
             Some(patience) => {
@@ -195,10 +195,10 @@ impl Queue {
             Some(line) => {
                 waiting.bytes -= cost(&line);
                 self.changed.notify_all();
-                Said::Line(line)
+                ProtocolLine::Line(line)
             }
-            None if waiting.is_closed => Said::Ended,
-            None => Said::Nothing,
+            None if waiting.is_closed => ProtocolLine::Ended,
+            None => ProtocolLine::Nothing,
         }
     }
 

@@ -24,7 +24,7 @@ use nix::sys::socket::MsgFlags;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::{Pid, getppid};
 
-use super::poll::Event;
+use super::poll::PollEvent;
 use super::{DEATH_MAX, Error, ROUND, SHIM, TAG};
 
 /// The tag in a supervisor's environment: its job changes, and [`HELD`] names it.
@@ -157,7 +157,7 @@ impl Deaths {
 }
 
 /// Reaps every exited child until it was `command` or none is left. Adopted orphans are reaped silently.
-pub(super) fn reap(command: &mut Option<i32>) -> Option<Event> {
+pub(super) fn reap(command: &mut Option<i32>) -> Option<PollEvent> {
     loop {
         // The command is waited for by number, raw: nix refuses to name a real-time signal.
         match waitid(Id::All, WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT | WaitPidFlag::WNOHANG) {
@@ -167,13 +167,13 @@ pub(super) fn reap(command: &mut Option<i32>) -> Option<Event> {
                 let _ = waitpid(status.pid(), None);
                 continue;
             }
-            Err(Errno::ECHILD) => return Some(Event::Childless),
+            Err(Errno::ECHILD) => return Some(PollEvent::Childless),
             Err(Errno::EINVAL) => reap_dead_children_but(command.unwrap_or_default()),
             Err(_) => continue,
         }
         if let Some(Ok(Some(status))) = command.map(waitpid_nohang) {
             *command = None;
-            return Some(Event::Ended(ExitStatus::from_raw(status)));
+            return Some(PollEvent::Ended(ExitStatus::from_raw(status)));
         }
     }
 }

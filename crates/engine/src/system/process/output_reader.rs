@@ -16,7 +16,7 @@ const DRAIN_MAX: Duration = Duration::from_secs(2);
 const CHUNK_BYTES: usize = 1 << 16;
 
 /// Receives standard output as it arrives: it may be much longer than what is kept.
-pub type Listener<'a> = dyn FnMut(&[u8]) + 'a;
+pub type OutputListener<'a> = dyn FnMut(&[u8]) + 'a;
 
 /// The outputs of a running job. They are always read, so that a command never waits for us.
 pub(super) struct Outputs {
@@ -49,7 +49,7 @@ impl Outputs {
         &mut self,
         stream: Option<&UnixStream>,
         patience: Duration,
-        listener: &mut Listener<'_>,
+        listener: &mut OutputListener<'_>,
     ) -> bool {
         let outputs = [&mut self.stdout, &mut self.stderr];
         let pipes = outputs.iter().filter_map(|output| output.pipe.as_ref()).map(AsFd::as_fd);
@@ -63,7 +63,8 @@ impl Outputs {
         }
         let ready: Vec<bool> = all.iter().map(|one| one.any() == Some(true)).collect();
         let mut ready = ready.into_iter();
-        for (output, listener) in outputs.into_iter().zip([listener as &mut Listener<'_>, &mut |_| {}]) {
+        for (output, listener) in outputs.into_iter().zip([listener as &mut OutputListener<'_>, &mut |_| {}])
+        {
             if output.pipe.is_some() && ready.next() == Some(true) {
                 output.read(&mut self.chunk, &mut self.both, listener);
             }
@@ -73,7 +74,7 @@ impl Outputs {
 
     /// Reads what is left, and returns both outputs, and standard output alone. All of it has arrived, unless
     /// someone outside the job holds a pipe.
-    pub(super) fn finish(mut self, listener: &mut Listener<'_>) -> [Capture; 3] {
+    pub(super) fn finish(mut self, listener: &mut OutputListener<'_>) -> [Capture; 3] {
         let end = Instant::now() + DRAIN_MAX;
         while self.stdout.pipe.is_some() || self.stderr.pipe.is_some() {
             let patience = end.saturating_duration_since(Instant::now());
@@ -88,7 +89,7 @@ impl Outputs {
 
 impl Output {
     /// Reads once what is there, for this output and the combined one.
-    fn read(&mut self, chunk: &mut [u8], both: &mut Capture, listener: &mut Listener<'_>) {
+    fn read(&mut self, chunk: &mut [u8], both: &mut Capture, listener: &mut OutputListener<'_>) {
         let Some(pipe) = &mut self.pipe else { return };
         match pipe.read(chunk) {
             Ok(0) => self.pipe = None,

@@ -14,7 +14,7 @@ use super::shim::STOP;
 use super::system::{self, Deaths};
 
 #[derive(Debug)]
-pub(super) enum Event {
+pub(super) enum PollEvent {
     Ended(ExitStatus),
     /// No child is left, so this process has no descendants.
     Childless,
@@ -24,7 +24,7 @@ pub(super) enum Event {
     Orphaned,
 }
 
-pub(super) struct Listener<'a> {
+pub(super) struct PollListener<'a> {
     /// `None` once planwright is gone.
     harness: Option<&'a UnixStream>,
     /// Whether a stop arrived that was not reported yet.
@@ -42,7 +42,7 @@ struct Input {
     written: usize,
 }
 
-impl<'a> Listener<'a> {
+impl<'a> PollListener<'a> {
     /// Listens for `command`, which gets `bytes` as input. `early` is what planwright already sent.
     pub(super) fn new(
         harness: &'a UnixStream,
@@ -62,13 +62,13 @@ impl<'a> Listener<'a> {
     }
 
     /// Waits for the next event until a time; `None` if there was none.
-    pub(super) fn next(&mut self, until: Option<Instant>) -> Option<Event> {
+    pub(super) fn next(&mut self, until: Option<Instant>) -> Option<PollEvent> {
         loop {
             if let Some(event) = system::reap(&mut self.command) {
                 return Some(event);
             }
             if std::mem::take(&mut self.is_stopped) {
-                return Some(Event::Stop);
+                return Some(PollEvent::Stop);
             }
             self.input = self.input.take().and_then(Input::feed);
             let patience = until.map(|until| until.saturating_duration_since(Instant::now()));
@@ -80,7 +80,7 @@ impl<'a> Listener<'a> {
                     Some(is_stop) => self.is_stopped |= is_stop,
                     None => {
                         self.harness = None;
-                        return Some(Event::Orphaned);
+                        return Some(PollEvent::Orphaned);
                     }
                 }
             }

@@ -2,9 +2,9 @@
 //! adopts what the command orphans, and exits only when all of that is dead. Never reads the command's
 //! output.
 //!
-//! Planwright talks to it over a socket on its standard input: one line with an [`Order`], together with the
+//! Planwright talks to it over a socket on its standard input: one line with an [`ShimOrder`], together with the
 //! two outputs of the command, then the command's input, and possibly the byte [`STOP`]. It answers with the
-//! byte [`BEGUN`] and one line, a [`Report`], and waits for the next order. When the socket closes,
+//! byte [`BEGUN`] and one line, a [`ShimReport`], and waits for the next order. When the socket closes,
 //! planwright is dead and the command must die too. It has one thread: a copy of it becomes the command,
 //! because only a process itself can ask to die with its parent, and a fork of a multithreaded process is not
 //! safe.
@@ -26,8 +26,8 @@ use nix::sys::signal::{SigSet, Signal, kill, killpg};
 use nix::unistd::{Pid, close, setsid};
 use serde::{Deserialize, Serialize};
 
-use super::poll::{Event, Listener};
-use super::wire::Task;
+use super::poll::{PollEvent, PollListener};
+use super::wire::WireJob;
 use super::{DEATH_MAX, GRACE, ROUND, system};
 
 /// The hidden first argument that starts the program as a supervisor.
@@ -38,7 +38,7 @@ pub(super) const BEGUN: u8 = b'b';
 pub(super) const STOP: u8 = b's';
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Order {
+pub(super) struct ShimOrder {
     pub(super) argv: Vec<String>,
     pub(super) env: Vec<(String, String)>,
     /// The working directory, as bytes: its name need not be text.
@@ -50,8 +50,8 @@ pub(super) struct Order {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Report {
-    pub(super) end: End,
+pub(super) struct ShimReport {
+    pub(super) end: ShimEnd,
     /// Processes that outlived the command and were killed.
     pub(super) leftovers: usize,
     /// Processes that are still alive.
@@ -60,7 +60,7 @@ pub(super) struct Report {
 
 /// How a command ended, as its supervisor saw it.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum End {
+pub(super) enum ShimEnd {
     Exited(i32),
     /// By somebody else's signal.
     Signalled(i32),
@@ -119,7 +119,7 @@ fn supervise(sweep: impl Fn(&str) -> Sweep) -> io::Result<()> {
     close_inherited()?;
     let mut harness = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     system::adopt_orphans()?;
-    while let Some(task) = Task::receive(&mut harness)? {
+    while let Some(task) = WireJob::receive(&mut harness)? {
         let sweep = sweep(&task.order.tag);
         let report = carry_out(task, &mut harness, sweep)?;
         let mut line = serde_json::to_vec(&report)?;
@@ -134,18 +134,20 @@ fn supervise(sweep: impl Fn(&str) -> Sweep) -> io::Result<()> {
     Ok(())
 }
 
-fn carry_out(task: Task, harness: &mut UnixStream, sweep: Sweep) -> io::Result<Report> {
+fn carry_out(task: WireJob, harness: &mut UnixStream, sweep: Sweep) -> io::Result<ShimReport> {
     harness.write_all(&[BEGUN])?;
     let _tag = system::hold_tag(&task.order.tag)?;
     match start(&task.order, task.outputs) {
         Ok(Side::Supervisor(command)) => {
             let input = (command.stdin, task.input);
-            let mut listener = Listener::new(harness, command.pid, input, &task.early)?;
+            let mut listener = PollListener::new(harness, command.pid, input, &task.early)?;
             Ok(see_through(command.pid, command.faults, &mut listener, sweep))
         }
         // Whoever reads the faults tells planwright.
         Ok(Side::Copy) => Err(io::ErrorKind::NotFound.into()),
-        Err(error) => Ok(Report { end: End::NotStarted(error.to_string()), leftovers: 0, survivors: 0 }),
+        Err(error) => {
+            Ok(ShimReport { end: ShimEnd::NotStarted(error.to_string()), leftovers: 0, survivors: 0 })
+        }
     }
 }
 
@@ -162,7 +164,7 @@ fn close_inherited() -> io::Result<()> {
 }
 
 /// Forks the copy that becomes the command.
-fn start(order: &Order, [stdout, stderr]: [File; 2]) -> io::Result<Side> {
+fn start(order: &ShimOrder, [stdout, stderr]: [File; 2]) -> io::Result<Side> {
     let (program, arguments) = order.argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let (for_command, stdin) = io::pipe()?;
     let (faults, mut for_copy) = io::pipe()?;
@@ -189,46 +191,56 @@ fn become_command(command: &mut std::process::Command, supervisor: i32) -> io::R
 }
 
 /// Waits until the command and all its descendants are gone.
-fn see_through(pid: i32, mut faults: io::PipeReader, listener: &mut Listener<'_>, sweep: Sweep) -> Report {
+fn see_through(
+    pid: i32,
+    mut faults: io::PipeReader,
+    listener: &mut PollListener<'_>,
+    sweep: Sweep,
+) -> ShimReport {
     let (mut status, is_forced) = watch(pid, listener);
-    let mut report = Report { end: End::Forced, leftovers: 0, survivors: 0 };
+    let mut report = ShimReport { end: ShimEnd::Forced, leftovers: 0, survivors: 0 };
     if sweep == Sweep::On {
         clear(pid, listener, &mut status, &mut report);
     }
     let mut fault = String::new();
     // Once the command is dead, nobody holds the other end.
     if status.is_some() && faults.read_to_string(&mut fault).is_ok() && !fault.is_empty() {
-        report.end = End::NotStarted(fault);
+        report.end = ShimEnd::NotStarted(fault);
     } else if let Some(status) = status.filter(|_| !is_forced) {
         report.end = match (status.code(), status.signal()) {
-            (Some(code), _) => End::Exited(code),
-            (None, signal) => End::Signalled(signal.unwrap_or_default()),
+            (Some(code), _) => ShimEnd::Exited(code),
+            (None, signal) => ShimEnd::Signalled(signal.unwrap_or_default()),
         };
     }
     report
 }
 
 /// Waits for the command to exit; returns how, if it did, and whether it was told to.
-fn watch(command: i32, listener: &mut Listener<'_>) -> (Option<ExitStatus>, bool) {
+fn watch(command: i32, listener: &mut PollListener<'_>) -> (Option<ExitStatus>, bool) {
     let mut grace_end: Option<Instant> = None;
     loop {
         match listener.next(grace_end) {
-            Some(Event::Ended(status)) => return (Some(status), grace_end.is_some()),
-            Some(Event::Stop) => {
+            Some(PollEvent::Ended(status)) => return (Some(status), grace_end.is_some()),
+            Some(PollEvent::Stop) => {
                 grace_end = Some(Instant::now() + GRACE);
                 // Before the copy has created a group, there is only the process.
                 let group = killpg(Pid::from_raw(command), Signal::SIGTERM);
                 // A command that has just exited needs no signal.
                 let _ = group.or_else(|_| kill(Pid::from_raw(command), Signal::SIGTERM));
             }
-            Some(Event::Orphaned | Event::Childless) | None => return (None, true),
+            Some(PollEvent::Orphaned | PollEvent::Childless) | None => return (None, true),
         }
     }
 }
 
 /// Kills all descendants, in rounds, until no child is left: orphans become children of this process, so then
 /// nothing is left at all.
-fn clear(command: i32, listener: &mut Listener<'_>, status: &mut Option<ExitStatus>, report: &mut Report) {
+fn clear(
+    command: i32,
+    listener: &mut PollListener<'_>,
+    status: &mut Option<ExitStatus>,
+    report: &mut ShimReport,
+) {
     let begin = Instant::now();
     let mut killed = BTreeSet::new();
     let mut alive = 0;
@@ -241,12 +253,12 @@ fn clear(command: i32, listener: &mut Listener<'_>, status: &mut Option<ExitStat
             killed.extend(found.into_iter().filter(|one| one.pid != command));
         }
         match listener.next(Some(Instant::now() + ROUND)) {
-            Some(Event::Ended(end)) => *status = Some(end),
-            Some(Event::Childless) => {
+            Some(PollEvent::Ended(end)) => *status = Some(end),
+            Some(PollEvent::Childless) => {
                 report.leftovers = killed.len();
                 return;
             }
-            Some(Event::Stop | Event::Orphaned) | None => {}
+            Some(PollEvent::Stop | PollEvent::Orphaned) | None => {}
         }
     }
     (report.leftovers, report.survivors) = (killed.len(), alive.max(1));

@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::output_reader::{Listener, Outputs};
-use super::shim::{BEGUN, End, Order, Report, SHIM, STOP};
-use super::{Capture, DEATH_MAX, Ended, Error, GRACE, How, Job, ROUND, Stop, TAG, system, wire};
+use super::output_reader::{OutputListener, Outputs};
+use super::shim::{BEGUN, SHIM, STOP, ShimEnd, ShimOrder, ShimReport};
+use super::{Capture, DEATH_MAX, Error, GRACE, How, ProcessEnd, ProcessJob, ROUND, Stop, TAG, system, wire};
 
 /// How often a running job is checked for its deadline and for stop requests.
 const POLL: Duration = Duration::from_millis(10);
@@ -29,7 +29,7 @@ const IDLE_MAX: usize = 64;
 /// alive.
 ///
 /// The calling program must serve [`SHIM`] in its `main`: it starts itself as the supervisor.
-pub fn run(job: &Job, stop: &Stop) -> Result<Ended, Error> {
+pub fn run(job: &ProcessJob, stop: &Stop) -> Result<ProcessEnd, Error> {
     Supervisors::new().run(job, stop)
 }
 
@@ -51,7 +51,7 @@ struct Supervisor {
 }
 
 struct Served {
-    report: Report,
+    report: ShimReport,
     /// Why the end was requested, if it was.
     asked: Option<How>,
     outputs: Outputs,
@@ -70,17 +70,22 @@ impl Supervisors {
     }
 
     /// Runs a job like [`run`], with an idle supervisor if there is one.
-    pub fn run(&self, job: &Job, stop: &Stop) -> Result<Ended, Error> {
+    pub fn run(&self, job: &ProcessJob, stop: &Stop) -> Result<ProcessEnd, Error> {
         self.run_heard(job, stop, &mut |_| {})
     }
 
     /// Runs a job like [`Supervisors::run`], and passes its standard output to `listener` as it arrives.
-    pub fn run_heard(&self, job: &Job, stop: &Stop, listener: &mut Listener<'_>) -> Result<Ended, Error> {
+    pub fn run_heard(
+        &self,
+        job: &ProcessJob,
+        stop: &Stop,
+        listener: &mut OutputListener<'_>,
+    ) -> Result<ProcessEnd, Error> {
         let begin = Instant::now();
         let unstarted = |how| {
             let none = || Capture::new(job.output_bytes_max);
             let duration = begin.elapsed();
-            Ok(Ended { how, output: none(), stdout: none(), stderr: none(), duration, leftovers: 0 })
+            Ok(ProcessEnd { how, output: none(), stdout: none(), stderr: none(), duration, leftovers: 0 })
         };
         // A program that does not know the hidden argument would start itself forever.
         if std::env::args_os().nth(1).is_some_and(|first| first == SHIM) {
@@ -101,7 +106,7 @@ impl Supervisors {
                 Ok(Some(served)) => {
                     let duration = begin.elapsed();
                     self.release(supervisor, &served).map_err(|source| talk(job, source))?;
-                    return conclude(job, served, listener).map(|ended| Ended { duration, ..ended });
+                    return conclude(job, served, listener).map(|ended| ProcessEnd { duration, ..ended });
                 }
                 // It was killed while idle, so the next one is tried.
                 Ok(None) if supervisor.is_used => {
@@ -114,7 +119,7 @@ impl Supervisors {
     }
 
     /// An idle supervisor, or a new one.
-    fn next(&self, job: &Job) -> Result<Supervisor, Error> {
+    fn next(&self, job: &ProcessJob) -> Result<Supervisor, Error> {
         while let Some(mut supervisor) = self.idle().pop() {
             // Any process of the same user may have killed or stopped it meanwhile.
             if matches!(supervisor.child.try_wait(), Ok(None)) {
@@ -153,7 +158,7 @@ impl Drop for Supervisors {
 
 impl Supervisor {
     /// Starts a supervisor. Its environment contains only its mark: that of a job is for the command alone.
-    fn start(job: &Job) -> Result<Self, Error> {
+    fn start(job: &ProcessJob) -> Result<Self, Error> {
         let failed = |source| Error::Start { program: program(job), source };
         // A command can kill its supervisor. Its leftovers then come back to us, whatever they did to their
         // environment.
@@ -171,9 +176,9 @@ impl Supervisor {
     /// `None` if it was dead before it accepted the order: then nothing was started.
     fn serve(
         &self,
-        job: &Job,
+        job: &ProcessJob,
         (stop, begin): (&Stop, Instant),
-        listener: &mut Listener<'_>,
+        listener: &mut OutputListener<'_>,
     ) -> Result<Option<Served>, Error> {
         let (mut outputs, ends) = Outputs::of(job.output_bytes_max).map_err(|source| talk(job, source))?;
         match order(&self.stream, job, &ends) {
@@ -239,7 +244,7 @@ impl Supervisor {
 
     /// Gets rid of one that no longer answers, and of its job. If it is still alive, it kills everything when
     /// the socket closes.
-    fn abandon(self, job: &Job) -> Result<(), Error> {
+    fn abandon(self, job: &ProcessJob) -> Result<(), Error> {
         self.wake();
         let Self { mut child, stream, .. } = self;
         drop(stream);
@@ -254,43 +259,47 @@ impl Supervisor {
     }
 }
 
-fn program(job: &Job) -> String {
+fn program(job: &ProcessJob) -> String {
     job.argv.first().cloned().unwrap_or_default()
 }
 
-fn talk(job: &Job, source: io::Error) -> Error {
+fn talk(job: &ProcessJob, source: io::Error) -> Error {
     Error::Talk { program: program(job), source }
 }
 
-fn lost(job: &Job) -> Error {
+fn lost(job: &ProcessJob) -> Error {
     Error::Lost { program: program(job) }
 }
 
 /// The result of a job, without its duration.
-fn conclude(job: &Job, served: Served, listener: &mut Listener<'_>) -> Result<Ended, Error> {
+fn conclude(
+    job: &ProcessJob,
+    served: Served,
+    listener: &mut OutputListener<'_>,
+) -> Result<ProcessEnd, Error> {
     let Served { report, asked, outputs } = served;
     if report.survivors > 0 {
         return Err(Error::Alive { tag: job.tag.clone(), count: report.survivors });
     }
     let how = match report.end {
-        End::Exited(code) => How::Exited(code),
-        End::Signalled(signal) => How::Signalled(signal),
-        End::Forced => asked.unwrap_or(How::Stopped),
-        End::NotStarted(why) => How::NotStarted(format!("cannot start `{}`: {why}", program(job))),
+        ShimEnd::Exited(code) => How::Exited(code),
+        ShimEnd::Signalled(signal) => How::Signalled(signal),
+        ShimEnd::Forced => asked.unwrap_or(How::Stopped),
+        ShimEnd::NotStarted(why) => How::NotStarted(format!("cannot start `{}`: {why}", program(job))),
     };
     let [output, stdout, stderr] = outputs.finish(listener);
-    Ok(Ended { how, output, stdout, stderr, duration: Duration::ZERO, leftovers: report.leftovers })
+    Ok(ProcessEnd { how, output, stdout, stderr, duration: Duration::ZERO, leftovers: report.leftovers })
 }
 
 fn is_hung_up(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
 }
 
-fn order(stream: &UnixStream, job: &Job, outputs: &[io::PipeWriter; 2]) -> io::Result<()> {
+fn order(stream: &UnixStream, job: &ProcessJob, outputs: &[io::PipeWriter; 2]) -> io::Result<()> {
     stream.set_write_timeout(Some(ANSWER_MAX))?;
     let mut env: Vec<(String, String)> = job.env.iter().filter(|(name, _)| name != TAG).cloned().collect();
     env.push((TAG.to_owned(), job.tag.clone()));
-    let order = Order {
+    let order = ShimOrder {
         argv: job.argv.clone(),
         env,
         folder: job.folder.as_os_str().as_bytes().to_vec(),

@@ -14,7 +14,7 @@ use nix::sys::socket::MsgFlags;
 use nix::unistd::Pid;
 
 use super::Error;
-use super::poll::Event;
+use super::poll::PollEvent;
 
 /// Where a file descriptor of this process can be opened by its number.
 pub(super) const DESCRIPTORS: &str = "/dev/fd";
@@ -84,11 +84,11 @@ impl Deaths {
 }
 
 /// Reaps the command once it has exited; this process knows of no other.
-pub(super) fn reap(command: &mut Option<i32>) -> Option<Event> {
-    let Some(pid) = *command else { return Some(Event::Childless) };
+pub(super) fn reap(command: &mut Option<i32>) -> Option<PollEvent> {
+    let Some(pid) = *command else { return Some(PollEvent::Childless) };
     let status = waitpid_nohang(pid).ok().flatten()?;
     *command = None;
-    Some(Event::Ended(ExitStatus::from_raw(status)))
+    Some(PollEvent::Ended(ExitStatus::from_raw(status)))
 }
 
 /// Kills the process group of the command; which processes that hits is unknown.

@@ -10,13 +10,13 @@ use nix::cmsg_space;
 use nix::sys::socket::{ControlMessage, ControlMessageOwned, MsgFlags, UnixAddr, recvmsg, sendmsg};
 use nix::unistd::close;
 
-use super::shim::Order;
+use super::shim::ShimOrder;
 use super::system;
 
 const CHUNK_BYTES: usize = 1 << 14;
 
-pub(super) struct Task {
-    pub(super) order: Order,
+pub(super) struct WireJob {
+    pub(super) order: ShimOrder,
     pub(super) outputs: [File; 2],
     pub(super) input: Vec<u8>,
     /// What arrived right after the input.
@@ -26,7 +26,7 @@ pub(super) struct Task {
 /// Sends an order to a supervisor.
 pub(super) fn send(
     mut stream: &UnixStream,
-    order: &Order,
+    order: &ShimOrder,
     outputs: &[io::PipeWriter; 2],
     input: &[u8],
 ) -> io::Result<()> {
@@ -47,7 +47,7 @@ pub(super) fn send(
     stream.write_all(input)
 }
 
-impl Task {
+impl WireJob {
     /// Waits for the next order; `None` when there are no more.
     pub(super) fn receive(harness: &mut UnixStream) -> io::Result<Option<Self>> {
         let mut bytes = Vec::new();
@@ -70,7 +70,7 @@ impl Task {
             }
         };
         let mut input = bytes.split_off(end + 1);
-        let order: Order = serde_json::from_slice(&bytes)?;
+        let order: ShimOrder = serde_json::from_slice(&bytes)?;
         while input.len() < order.input_bytes {
             read_more(&mut input)?;
         }

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Closing, Encode, Hook, Rest, Told, suppression, wants};
+use super::{Closing, Delivered, Encode, Hook, PendingDeliveries, suppression, wants};
 use crate::run::now;
 use crate::store::journal::{Delivery, Error, Store};
-use crate::workspace::feed::{Fact, Feed, Filter};
+use crate::workspace::feed::{EventFeed, FeedItem, Filter};
 use crate::workspace::project::Project;
 
 /// How often an event is tried before it is given up, across processes.
@@ -55,11 +55,12 @@ impl Courier {
     }
 
     /// Delivers everything new to the hook, trying each event up to a limit.
-    pub(super) fn tell(&self, tries_max: u32, closing: &Closing) -> Result<Told, Error> {
-        let mut told = Told { hook: self.hook.name, delivered: 0, skipped: 0, rest: Rest::Nothing };
+    pub(super) fn tell(&self, tries_max: u32, closing: &Closing) -> Result<Delivered, Error> {
+        let mut told =
+            Delivered { hook: self.hook.name, delivered: 0, skipped: 0, rest: PendingDeliveries::Nothing };
         loop {
             let Some(lock) = self.store.lock_named(&format!("hook-{}", self.hook.name))? else {
-                told.rest = Rest::Busy;
+                told.rest = PendingDeliveries::Busy;
                 return Ok(told);
             };
             let mut delivery = self.begin()?;
@@ -67,7 +68,7 @@ impl Courier {
             drop(lock);
             told.skipped = delivery.skipped;
             // Whoever recorded something while we held the lock has left it to us.
-            if told.rest != Rest::Nothing || self.store.newest()? <= delivery.place {
+            if told.rest != PendingDeliveries::Nothing || self.store.newest()? <= delivery.place {
                 return Ok(told);
             }
         }
@@ -96,10 +97,10 @@ impl Courier {
     fn catch_up(
         &self,
         delivery: &mut Delivery,
-        told: &mut Told,
+        told: &mut Delivered,
         (tries_max, closing): (u32, &Closing),
     ) -> Result<(), Error> {
-        let mut feed = Feed::after(&self.store, &self.root, Filter::default(), delivery.place);
+        let mut feed = EventFeed::after(&self.store, &self.root, Filter::default(), delivery.place);
         let from = delivery.place;
         loop {
             let Some(batch) = feed.next_batch()? else {
@@ -113,7 +114,7 @@ impl Courier {
                         Outcome::Delivered => told.delivered += 1,
                         Outcome::Skipped => {}
                         Outcome::Later => {
-                            told.rest = Rest::Later(delivery.why.clone());
+                            told.rest = PendingDeliveries::Later(delivery.why.clone());
                             return Ok(());
                         }
                     }
@@ -125,7 +126,7 @@ impl Courier {
 
     /// Whether nobody is needed any more. A recent event is given a moment: a proposer often approves right
     /// away.
-    fn is_settled(&self, fact: &Fact, closing: &Closing) -> Result<bool, Error> {
+    fn is_settled(&self, fact: &FeedItem, closing: &Closing) -> Result<bool, Error> {
         let age = Duration::from_millis(now().saturating_sub(fact.notice.at_ms));
         if fact.notice.run.is_none() && age < BREATH && !closing.has_begun() {
             closing.wait(BREATH.saturating_sub(age));
@@ -136,7 +137,7 @@ impl Courier {
     /// Delivers one event until it is accepted or given up.
     fn deliver(
         &self,
-        fact: &Fact,
+        fact: &FeedItem,
         delivery: &mut Delivery,
         (tries_max, closing): (u32, &Closing),
     ) -> Result<Outcome, Error> {

@@ -4,12 +4,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use planwright_core::workspace::notification::{Notice, Occasion};
+use planwright_core::workspace::notification::{Notification, Trigger};
 
 use super::webhook::Webhook;
 use crate::config::{Hooks, hook_name};
 use crate::system::process;
-use crate::system::process::{Ended, How, Job, Stop};
+use crate::system::process::{How, ProcessEnd, ProcessJob, Stop};
 
 /// How much of a hook's output is read.
 const OUTPUT_BYTES_MAX: usize = 8192;
@@ -28,7 +28,7 @@ pub struct Hook {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Way {
     /// A command for one occasion; it reads the notice from stdin.
-    Command(Occasion, Vec<String>),
+    Command(Trigger, Vec<String>),
     /// A URL that receives every occasion.
     Webhook(Webhook),
 }
@@ -48,7 +48,7 @@ pub fn hooks_of(hooks: &Hooks) -> Vec<Hook> {
     commands.chain(webhook).collect()
 }
 
-pub fn wants(hook: &Hook, notice: &Notice) -> bool {
+pub fn wants(hook: &Hook, notice: &Notification) -> bool {
     match (&hook.way, notice.occasion) {
         (_, None) => false,
         (Way::Command(occasion, _), Some(what)) => *occasion == what,
@@ -75,12 +75,12 @@ impl Hook {
     /// Delivers a notice; says why if it was not accepted. `line` is the notice as sent.
     pub(super) fn tell(
         &self,
-        notice: &Notice,
+        notice: &Notification,
         line: &str,
         (root, tag): (&Path, String),
         now_ms: u64,
     ) -> Result<(), String> {
-        let mut job = Job {
+        let mut job = ProcessJob {
             argv: Vec::new(),
             // Not in the project: an agent could create a program at a relative path there.
             folder: home(),
@@ -107,13 +107,13 @@ impl Hook {
     }
 }
 
-fn run(job: &Job) -> Result<Ended, String> {
+fn run(job: &ProcessJob) -> Result<ProcessEnd, String> {
     // Leftovers of an earlier process for this hook are dead before it is called again.
     process::reclaim(&job.tag).map_err(|error| error.to_string())?;
     process::run(job, &Stop::new()).map_err(|error| error.to_string())
 }
 
-fn taken(ended: &Ended, deadline: Duration) -> Result<(), String> {
+fn taken(ended: &ProcessEnd, deadline: Duration) -> Result<(), String> {
     let why = match &ended.how {
         How::Exited(0) => return Ok(()),
         How::Exited(code) => format!("exited with {code}"),

@@ -6,7 +6,7 @@ use std::io::Read;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::system::process::{Ended, How};
+use crate::system::process::{How, ProcessEnd};
 
 pub(super) const PROGRAM: &str = "curl";
 /// Time limits of connecting, and of the whole request.
@@ -67,7 +67,7 @@ impl Webhook {
     }
 
     /// Whether the server accepted it. Curl's messages are not passed on: the URL may be a secret, too.
-    pub(super) fn taken(ended: &Ended) -> Result<(), String> {
+    pub(super) fn taken(ended: &ProcessEnd) -> Result<(), String> {
         let code = ended.stdout.text();
         match &ended.how {
             How::Exited(0) if code.len() == 3 && code.starts_with('2') => Ok(()),

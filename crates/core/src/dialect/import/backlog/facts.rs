@@ -3,16 +3,16 @@
 
 use crate::dialect::frontmatter;
 use crate::dialect::import::json_task;
-use crate::plan::draft::Oddity;
+use crate::plan::draft::ParseIssue;
 use crate::syntax::source::{Source, Span, Spanned};
 use crate::syntax::yaml;
-use crate::syntax::yaml::{FaultKind, Node, Value};
+use crate::syntax::yaml::{FaultKind, YamlNode, YamlValue};
 
 /// Keys and their values, in file order.
 #[derive(Debug, Default)]
-pub(super) struct Facts(Vec<(String, Vec<Spanned<String>>)>);
+pub(super) struct BacklogFacts(Vec<(String, Vec<Spanned<String>>)>);
 
-impl Facts {
+impl BacklogFacts {
     /// Every value of a key.
     pub(super) fn all(&self, key: &str) -> &[Spanned<String>] {
         self.0.iter().find(|(name, _)| name == key).map(|(_, values)| values.as_slice()).unwrap_or_default()
@@ -35,9 +35,9 @@ impl Facts {
 }
 
 /// Reads the frontmatter of the file at `part`.
-pub(super) fn read(source: &Source, part: Span) -> (Facts, Vec<Spanned<Oddity>>) {
+pub(super) fn read(source: &Source, part: Span) -> (BacklogFacts, Vec<Spanned<ParseIssue>>) {
     let parts = frontmatter::split_part(source, part);
-    let Some(span) = parts.yaml else { return (Facts::default(), Vec::new()) };
+    let Some(span) = parts.yaml else { return (BacklogFacts::default(), Vec::new()) };
     let text = source.slice(span);
     let (root, faults) = yaml::read(text, span.start);
     let broken = faults.iter().find_map(|fault| match &fault.kind {
@@ -53,19 +53,19 @@ pub(super) fn read(source: &Source, part: Span) -> (Facts, Vec<Spanned<Oddity>>)
         | FaultKind::SecondDocument => None,
     });
     match (broken, root.map(|root| root.value)) {
-        (None, Some(Value::Map(entries))) => {
-            (Facts(entries.into_iter().filter_map(fact).collect()), Vec::new())
+        (None, Some(YamlValue::Map(entries))) => {
+            (BacklogFacts(entries.into_iter().filter_map(fact).collect()), Vec::new())
         }
         (None, _) => (line_by_line(text, span.start), Vec::new()),
         (Some((why, at)), _) => {
             let why = format!("the frontmatter is not valid YAML and was read line by line: {why}");
-            (line_by_line(text, span.start), vec![Spanned::new(Oddity::Unreadable(why), at)])
+            (line_by_line(text, span.start), vec![Spanned::new(ParseIssue::Unreadable(why), at)])
         }
     }
 }
 
-fn fact((key, value): (Node, Node)) -> Option<(String, Vec<Spanned<String>>)> {
-    let Value::Scalar { text: key, .. } = key.value else { return None };
+fn fact((key, value): (YamlNode, YamlNode)) -> Option<(String, Vec<Spanned<String>>)> {
+    let YamlValue::Scalar { text: key, .. } = key.value else { return None };
     let mut values = Vec::new();
     scalars(value, &mut values);
     values.retain(|value| !value.value.is_empty());
@@ -73,11 +73,11 @@ fn fact((key, value): (Node, Node)) -> Option<(String, Vec<Spanned<String>>)> {
 }
 
 /// Every text in a value, however it is nested.
-fn scalars(node: Node, into: &mut Vec<Spanned<String>>) {
+fn scalars(node: YamlNode, into: &mut Vec<Spanned<String>>) {
     match node.value {
-        Value::Scalar { text, .. } => into.push(Spanned::new(text.trim().to_owned(), node.span)),
-        Value::List(items) => items.into_iter().for_each(|item| scalars(item, into)),
-        Value::Map(entries) => entries.into_iter().for_each(|(key, value)| {
+        YamlValue::Scalar { text, .. } => into.push(Spanned::new(text.trim().to_owned(), node.span)),
+        YamlValue::List(items) => items.into_iter().for_each(|item| scalars(item, into)),
+        YamlValue::Map(entries) => entries.into_iter().for_each(|(key, value)| {
             scalars(key, into);
             scalars(value, into);
         }),
@@ -85,8 +85,8 @@ fn scalars(node: Node, into: &mut Vec<Spanned<String>>) {
 }
 
 /// `key: value` lines, `[a, b]` lists and `- item` lines below a key.
-fn line_by_line(text: &str, offset: usize) -> Facts {
-    let mut facts = Facts::default();
+fn line_by_line(text: &str, offset: usize) -> BacklogFacts {
+    let mut facts = BacklogFacts::default();
     let mut at = offset;
     for line in text.split_inclusive('\n') {
         let span = Span::new(at, at + line.trim_end().len());

@@ -1,7 +1,7 @@
 //! Explains which part of a script decides its exit code, and how, in label texts.
 
 use super::{Judge, Verdict, exit_trap, simple_words, statements};
-use crate::syntax::shell::tree::{Command, Kind, Link};
+use crate::syntax::shell::tree::{CommandKind, ListLink, ShellCommand};
 use crate::syntax::shell::word::Word;
 use crate::syntax::source::Span;
 
@@ -9,7 +9,12 @@ use crate::syntax::source::Span;
 const QUOTE_CHARACTERS_MAX: usize = 32;
 
 /// The part of the script that decides its code, and how.
-pub(super) fn explain(script: &str, tree: &Command, judge: &Judge<'_>, verdict: &Verdict) -> (Span, String) {
+pub(super) fn explain(
+    script: &str,
+    tree: &ShellCommand,
+    judge: &Judge<'_>,
+    verdict: &Verdict,
+) -> (Span, String) {
     let Some(statement) = statements(tree).get(verdict.decisive) else {
         return (tree.span, "nothing to run".to_owned());
     };
@@ -30,58 +35,65 @@ struct Scene<'s> {
 }
 
 impl Scene<'_> {
-    fn explain(&self, command: &Command) -> (Span, String) {
+    fn explain(&self, command: &ShellCommand) -> (Span, String) {
         match &command.kind {
-            Kind::Group(body) | Kind::Subshell(body) => self.explain(body),
-            Kind::Sequence(commands) => match commands.last() {
+            CommandKind::Group(body) | CommandKind::Subshell(body) => self.explain(body),
+            CommandKind::Sequence(commands) => match commands.last() {
                 Some(last) => Scene { is_after_others: commands.len() > 1, ..*self }.explain(last),
                 None => (command.span, "nothing to run".to_owned()),
             },
-            Kind::Background(_) => {
+            CommandKind::Background(_) => {
                 (command.span, "nothing waits for the background command after `&`".to_owned())
             }
-            Kind::Chain { first, rest } => self.explain_chain(command, first, rest),
-            Kind::Simple { words, assignments } if words.is_empty() => {
+            CommandKind::Chain { first, rest } => self.explain_chain(command, first, rest),
+            CommandKind::Simple { words, assignments } if words.is_empty() => {
                 let is_plain = assignments.iter().all(|word| word.substitutions.is_empty());
                 let plain = || "an assignment always succeeds".to_owned();
                 (command.span, if is_plain { plain() } else { self.always(command) })
             }
-            Kind::Simple { words, .. } => (command.span, self.simple(command, words)),
-            Kind::Pipeline(commands) => match commands.last() {
+            CommandKind::Simple { words, .. } => (command.span, self.simple(command, words)),
+            CommandKind::Pipeline(commands) => match commands.last() {
                 Some(last) if self.code == 0 => {
                     (last.span, format!("the exit code is that of {}", self.name(last)))
                 }
                 Some(_) | None => (command.span, self.always(command)),
             },
-            Kind::If { otherwise: None, .. } if self.code == 0 => {
+            CommandKind::If { otherwise: None, .. } if self.code == 0 => {
                 (command.span, "`if` without `else` succeeds when its condition fails".to_owned())
             }
-            Kind::While { .. } | Kind::Until { .. } | Kind::For { .. } if self.code == 0 => {
+            CommandKind::While { .. } | CommandKind::Until { .. } | CommandKind::For { .. }
+                if self.code == 0 =>
+            {
                 (command.span, "the loop succeeds whatever its commands return".to_owned())
             }
-            Kind::If { .. } | Kind::Case { .. } if self.code == 0 => {
+            CommandKind::If { .. } | CommandKind::Case { .. } if self.code == 0 => {
                 (command.span, "none of its branches can fail".to_owned())
             }
-            Kind::Function { .. } => (command.span, "defined but never called".to_owned()),
-            Kind::If { .. }
-            | Kind::While { .. }
-            | Kind::Until { .. }
-            | Kind::For { .. }
-            | Kind::Not(_)
-            | Kind::Select { .. }
-            | Kind::Case { .. }
-            | Kind::Coprocess(_)
-            | Kind::Condition(_)
-            | Kind::Arithmetic(_)
-            | Kind::Nothing => (command.span, self.always(command)),
+            CommandKind::Function { .. } => (command.span, "defined but never called".to_owned()),
+            CommandKind::If { .. }
+            | CommandKind::While { .. }
+            | CommandKind::Until { .. }
+            | CommandKind::For { .. }
+            | CommandKind::Not(_)
+            | CommandKind::Select { .. }
+            | CommandKind::Case { .. }
+            | CommandKind::Coprocess(_)
+            | CommandKind::Condition(_)
+            | CommandKind::Arithmetic(_)
+            | CommandKind::Nothing => (command.span, self.always(command)),
         }
     }
 
-    fn explain_chain(&self, chain: &Command, first: &Command, rest: &[(Link, Command)]) -> (Span, String) {
+    fn explain_chain(
+        &self,
+        chain: &ShellCommand,
+        first: &ShellCommand,
+        rest: &[(ListLink, ShellCommand)],
+    ) -> (Span, String) {
         let before =
             rest.len().checked_sub(2).and_then(|at| rest.get(at)).map_or(first, |(_, command)| command);
-        let Some((Link::Or, last)) = rest.last() else { return (chain.span, self.always(chain)) };
-        let settles = |command: &Command| self.judge.script(command).code();
+        let Some((ListLink::Or, last)) = rest.last() else { return (chain.span, self.always(chain)) };
+        let settles = |command: &ShellCommand| self.judge.script(command).code();
         let is_settled_before = rest.len() == 1 && settles(first).is_some();
         if chain.depth > 0 || is_settled_before || settles(last) != Some(self.code) {
             return (chain.span, self.always(chain));
@@ -97,7 +109,7 @@ impl Scene<'_> {
         (Span::new(start, last.span.end), format!("`|| {text}` turns every failure into {effect}"))
     }
 
-    fn simple(&self, command: &Command, words: &[Word]) -> String {
+    fn simple(&self, command: &ShellCommand, words: &[Word]) -> String {
         match words.first().and_then(Word::literal) {
             Some("trap") if exit_trap(command).is_some() => {
                 "the trap sets the exit code, hiding earlier failures".to_owned()
@@ -116,14 +128,14 @@ impl Scene<'_> {
         }
     }
 
-    fn name(&self, command: &Command) -> String {
+    fn name(&self, command: &ShellCommand) -> String {
         match simple_words(command).first().and_then(Word::literal) {
             Some(name) => format!("`{}`", quote(name)),
             None => format!("`{}`", self.quoted(command, "its last command")),
         }
     }
 
-    fn always(&self, command: &Command) -> String {
+    fn always(&self, command: &ShellCommand) -> String {
         let text = self.quoted(command, "…");
         match self.code {
             0 => format!("`{text}` always succeeds"),
@@ -132,7 +144,7 @@ impl Scene<'_> {
     }
 
     /// The text of a command, or `otherwise` if it is inside a word.
-    fn quoted(&self, command: &Command, otherwise: &str) -> String {
+    fn quoted(&self, command: &ShellCommand, otherwise: &str) -> String {
         match self.script.get(command.span.start..command.span.end) {
             Some(text) if command.depth == 0 => quote(text),
             Some(_) | None => otherwise.to_owned(),

@@ -1,6 +1,6 @@
 //! The syntax of a policy: what is accepted, and every fault of the rest in one pass with its line.
 
-use planwright_core::approval::policy::{GROUP, Tools};
+use planwright_core::approval::policy::{GROUP, ToolLists};
 
 use super::*;
 
@@ -58,7 +58,7 @@ key = "SHA256:SaRIo98OPuz5kB17+bbOsI0liN1V8LWPN69HQapZdgQ"
 [people.bo]
 [people.carl]
 "#;
-    let Read { policy, signers } = read(text).expect("a policy");
+    let PolicyRead { policy, signers } = read(text).expect("a policy");
     assert_eq!(signers.as_deref(), Some("allowed_signers"));
     let docs = &policy.automatic[0];
     assert_eq!(
@@ -67,7 +67,7 @@ key = "SHA256:SaRIo98OPuz5kB17+bbOsI0liN1V8LWPN69HQapZdgQ"
     );
     assert_eq!((docs.steps_max, docs.seconds, docs.is_red_required), (Some(3), Some(600), true));
     assert_eq!(docs.commands.as_ref().expect("commands")["coder"], ["claude", "--print"]);
-    assert_eq!(policy.automatic[1].tools, Some(Tools::Any));
+    assert_eq!(policy.automatic[1].tools, Some(ToolLists::Any));
     let demand = &policy.demand;
     assert_eq!((demand.needed, demand.expires_seconds), (Some(2), Some(7 * 86_400)));
     assert_eq!((demand.planner_may_approve, demand.is_signed), (Some(false), Some(true)));

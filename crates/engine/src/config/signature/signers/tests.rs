@@ -8,7 +8,7 @@ const KEY: &str = include_str!("../../../../tests/signature/ed25519.pub");
 const RSA: &str = include_str!("../../../../tests/signature/rsa.pub");
 const P521: &str = include_str!("../../../../tests/signature/p521.pub");
 
-fn read(text: &str) -> Result<Signers, Vec<Fault>> {
+fn read(text: &str) -> Result<Signers, Vec<ConfigFault>> {
     Signers::read(Path::new("/list"), text.replace("KEY", KEY.trim()).replace("RSA", RSA.trim()))
 }
 
