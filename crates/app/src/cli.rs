@@ -200,6 +200,9 @@ pub(crate) fn words() -> Vec<String> {
     grammar.get_subcommands().flat_map(of).collect()
 }
 
+#[cfg(test)]
+mod reference;
+
 /// Whether this process was started by another planwright to supervise a command.
 pub fn is_shim() -> bool {
     std::env::args_os().nth(1).is_some_and(|word| word == planwright_engine::system::process::SHIM)

@@ -1,5 +1,5 @@
 //! Real agents, a scripted model, the built program: what planwright promises is shown with the programs that people use. Each
-//! case is run with each agent. docs/real-agents.md says how to choose them and how to add one.
+//! case is run with each agent. docs/contributing/real-agents.md says how to choose them and how to add one.
 //!
 //! The suite has its own `main`, because what is not tried must be seen: the usual runner hides what a test that passes says.
 

@@ -1,5 +1,5 @@
 //! What the program promises when things break: it is killed anywhere, its disk fails or is full, its power is cut, and it
-//! goes on. Drives the built program from outside and relies on its command line alone. docs/reliability.md has the figures.
+//! goes on. Drives the built program from outside and relies on its command line alone. docs/explanation/reliability.md has the figures.
 //!
 //! The suite is its own tracer, so it has its own `main`.
 

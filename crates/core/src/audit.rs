@@ -45,7 +45,7 @@ impl fmt::Display for AuditFinding {
 
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])* $kind:ident $word:literal $check:ident $meaning:literal,)*) => {
-        /// The kinds of findings. One word each, the same in text, in JSON and in docs/audit.md.
+        /// The kinds of findings. One word each, the same in text, in JSON and in docs/reference/audit-record.md.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
         pub enum Kind {
             $($(#[doc = $doc])* #[serde(rename = $word)] $kind,)*

@@ -1,5 +1,5 @@
 //! The checker: every rule that a plan is held to before it runs. Each rule has one file, one line in [`RULES`] and one
-//! page in docs/rules. Rules are pure: [`Study::questions`] lists what they need to know about the world, and the
+//! page in docs/reference/rules. Rules are pure: [`Study::questions`] lists what they need to know about the world, and the
 //! answers come in as [`Facts`].
 
 pub mod suggest;

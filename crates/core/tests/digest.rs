@@ -1,4 +1,4 @@
-//! The digest: what it covers, what it leaves out, and the vectors of docs/formats.md, which are the input of the tests here.
+//! The digest: what it covers, what it leaves out, and the vectors of docs/reference/plan-format.md, which are the input of the tests here.
 
 use planwright_core::plan::digest;
 use planwright_core::plan::digest::Digest;
@@ -6,7 +6,8 @@ use planwright_core::plan::verified::Plan;
 use planwright_core::syntax::source::Source;
 use planwright_core::verify::{Facts, Study, VerifyLimits, verify};
 
-const FORMATS: &str = include_str!("../../../docs/formats.md");
+const FORMATS: &str =
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/plan-format.md"));
 
 fn plan(text: &str) -> Plan {
     let source = Source::new("plan.md", text);
@@ -28,7 +29,7 @@ fn plan(text: &str) -> Plan {
 
 /// The block below `heading` that is marked with `language`.
 fn block(heading: &str, language: &str) -> String {
-    let (_, section) = FORMATS.split_once(heading).expect("docs/formats.md has the heading");
+    let (_, section) = FORMATS.split_once(heading).expect("docs/reference/plan-format.md has the heading");
     let mut lines = section.lines();
     let opening = lines.find(|line| line.trim_start_matches('`') == language && line.starts_with("```"));
     let ticks = opening.expect("the section has the block").trim_end_matches(language);
@@ -37,7 +38,7 @@ fn block(heading: &str, language: &str) -> String {
 
 fn check_vector(heading: &str) {
     let (text, records) = (block(heading, "plan"), block(heading, "records"));
-    let (_, section) = FORMATS.split_once(heading).expect("docs/formats.md has the heading");
+    let (_, section) = FORMATS.split_once(heading).expect("docs/reference/plan-format.md has the heading");
     let (_, named) = section.split_once("and its digest is `").expect("the section names the digest");
     let plan = plan(&text);
     assert_eq!(digest::encoding(&plan), records, "the records of {heading}");

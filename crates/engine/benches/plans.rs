@@ -1,5 +1,5 @@
 //! How much the checker costs, as ratios: against raw markdown on the same bytes, and against reading the same files.
-//! `cargo bench` measures; `cargo test --benches` only shows that it still runs. docs/performance.md says what is aimed at.
+//! `cargo bench` measures; `cargo test --benches` only shows that it still runs. docs/contributing/performance.md says what is aimed at.
 
 #[path = "plans/clock.rs"]
 mod clock;

@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn the_page_holds_every_row_and_no_other() {
-        let page = include_str!("../../../../docs/exit-codes.md");
+        let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/exit-codes.md"));
         let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
         let expected: Vec<String> = EXIT_CODES
             .iter()

@@ -1,4 +1,4 @@
-//! Agents that were talked into harm: everything that they try is denied, or is flagged for a person. docs/security.md has the
+//! Agents that were talked into harm: everything that they try is denied, or is flagged for a person. docs/explanation/security.md has the
 //! list with what comes of each try; this suite holds it.
 
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use super::install::Installed;
 use super::work::task;
 
 /// The page with the list.
-const PAGE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/security.md"));
+const PAGE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/explanation/security.md"));
 /// What a script says where it could do what should be refused. It is spelt in two halves in the script, since some agents
 /// say what they were told to run.
 const HARM: &str = "harm";
@@ -262,7 +262,7 @@ fn written<'a>(name: &str, agent: &str) -> Option<&'a str> {
     let rows: Vec<Vec<&str>> = PAGE.lines().filter(|line| line.starts_with('|')).map(cells).collect();
     let column = rows.first()?.iter().position(|cell| *cell == agent)?;
     let row = rows.iter().find(|row| row[0].trim_matches('`') == name);
-    let row = row.unwrap_or_else(|| panic!("docs/security.md has no row `{name}`"));
+    let row = row.unwrap_or_else(|| panic!("docs/explanation/security.md has no row `{name}`"));
     Some(row[column])
 }
 
@@ -272,7 +272,7 @@ fn holds(name: &str, agent: &str, found: Outcome, result: &str) {
     let said = written(name, agent).unwrap_or(found.word());
     assert!(
         found != Outcome::Unseen && said == found.word(),
-        "{name}: docs/security.md says `{said}`, and it was {}: {result}",
+        "{name}: docs/explanation/security.md says `{said}`, and it was {}: {result}",
         found.word()
     );
 }

@@ -32,7 +32,7 @@ impl Request {
         found.map_or("", |(_, value)| value.as_str())
     }
 
-    /// What docs/events.md tells a server to do.
+    /// What docs/how-to/get-notified.md tells a server to do.
     fn is_signed_with(&self, secret: &str) -> bool {
         let signed =
             format!("{}.{}.{}", self.header("Planwright-Id"), self.header("Planwright-Timestamp"), self.body);

@@ -1,11 +1,11 @@
-//! The table docs/features.md: an id stands once, and `works` is said only of what a test shows.
+//! The table docs/contributing/features.md: an id stands once, and `works` is said only of what a test shows.
 
 use std::collections::BTreeMap;
 
 use crate::rust;
 use crate::tree::{Fault, File, assert_caught, assert_none, repository};
 
-const TABLE: &str = "docs/features.md";
+const TABLE: &str = "docs/contributing/features.md";
 
 struct Row<'a> {
     line: usize,
@@ -136,12 +136,12 @@ fn a_claim_without_its_test_is_caught() {
     assert_none(&judge("| Z-03 | a | planned | |", &test));
     assert_caught(
         &judge("| Z-01 | a | works | |", &test),
-        "docs/features.md:2: Z-01 works, but names no test",
+        "docs/contributing/features.md:2: Z-01 works, but names no test",
     );
     assert_caught(&judge("| Z-03 | a | works | `crates/core/tests/plan.rs` |", &test), "no test names Z-03");
     assert_caught(
         &judge("| Z-01 | a | works | `crates/core/tests/gone.rs` |", &test),
-        "no file crates/core/tests/gone.rs",
+        "file crates/core/tests/gone.rs not found",
     );
     assert_caught(
         &judge("| Z-01 | a | works | `crates/core/tests/plan.rs::gone` |", &test),
@@ -164,5 +164,5 @@ fn only_tests_can_show_a_feature() {
     assert!(!shown("crates/core/src/plan.rs", "//! Z-01\n#[cfg(test)]\nmod tests {\n}\n"));
     assert!(!shown("crates/core/tests/plan.rs", "// Z-011 and AZ-01"));
     assert!(!shown("crates/app/tests/tidy/feature.rs", "Z-01"));
-    assert!(!shown("docs/formats.md", "Z-01"));
+    assert!(!shown("docs/reference/plan-format.md", "Z-01"));
 }

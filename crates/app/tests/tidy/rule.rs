@@ -8,7 +8,7 @@ use crate::tree::{Fault, File, assert_caught, assert_none, repository};
 
 const LIST: &str = "crates/core/src/verify.rs";
 const SOURCES: &str = "crates/core/src/verify/";
-const PAGES: &str = "docs/rules/";
+const PAGES: &str = "docs/reference/rules/";
 const SUITES: &str = "crates/core/tests/verify/";
 /// Pages about all rules.
 const NOT_PAGES: [&str; 2] = ["README", "index"];
@@ -149,7 +149,7 @@ fn whole() -> [File; 5] {
             "crates/core/src/verify/unmade_file.rs",
             "const RULE: Rule = Rule { code: \"PW0203\", name: \"unmade-file\" };\n",
         ),
-        File::new("docs/rules/unmade-file.md", "# PW0203: unmade-file\n"),
+        File::new("docs/reference/rules/unmade-file.md", "# PW0203: unmade-file\n"),
         File::new("crates/core/tests/verify/unmade-file.md", ""),
         File::new("crates/core/src/verify/subject.rs", ""),
     ]
@@ -167,7 +167,7 @@ fn a_rule_that_lacks_one_of_its_four_parts_is_caught() {
         &without(1),
         "verify.rs:4: rule `unmade_file` has no crates/core/src/verify/unmade_file.rs",
     );
-    assert_caught(&without(2), "has no page docs/rules/unmade-file.md");
+    assert_caught(&without(2), "has no page docs/reference/rules/unmade-file.md");
     assert_caught(&without(3), "has no suite crates/core/tests/verify/unmade-file.md");
 }
 
@@ -177,12 +177,14 @@ fn a_file_a_page_or_a_suite_without_its_rule_is_caught() {
         let stray = File::new(path, "");
         disagreements(whole().iter().chain([&stray]))
     };
-    for path in
-        ["crates/core/src/verify/cycle.rs", "docs/rules/cycle.md", "crates/core/tests/verify/cycle.md"]
-    {
+    for path in [
+        "crates/core/src/verify/cycle.rs",
+        "docs/reference/rules/cycle.md",
+        "crates/core/tests/verify/cycle.md",
+    ] {
         assert_caught(&with(path), path);
     }
-    assert_none(&with("docs/rules/README.md"));
+    assert_none(&with("docs/reference/rules/README.md"));
 }
 
 #[test]
@@ -194,7 +196,10 @@ fn a_rule_whose_parts_disagree_is_caught() {
     };
     assert_caught(&change(1, "unmade-file", "unmade-files"), "calls itself `unmade-files`");
     assert_caught(&change(1, "PW0203", "PW203"), "has no code");
-    assert_caught(&change(2, "PW0203", "PW0999"), "is PW0203, which docs/rules/unmade-file.md does not name");
+    assert_caught(
+        &change(2, "PW0203", "PW0999"),
+        "is PW0203, which docs/reference/rules/unmade-file.md does not name",
+    );
     let mut twice = whole();
     twice[0].text = twice[0].text.replace("unmade_file,", "unmade_file, unmade_file,");
     assert_caught(&disagreements(&twice), "the code PW0203 of another rule");

@@ -204,7 +204,7 @@ pub fn quick(task: &str, contract: &str, target: &str, retries: u32) -> String {
 
 const TITLE_CHARS_MAX: usize = 60;
 
-/// The native plan format in brief. docs/formats.md is the full reference.
+/// The native plan format in brief. docs/reference/plan-format.md is the full reference.
 pub const FORMAT: &str = r"
 ## The format of a plan
 

@@ -1,5 +1,5 @@
 //! The named dialect: `PLAN.md` and `PLAN-<name>.md`, tasks `### N.` with What, Verification and Status, and the many
-//! variants that people write. Reads anything, writes only the bytes that a change needs. See docs/dialects/named.md.
+//! variants that people write. Reads anything, writes only the bytes that a change needs. See docs/reference/dialects/named.md.
 
 mod compose;
 mod conflict_copy;

@@ -1,5 +1,5 @@
 //! The native dialect: one Markdown file with frontmatter, `### N.` steps, `**field:**` lines and fenced contracts.
-//! Reads anything, writes only the bytes that a change needs. docs/formats.md describes the format.
+//! Reads anything, writes only the bytes that a change needs. docs/reference/plan-format.md describes the format.
 
 mod compose;
 mod field;

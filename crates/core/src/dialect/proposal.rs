@@ -1,5 +1,5 @@
 //! The proposal dialect: `.pi/plans/PLAN-<8 characters>.md` with thirteen frontmatter keys, numbered steps that name
-//! their tools, and a context. Progress is in `sessions/`, large data in `artifacts/`. docs/dialects/proposal.md
+//! their tools, and a context. Progress is in `sessions/`, large data in `artifacts/`. docs/reference/dialects/proposal.md
 //! describes the format.
 
 mod compose;

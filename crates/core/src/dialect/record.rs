@@ -1,5 +1,5 @@
 //! The record dialect: one map in YAML or JSON, with steps counted from 0. Reads anything, writes only the bytes that a
-//! change needs. docs/dialects/record.md describes the format.
+//! change needs. docs/reference/dialects/record.md describes the format.
 
 mod compose;
 mod event;

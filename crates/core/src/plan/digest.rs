@@ -1,4 +1,4 @@
-//! The digest that identifies the exact meaning of a plan. docs/formats.md specifies the encoding; any change to it
+//! The digest that identifies the exact meaning of a plan. docs/reference/plan-format.md specifies the encoding; any change to it
 //! needs a new version.
 
 use std::fmt;

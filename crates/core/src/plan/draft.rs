@@ -288,7 +288,10 @@ pub struct FieldDraft {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(missing_docs, reason = "each is documented at its place in StepDraft and in docs/formats.md")]
+#[expect(
+    missing_docs,
+    reason = "each is documented at its place in StepDraft and in docs/reference/plan-format.md"
+)]
 pub enum DraftField {
     Id,
     Target,

@@ -1,5 +1,5 @@
 //! Statistics from journals: first-try success, waiting times, contracts that never failed. Counts only what
-//! happened: without history there is no figure. docs/stats.md defines each of them.
+//! happened: without history there is no figure. docs/reference/statistics.md defines each of them.
 
 mod contract;
 mod missing_tool;

@@ -251,7 +251,7 @@ fn a_changed_command_line_changes_what_was_approved() {
 
 #[test]
 fn the_page_holds_every_setting_and_no_other() {
-    let page = include_str!("../../../../docs/settings.md");
+    let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/settings.md"));
     let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
     let expected: Vec<String> = SETTINGS
         .iter()

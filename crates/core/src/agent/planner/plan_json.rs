@@ -1,6 +1,6 @@
 //! `plan-json` blocks, which agents of other harnesses print to plan, to report completion, or to escalate.
 //! Treated as proposals: `plan` becomes the text of a plan, and the other two are only messages.
-//! docs/planning.md describes the block.
+//! docs/how-to/plan-with-an-agent.md describes the block.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The record of a plan as a file: one JSON object per line. docs/audit.md specifies the format byte for
+//! The record of a plan as a file: one JSON object per line. docs/reference/audit-record.md specifies the format byte for
 //! byte.
 
 use std::fmt::Write as _;

@@ -4,7 +4,8 @@ use super::{DIALECT, field};
 use crate::plan::draft::Draft;
 use crate::syntax::source::Source;
 
-const FORMATS: &str = include_str!("../../../../../docs/formats.md");
+const FORMATS: &str =
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/plan-format.md"));
 
 /// The words in backticks of a cell.
 fn names(cell: &str) -> Vec<&str> {
@@ -14,7 +15,7 @@ fn names(cell: &str) -> Vec<&str> {
 #[test]
 fn the_page_about_formats_lists_every_field_with_all_its_names() {
     let (_, section) =
-        FORMATS.split_once("### Fields\n").expect("docs/formats.md has a section about fields");
+        FORMATS.split_once("### Fields\n").expect("docs/reference/plan-format.md has a section about fields");
     let (section, _) = section.split_once("\nForms:").expect("the table ends in front of the forms");
     let rows = section.lines().filter(|line| line.starts_with("| `"));
     let listed: Vec<Vec<&str>> =

@@ -158,7 +158,7 @@ fn a_policy_is_installed_whole_and_the_one_before_is_kept() {
 // The page for users has policies in it; each of them is one.
 #[test]
 fn the_examples_of_the_page_are_policies() {
-    let page = include_str!("../../../../../docs/approval.md");
+    let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/policy.md"));
     let blocks: Vec<&str> =
         page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap_or_default()).collect();
     assert!(blocks.len() >= 4, "{}", blocks.len());
