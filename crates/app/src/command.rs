@@ -152,6 +152,11 @@ pub(crate) fn reviews(project: &Project, out: &mut Out<'_>) -> Result<Vec<Review
     for error in planning_session::settle(project) {
         crate::interaction::session::warn(error, out);
     }
+    waiting_reviews(project, out)
+}
+
+/// The same without what ends planning sessions: for who looks again and again.
+pub(crate) fn waiting_reviews(project: &Project, out: &mut Out<'_>) -> Result<Vec<ReviewData>, Failure> {
     let Some(decisions) = Approvals::open_existing(project)? else { return Ok(Vec::new()) };
     for expired in decisions.sweep()? {
         out.warn(&format!("{}: {}", expired.plan.display(), expired.text));
@@ -604,6 +609,9 @@ impl From<runs::Error> for Failure {
             runs::Error::Illegal(_) => {
                 Self::from_error(Exit::Moved, &error).next(NextCommand::new(["planwright", "status"]))
             }
+            runs::Error::NoJudge { .. } => Self::from_error(Exit::Usage, &error)
+                .hint("a person confirms this step; name one with a contract")
+                .next(NextCommand::new(["planwright", "help", "run"])),
             runs::Error::Unlanded { ref step } => {
                 let message = format!("no checkpoint for step `{step}`");
                 Self::new(Exit::No, message)
@@ -620,6 +628,8 @@ impl From<runs::Error> for Failure {
             | runs::Error::Journal(_)
             | runs::Error::Drive(_)
             | runs::Error::Plan { .. }
+            | runs::Error::Contended { .. }
+            | runs::Error::Panicked { .. }
             | runs::Error::Broken { .. } => Self::from_error(Exit::Machine, &error),
         }
     }

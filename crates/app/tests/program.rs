@@ -35,6 +35,8 @@ mod dialects;
 mod doctor;
 #[path = "program/doctor_mends.rs"]
 mod doctor_mends;
+#[path = "program/earlier.rs"]
+mod earlier;
 #[path = "program/envelope.rs"]
 mod envelope;
 #[path = "program/figures.rs"]

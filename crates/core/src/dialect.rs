@@ -67,6 +67,8 @@ pub struct Dialect {
     compose: fn(&Draft, &NewPlan<'_>) -> String,
     /// Records to write next to the plan after an event.
     beside: fn(&Source, &Draft, &PlanEvent<'_>) -> Vec<SidecarEdit>,
+    /// What a plan may not carry itself and has to go into files beside it; `None` where all of it may stay.
+    pub overflow: fn(&Source) -> Option<proposal::Overflow>,
 }
 
 /// The location of a new plan.

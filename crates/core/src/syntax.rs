@@ -1,5 +1,6 @@
 //! Text with positions, and readers of the languages that plans are written in. Knows nothing about plans.
 
+pub mod count;
 pub mod diagnostic;
 pub mod glob;
 pub(crate) mod json;

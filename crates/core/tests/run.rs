@@ -10,6 +10,8 @@ mod decide;
 mod forecast;
 #[path = "run/happened.rs"]
 mod happened;
+#[path = "run/journal.rs"]
+mod journal;
 #[path = "run/makespan.rs"]
 mod makespan;
 #[path = "run/prompt.rs"]

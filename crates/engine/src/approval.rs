@@ -29,6 +29,7 @@ use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::plan::verified::Plan;
 use planwright_core::run::baseline::Baseline;
 use planwright_core::run::event::RunOutcome;
+use planwright_core::syntax::count::counted;
 
 use planwright_core::syntax::diagnostic::Severity;
 use planwright_core::syntax::source::Source;
@@ -76,7 +77,7 @@ pub enum Error {
     Signature(#[from] signature::Error),
     #[error(transparent)]
     Store(#[from] plan_file::Error),
-    #[error("{plan} has {errors} {}; fix {} before proposing", if *errors == 1 { "error" } else { "errors" }, if *errors == 1 { "it" } else { "them" })]
+    #[error("{plan} has {}; fix {} before proposing", counted(*errors, "error", "errors"), if *errors == 1 { "it" } else { "them" })]
     Unclean { plan: String, errors: usize },
     /// It does not fit the state of the plan.
     #[error("{0}")]

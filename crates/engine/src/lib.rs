@@ -13,6 +13,7 @@ pub mod approval;
 pub mod portfolio;
 pub mod agent;
 pub mod audit;
+pub mod api;
 #[cfg(test)]
 #[path = "../tests/scratch/folder.rs"]
 mod scratch;

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use planwright_core::agent::work_item::{WorkItem, WorkKind};
-use planwright_core::plan::verified::Plan;
+use planwright_core::plan::verified::{Contract, Plan, Step};
 use planwright_core::run::event::{
     AgentCommands, ApprovedBy, AskAnswer, AskReason, Event, RunOutcome, StopMode,
 };
@@ -45,6 +45,10 @@ use crate::workspace::project::Project;
 
 /// How long a follower waits for events before it checks whether the run is still running.
 const FOLLOW: Duration = Duration::from_millis(250);
+
+/// How often recording an event is retried while other processes record theirs. Far more than the processes
+/// that ever write to one run: each retry means that another one made progress.
+const RECORD_TRIES_MAX: usize = 1000;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -71,6 +75,17 @@ pub enum Error {
     /// An answer that does not fit.
     #[error("cannot record the event")]
     Illegal(#[source] Illegal),
+    #[error(
+        "cannot record in the journal of {run}: other processes wrote to it {RECORD_TRIES_MAX} times in a row"
+    )]
+    Contended { run: RunId },
+    /// A tournament of a step that has no contract to pick the winner.
+    #[error("step `{step}` has no contract that could pick the winner of a tournament")]
+    NoJudge { step: String },
+    /// A worker thread panicked: a bug.
+    #[error("internal error while working on step `{step}`: {panic}")]
+    Panicked { step: String, panic: String },
+    /// The journal does not fit the plan.
     #[error("the journal of {run} is corrupt")]
     Broken {
         run: RunId,
@@ -342,12 +357,26 @@ impl Runs {
         drive: &DriveOptions,
         watch: &mut dyn FnMut(&RunState, &Event),
     ) -> Result<(Progress, Vec<String>), Error> {
+        let rights = self.rights(run.row.id)?;
+        self.drive_held(run, path, drive, rights, watch)
+    }
+
+    /// The same for who has the right to drive it.
+    pub(crate) fn drive_held(
+        &self,
+        run: &Run,
+        path: &Path,
+        drive: &DriveOptions,
+        rights: [RunLock; 2],
+        watch: &mut dyn FnMut(&RunState, &Event),
+    ) -> Result<(Progress, Vec<String>), Error> {
+        refuse_unjudged(&run.plan, drive.tournament.as_ref())?;
         let hands = DriveSetup {
             workers: drive.workers,
             leave: drive.leave.clone(),
             tournament: drive.tournament.clone(),
         };
-        let mut host = self.host(run, path, hands)?;
+        let mut host = self.host_held(run, path, hands, rights)?;
         let ground = self.ground(run)?;
         if drive.spread == Isolation::Apart && (ground.is_kept() || drive.tournament.is_some()) {
             ground.part()?;
@@ -375,7 +404,17 @@ impl Runs {
     /// A host for a run, with the right to run it: while it lives, no other process runs this run, or another
     /// one in the same workspace.
     pub fn host(&self, run: &Run, path: &Path, hands: DriveSetup) -> Result<LocalHost, Error> {
-        let rights = [self.lock(run.row.id)?, self.occupy()?];
+        let rights = self.rights(run.row.id)?;
+        self.host_held(run, path, hands, rights)
+    }
+
+    fn host_held(
+        &self,
+        run: &Run,
+        path: &Path,
+        hands: DriveSetup,
+        rights: [RunLock; 2],
+    ) -> Result<LocalHost, Error> {
         let source = run.row.source().ok_or(Error::Plan { run: run.row.id })?;
         let worker = Worker { tournament: hands.tournament.clone(), ..self.worker(run)? };
         Ok(LocalHost::new((worker, rights), run.row.id, (path, source), hands))
@@ -474,7 +513,14 @@ impl Runs {
         step.map(|step| WorkKind::of(&step.target)).ok_or(Error::Plan { run: queued.run })
     }
 
-    fn lock(&self, run: RunId) -> Result<RunLock, Error> {
+    /// The right to drive a run, and to work in this workspace.
+    pub(crate) fn rights(&self, run: RunId) -> Result<[RunLock; 2], Error> {
+        let right = self.lock(run)?;
+        // They are given back in this order: whoever sees that nobody drives the run can work here at once.
+        Ok([self.occupy()?, right])
+    }
+
+    pub(crate) fn lock(&self, run: RunId) -> Result<RunLock, Error> {
         if let Some(lock) = self.store.lock(run)? {
             return Ok(lock);
         }
@@ -521,7 +567,7 @@ impl Runs {
     /// Rolls the work of a run back to before a step: it, everything merged after it, and everything that
     /// needs any of these must be done again. Nothing else may run here meanwhile.
     pub fn roll_back(&self, run: &Run, path: &Path, step: &str) -> Result<RolledBack, Error> {
-        let _rights = [self.lock(run.row.id)?, self.occupy()?];
+        let _rights = self.rights(run.row.id)?;
         let run = self.run(run.row.id)?;
         let ground = self.ground(&run)?;
         let landings = ground.history()?.unwrap_or_default();
@@ -556,7 +602,7 @@ impl Runs {
     }
 
     fn record_all(&self, run: &Run, news: &[Event]) -> Result<(), Error> {
-        loop {
+        until_recorded(run.row.id, || {
             let events = self.store.events(run.row.id, 0)?;
             let mut state = RunState::new(&run.plan);
             for recorded in &events {
@@ -568,11 +614,8 @@ impl Runs {
             let tally = Some(RunSummary::of(&run.plan, &state));
             let addition =
                 Append { after: seen, events: news, blobs: Vec::new(), claim_for: None, tally, at_ms: now() };
-            match self.store.add(run.row.id, addition)? {
-                AppendResult::Written { .. } | AppendResult::Known => return Ok(()),
-                AppendResult::Moved => {}
-            }
-        }
+            Ok(self.store.add(run.row.id, addition)?)
+        })
     }
 
     /// Answers a question. An answer that sends the plan back to its author ends the run.
@@ -678,6 +721,24 @@ impl Runs {
     }
 }
 
+/// Refuses a tournament of a step that has no contract to pick the winner.
+pub(crate) fn refuse_unjudged(plan: &Plan, tournament: Option<&(String, u32)>) -> Result<(), Error> {
+    let Some((id, _)) = tournament else { return Ok(()) };
+    let is_unjudged = |step: &Step| step.id == *id && step.contract == Contract::Manual;
+    if plan.steps.iter().any(is_unjudged) { Err(Error::NoJudge { step: id.clone() }) } else { Ok(()) }
+}
+
+/// Retries until no other process recorded anything in between.
+fn until_recorded(run: RunId, mut add: impl FnMut() -> Result<AppendResult, Error>) -> Result<(), Error> {
+    for _ in 0..RECORD_TRIES_MAX {
+        match add()? {
+            AppendResult::Written { .. } | AppendResult::Known => return Ok(()),
+            AppendResult::Moved => {}
+        }
+    }
+    Err(Error::Contended { run })
+}
+
 /// In milliseconds since 1970.
 pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -694,4 +755,23 @@ pub(crate) fn workspace_lock(root: &Path) -> String {
 pub fn user() -> String {
     let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     set("USER").or_else(|| set("LOGNAME")).unwrap_or_else(|| "somebody".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_that_never_rests_is_given_up() {
+        let mut tries = 0;
+        let never = until_recorded(RunId::new(7), || {
+            tries += 1;
+            Ok(AppendResult::Moved)
+        });
+        let said = never.expect_err("it gives up").to_string();
+        assert_eq!(tries, RECORD_TRIES_MAX);
+        assert!(said.contains("run 7") && said.contains("1000 times"), "{said}");
+        let mut moves = [AppendResult::Written { seq: 9 }, AppendResult::Moved, AppendResult::Moved].to_vec();
+        until_recorded(RunId::new(7), || Ok(moves.pop().expect("recorded by then"))).expect("recorded");
+    }
 }

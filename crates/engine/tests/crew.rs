@@ -19,8 +19,10 @@ use planwright_engine::approval::{ApprovalRequest, Approvals};
 use planwright_engine::core::approval::ledger::Identity;
 use planwright_engine::core::run::event::{Event, RunOutcome};
 use planwright_engine::core::run::schedule::ScheduleLimits;
+use planwright_engine::run::driver;
+use planwright_engine::run::host::DriveSetup;
 use planwright_engine::run::remote_worker::{WorkUntil, WorkerOptions, work};
-use planwright_engine::run::{DriveOptions, Runs};
+use planwright_engine::run::{DriveOptions, Isolation, Run, Runs};
 use planwright_engine::store::journal::{Health, LEASE_MS, RunId, WorkLease};
 use planwright_engine::store::plan_file;
 use planwright_engine::store::plan_file::{FileText, Store};
@@ -29,6 +31,7 @@ use runner::{Case, run_cases};
 
 const DRIVE: &str = "__drive";
 const WORK: &str = "__work";
+const COMPETE: &str = "__compete";
 const PATIENCE: Duration = Duration::from_mins(2);
 
 fn main() -> ExitCode {
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
         Some(SHIM) => shim_main(arguments),
         Some(DRIVE) => drive(Path::new(&arguments[2])),
         Some(WORK) => labour(Path::new(&arguments[2])),
+        Some(COMPETE) => compete(Path::new(&arguments[2])),
         _ => run_cases(CASES, &arguments),
     }
 }
@@ -48,10 +52,11 @@ const CASES: &[Case] = &[
     ("what_a_worker_did_while_no_driver_lived_is_not_done_again", what_a_worker_did_is_not_done_again),
     ("a_worker_that_leaves_gives_its_attempt_back", a_worker_that_leaves_gives_its_attempt_back),
     ("a_worker_ends_what_nobody_wants_any_more", a_worker_ends_what_nobody_wants_any_more),
+    ("a_panic_in_a_thread_ends_the_drive_with_an_error", a_panic_ends_the_drive),
 ];
 
-/// Drives the run of the plan, and makes no attempt itself.
-fn drive(root: &Path) -> ExitCode {
+/// The run of the plan, which is begun where there is none.
+fn begun(root: &Path) -> (Runs, Run, PathBuf) {
     let project = Project::find(root).expect("a project");
     let path = root.join("plans/it.md");
     let runs = Runs::open(&project).expect("runs");
@@ -67,8 +72,35 @@ fn drive(root: &Path) -> ExitCode {
         decisions.start(&path, &verified, &ada).expect("begun");
     }
     let run = runs.latest(&path).expect("read").expect("a run");
+    (runs, run, path)
+}
+
+/// Drives the run of the plan, and makes no attempt itself.
+fn drive(root: &Path) -> ExitCode {
+    let (runs, run, path) = begun(root);
     let drive = DriveOptions::together(ScheduleLimits::default(), 0, Stop::new());
     runs.drive(&run, &path, &drive, &mut |_, _| {}).expect("driven");
+    ExitCode::SUCCESS
+}
+
+/// Has several agents do a step that no contract judges: refused at the door, and a bug for whoever gets past it.
+fn compete(root: &Path) -> ExitCode {
+    let (runs, run, path) = begun(root);
+    let tournament = Some(("a".to_owned(), 2));
+    let drive = DriveOptions {
+        spread: Isolation::Apart,
+        tournament: tournament.clone(),
+        ..DriveOptions::together(ScheduleLimits::default(), 1, Stop::new())
+    };
+    let refused = runs.drive(&run, &path, &drive, &mut |_, _| {}).expect_err("refused").to_string();
+    assert!(refused.contains("step `a` has no contract"), "{refused}");
+    assert_eq!(runs.run(run.row.id).expect("read").events.len(), 1, "nothing was begun");
+    let hands = DriveSetup { workers: 1, leave: Stop::new(), tournament };
+    let mut host = runs.host(&run, &path, hands).expect("nobody drives it");
+    let error = driver::drive(&run.plan, &ScheduleLimits::default(), &mut host, &mut |_, _| {});
+    let Err(driver::Error::Host(error)) = error else { panic!("a panic is an error: {error:?}") };
+    let said = error.to_string();
+    assert!(said.contains("internal error while working on step `a`: a step without a contract"), "{said}");
     ExitCode::SUCCESS
 }
 
@@ -342,4 +374,13 @@ fn a_worker_ends_what_nobody_wants_any_more() {
     store.append(run, seen, &[end], 1).expect("stalled: no process is running it, and it ends");
     wait_until("the agent is ended", || !is_alive(&agents[0]));
     assert_eq!(facts(&store).last().map(String::as_str), Some("run.finished"));
+}
+
+// Whoever waits for the report of a thread that panicked would wait for ever.
+fn a_panic_ends_the_drive() {
+    let place = Place::new();
+    let plan = PLAN.split_once("**contract:**").map_or(PLAN, |(before, _)| before);
+    std::fs::write(place.path("plans/it.md"), format!("{plan}**contract:** manual\n")).expect("written");
+    place.say("go");
+    place.start(COMPETE).end();
 }

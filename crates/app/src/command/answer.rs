@@ -191,11 +191,12 @@ fn settle(
     let RunOf { path, runs, run, .. } = found;
     let subject = wording::subject(run, ask);
     let contract = ask.step.map(|place| &run.plan.steps[place].contract);
-    schedule::fits(ask.reason, &answer, contract).map_err(|allowed| {
-        Failure::new(Exit::Usage, format!("that is no answer to what is asked about {subject}"))
-            .hint(format!("{}; say {allowed}", wording::reason_words(ask.reason)))
-            .next(NextCommand::new(["planwright", "answer", subject.as_str()]))
-    })?;
+    if !schedule::fits(ask.reason, &answer, contract) {
+        let fitting = wording::fitting(ask.reason, contract);
+        return Err(Failure::new(Exit::Usage, format!("that is no answer to what is asked about {subject}"))
+            .hint(format!("{}; say {fitting}", wording::reason_words(ask.reason)))
+            .next(NextCommand::new(["planwright", "answer", subject.as_str()])));
+    }
     let (word, effect, next) = match &answer {
         event::AskAnswer::Retry { .. } => ("retry", "one more attempt", None),
         event::AskAnswer::TakeOver => ("take-over", "taken over: the contract judges next", None),

@@ -153,7 +153,8 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         for plan in &report.plans {
             statements.extend(audit::write_statements(plan, folder)?.iter().map(|path| shown(path)));
         }
-        out.talk(&format!("wrote {} statements into {}", statements.len(), clean_line(&shown(folder))));
+        let count = wording::number(statements.len(), "statement");
+        out.talk(&format!("wrote {count} into {}", clean_line(&shown(folder))));
     }
     let anchor = args.anchor.map(|place| anchor(&project, place, count)).transpose()?;
     if let Some(AnchorData { place, head }) = &anchor {

@@ -15,6 +15,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, find_step, open, refused, shown};
+use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean, clean_line};
 
 /// How many bytes of a list are read.
@@ -222,7 +223,8 @@ impl Wish<'_> {
             Wish::Renumber => (PlanEdit::Renumber, "the steps are numbered 1, 2, 3".to_owned()),
             Wish::Expand(name, file) => {
                 let items = items(file)?;
-                let words = format!("step {name} is written out for {} items", items.len());
+                let words =
+                    format!("step {name} is written out for {}", wording::number(items.len(), "item"));
                 (PlanEdit::Expand { step: step(name)?, items }, words)
             }
             Wish::Set("status", _) => {

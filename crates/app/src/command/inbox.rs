@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use planwright_engine::core::plan::verified::Contract;
-use planwright_engine::core::run::schedule;
 use planwright_engine::run as runs;
 use planwright_engine::run::{RunSummaryRow, Runs};
 use planwright_engine::store::journal::RunId;
@@ -72,8 +70,7 @@ pub(crate) fn run(_: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
             None => run.plan.clone(),
         };
         let is_manual = run.tally.asks.iter().any(|open| open.ask == ask.ask && open.is_manual);
-        let words = schedule::choices(ask.reason, is_manual.then_some(&Contract::Manual));
-        let choices = wording::choices_of(&subject, words);
+        let choices = wording::choices_of(&subject, ask.reason, is_manual);
         let data = AskData {
             plan: run.plan.clone(),
             run: ask.run.number(),

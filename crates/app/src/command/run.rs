@@ -15,29 +15,27 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
+use planwright_engine::api::start::{Blocker, Missing, Retry, Start, StartOptions, StepSelection, goes_on};
 use planwright_engine::approval::Approvals;
 use planwright_engine::core::plan::digest::Digest;
 use planwright_engine::core::plan::lifecycle::PlanState;
-use planwright_engine::core::plan::verified::{Plan, Step};
-use planwright_engine::core::run::event::RunOutcome;
-use planwright_engine::core::run::schedule::ScheduleLimits;
-use planwright_engine::core::run::state::RunState;
+use planwright_engine::core::plan::verified::{Contract, Plan, Step};
 use planwright_engine::core::workspace::active_plan::ResolvedBy;
 use planwright_engine::git::worktree;
 use planwright_engine::git::worktree::{AddOptions, ScriptRun as SetUp, Setup, Worktrees};
 use planwright_engine::portfolio::board as coordination;
-use planwright_engine::portfolio::board::Blocker;
+use planwright_engine::portfolio::board::Blocker as Hindrance;
 use planwright_engine::run as runs;
-use planwright_engine::run::{DriveOptions, Isolation, Run, Runs};
+use planwright_engine::run::{Isolation, Run, Runs};
 use planwright_engine::store::plan_file::FileText;
 use planwright_engine::system::process;
-use planwright_engine::system::process::Stop;
 use planwright_engine::workspace::project;
 use planwright_engine::{Project, Verified};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, find_step, open, open_file, refuse_agents};
+use crate::interaction::confirm::who;
 use crate::interaction::target::NamedPlan;
 use crate::output::wording::found::FindingData;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, clean_line};
@@ -208,6 +206,7 @@ struct Subject<'a> {
     verified: &'a Verified,
     plan: &'a Plan,
     digest: Digest,
+    selection: StepSelection,
     /// The steps that may be begun; `None`: all of them.
     steps: Option<BTreeSet<usize>>,
     /// A step that several agents do against each other, by its id, and how many.
@@ -289,12 +288,23 @@ pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Resu
             .hint("say how many steps may be under way at once; --workers 0 leaves them to others")
             .next(NextCommand::new(["planwright", "help", "run"])));
     }
-    let steps = wanted(args, &verified)?;
+    let selection = wanted(args, &verified)?;
+    let steps = selection.places(plan);
     let tournament = tournament(args, &verified)?;
     let digest = Digest::of(plan);
     let verified = &verified;
-    let subject =
-        Subject { args, path: &path, project: &project, name, verified, plan, digest, steps, tournament };
+    let subject = Subject {
+        args,
+        path: &path,
+        project: &project,
+        name,
+        verified,
+        plan,
+        digest,
+        selection,
+        steps,
+        tournament,
+    };
     approve::print_plan(&subject, out);
     if args.dry_run {
         return dry::run(&subject, out);
@@ -305,7 +315,7 @@ pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Resu
     } else if let Some(other) = hindrance(&subject, &runs)? {
         out.warn(&format!("{} {}; `--wait` waits for it", clean_line(&other.plan), clean_line(&other.why)));
     }
-    let is_new = runs.latest(&path)?.is_none_or(|old| !goes_on(&old, &subject.digest));
+    let is_new = runs.latest(&path)?.is_none_or(|old| !goes_on(&old, &subject.digest.to_string()));
     if is_new && worktree::plan_of(&project.root)?.is_some() && !is_pinned(&project, &path)? {
         // What it waited for is on a branch, and not in its tree.
         out.warn_all(&Worktrees::of(&project)?.catch_up(&path)?);
@@ -347,7 +357,7 @@ fn in_the_way(subject: &Subject<'_>, runs: &Runs) -> Result<Option<(String, Stri
 }
 
 /// What the plan should wait for, by what it says of itself.
-fn hindrance(subject: &Subject<'_>, runs: &Runs) -> Result<Option<Blocker>, Failure> {
+fn hindrance(subject: &Subject<'_>, runs: &Runs) -> Result<Option<Hindrance>, Failure> {
     let Some(draft) = &subject.verified.draft else { return Ok(None) };
     Ok(coordination::hindrance(subject.project, (&runs.relative(subject.path), draft))?)
 }
@@ -357,54 +367,88 @@ fn carry_out(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<Re
     if process::job_above().is_some() {
         refuse_agents("approve or carry out a plan")?;
     }
-    let old = runs.latest(subject.path)?;
-    let held = old.as_ref().map(|old| runs.holder(old)).transpose()?.flatten();
-    let (run, seen) = match (old, held) {
-        (Some(run), Some(holder)) if goes_on(&run, &subject.digest) => {
+    let (run, driving, seen) = match start(subject, runs, out)? {
+        Start::Begun(run, driving, _) => {
+            out.talk("isolation  open: agents run as you and could reach planwright's records\n");
+            (run, driving, 0)
+        }
+        Start::Resumed(run, driving) => {
             let seen = last(&run);
-            return follow(subject, runs, (run, seen, holder.to_string()), out);
+            (run, driving, seen)
         }
-        // Another text of the plan is under way: nothing is asked, and its run is not ended behind its driver's back.
-        (Some(run), Some(holder)) => {
-            return Err(runs::Error::Driven { run: run.row.id, holder: holder.to_string() }.into());
+        Start::Following(run, holder) => return follow(subject, runs, (*run, holder), out),
+        Start::NeedsApproval(_) | Start::NeedsRetry(_) => {
+            return Err(Failure::new(Exit::Moved, format!("{} was changed meanwhile", subject.name))
+                .hint("nothing was started")
+                .next(NextCommand::new(subject.args.words())));
         }
-        (Some(run), None) if goes_on(&run, &subject.digest) => {
-            can_begin(subject, &run.state)?;
-            let seen = last(&run);
-            (approve::renew(subject, runs, run, out)?, seen)
-        }
-        (old, _) => {
-            can_begin(subject, &RunState::new(subject.plan))?;
-            // Before anything is asked or recorded: a run that could not begin here would be in the way of one elsewhere.
-            if let Some((plan, holder)) = runs.occupant()? {
-                return Err(runs::Error::Occupied { plan, holder }.into());
-            }
-            (approve::begin(subject, runs, old, out)?, 0)
-        }
+        Start::Blocked(blocker) => return Err(blocked(subject, blocker)),
     };
-    let usual = subject.project.config.run_limits();
-    let jobs = subject.args.jobs.unwrap_or(usual.jobs);
-    let workers = subject.args.workers.unwrap_or(jobs);
-    if workers == 0 {
+    if driving.drive.workers == 0 {
         out.talk("workers  none here: attempts wait for `planwright worker`");
     }
-    let limits = ScheduleLimits { jobs, steps: subject.steps.clone(), ..usual };
-    let is_apart = subject.tournament.is_some() || jobs > 1 && subject.project.config.run.has_trees;
-    if is_apart && !subject.args.worktree {
+    if driving.drive.spread == Isolation::Apart && !subject.args.worktree {
         out.warn_all(&runs.lacking()?);
     }
-    let drive = DriveOptions {
-        limits,
-        workers,
-        leave: Stop::new(),
-        spread: if is_apart { Isolation::Apart } else { Isolation::Together },
+    let watched = watch::drive(subject, runs, (&run, seen), driving, out)?;
+    report::report(subject, runs, &watched, out)
+}
+
+/// Starts the run; where a person has to say something first, they are asked, and it is tried once more.
+fn start(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<Start, Failure> {
+    let mut options = StartOptions {
+        steps: subject.selection,
+        jobs: subject.args.jobs,
+        workers: subject.args.workers,
         tournament: subject.tournament.clone(),
+        retry: if subject.args.again { Retry::Yes } else { Retry::No },
+        expected: subject.args.rev.as_deref(),
+        ..StartOptions::of(subject.path, subject.verified, who())
     };
-    match watch::drive(subject, runs, (&run, seen), &drive, out) {
-        Ok(watched) => report::report(subject, runs, &watched, out),
-        // Somebody was faster.
-        Err(runs::Error::Driven { holder, .. }) => follow(subject, runs, (run, seen, holder), out),
-        Err(error) => Err(error.into()),
+    match runs.start(&options)? {
+        Start::NeedsApproval(Missing::Agents { run, now }) => {
+            approve::renew(subject, runs, (&run, &now), out)?
+        }
+        Start::NeedsApproval(Missing::Plan { lapsed, trip, live }) => {
+            approve::approve(subject, runs, (&lapsed, trip.as_ref(), live.as_deref()), out)?;
+        }
+        Start::NeedsRetry(_) => approve::approve(subject, runs, (&[], None, None), out)?,
+        start @ (Start::Begun(..) | Start::Resumed(..) | Start::Following(..) | Start::Blocked(_)) => {
+            approve::say_begun(subject, &start, out);
+            return Ok(start);
+        }
+    }
+    // What was asked about was said just now; the digest that was typed may be that of the command lines.
+    options.retry = Retry::Yes;
+    options.expected = None;
+    Ok(runs.start(&options)?)
+}
+
+/// What is in the way, in words.
+fn blocked(subject: &Subject<'_>, blocker: Blocker) -> Failure {
+    match blocker {
+        Blocker::Needs { step, open } => {
+            let step = &subject.plan.steps[step];
+            let open: Vec<String> =
+                open.into_iter().map(|before| named(&subject.plan.steps[before])).collect();
+            let message = format!("step {} waits for {}", named(step), open.join(", "));
+            Failure::new(Exit::No, message).hint("nothing was started").next(NextCommand::new([
+                "planwright",
+                "run",
+                subject.args.plan.as_str(),
+                "--until",
+                step.id.as_str(),
+            ]))
+        }
+        Blocker::OtherText { run, holder } => runs::Error::Driven { run, holder }.into(),
+        Blocker::Occupied { plan, holder } => runs::Error::Occupied { plan, holder }.into(),
+        Blocker::OtherDigest { .. } => {
+            let rev = subject.args.rev.as_deref().unwrap_or_default();
+            let message = format!("{} is {}, not {rev}", subject.name, subject.digest.short());
+            Failure::new(Exit::Moved, message)
+                .hint("look at it; nothing was started")
+                .next(NextCommand::new(subject.args.words()))
+        }
     }
 }
 
@@ -412,14 +456,14 @@ fn carry_out(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<Re
 fn follow(
     subject: &Subject<'_>,
     runs: &Runs,
-    (run, seen, holder): (Run, u64, String),
+    (run, holder): (Run, String),
     out: &mut Out<'_>,
 ) -> Result<Response, Failure> {
     let args = subject.args;
     if subject.steps.is_some() || args.jobs.is_some() || args.workers.is_some() {
         out.warn("what is done, and how much at once, is for the process that drives the run to say");
     }
-    let watched = watch::follow(subject, runs, (&run, seen, &holder), out)?;
+    let watched = watch::follow(subject, runs, (&run, last(&run), &holder), out)?;
     report::report(subject, runs, &watched, out)
 }
 
@@ -428,30 +472,15 @@ fn last(run: &Run) -> u64 {
     run.events.last().map_or(0, |last| last.seq)
 }
 
-/// Whether a run goes on with this plan: it is for exactly these bytes, and has neither failed nor been cancelled.
-fn goes_on(run: &Run, digest: &Digest) -> bool {
-    match run.state.outcome() {
-        Some(RunOutcome::Failed | RunOutcome::Cancelled) => false,
-        Some(RunOutcome::Done) | None => run.row.digest == digest.to_string(),
-    }
-}
-
 /// The steps that the flags allow to be begun.
-fn wanted(args: &Args, verified: &Verified) -> Result<Option<BTreeSet<usize>>, Failure> {
-    let (Some(draft), Some(plan)) = (&verified.draft, &verified.plan) else { return Ok(None) };
+fn wanted(args: &Args, verified: &Verified) -> Result<StepSelection, Failure> {
+    let Some(draft) = &verified.draft else { return Ok(StepSelection::All) };
     let place = |step: &String| find_step(draft, step, &args.plan);
-    if let Some(step) = &args.only {
-        return Ok(Some(BTreeSet::from([place(step)?])));
+    match (&args.only, &args.until) {
+        (Some(step), _) => Ok(StepSelection::Only(place(step)?)),
+        (None, Some(step)) => Ok(StepSelection::Until(place(step)?)),
+        (None, None) => Ok(StepSelection::All),
     }
-    let Some(step) = &args.until else { return Ok(None) };
-    let mut steps = BTreeSet::new();
-    let mut open = vec![place(step)?];
-    while let Some(place) = open.pop() {
-        if steps.insert(place) {
-            open.extend(&plan.steps[place].needs);
-        }
-    }
-    Ok(Some(steps))
 }
 
 /// The step that several agents shall do, and how many.
@@ -467,28 +496,12 @@ fn tournament(args: &Args, verified: &Verified) -> Result<Option<(String, u32)>,
         Failure::new(Exit::Usage, format!("a tournament has 2 to {ENTRANTS_MAX} entrants"))
             .next(NextCommand::new(["planwright", "help", "run"]))
     })?;
-    Ok(Some((plan.steps[place].id.clone(), count)))
-}
-
-/// Refuses a step alone that waits for something which is not settled: it would never begin.
-fn can_begin(subject: &Subject<'_>, state: &RunState) -> Result<(), Failure> {
-    let Some(step) = subject.args.only.as_ref().and(subject.steps.as_ref()).and_then(BTreeSet::first) else {
-        return Ok(());
-    };
-    let step = &subject.plan.steps[*step];
-    let open = step.needs.iter().filter(|&&before| !state.steps[before].status.is_settled());
-    let open: Vec<String> = open.map(|&before| named(&subject.plan.steps[before])).collect();
-    if open.is_empty() {
-        return Ok(());
+    let step = &plan.steps[place];
+    if step.contract == Contract::Manual {
+        // Before anything is asked or recorded.
+        return Err(runs::Error::NoJudge { step: step.id.clone() }.into());
     }
-    let message = format!("step {} waits for {}", named(step), open.join(", "));
-    Err(Failure::new(Exit::No, message).hint("nothing was started").next(NextCommand::new([
-        "planwright",
-        "run",
-        subject.args.plan.as_str(),
-        "--until",
-        step.id.as_str(),
-    ])))
+    Ok(Some((step.id.clone(), count)))
 }
 
 /// A step as people name it: its number and its id.

@@ -4,11 +4,12 @@ mod standing;
 
 use std::time::Duration;
 
+use planwright_engine::Project;
 use planwright_engine::run::Runs;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{OutcastData, ReviewData, here, outcasts, reviews};
+use super::{OutcastData, ReviewData, here, outcasts, reviews, waiting_reviews};
 use crate::interaction::target::NamedPlan;
 use crate::output::wording;
 use crate::output::wording::found::with_findings;
@@ -129,18 +130,12 @@ pub(crate) struct AskData {
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let here = here()?;
     let reviews = reviews(&here, out)?;
-    let evicted = outcasts(&here)?;
     let runs = Runs::open(&here)?;
     if args.watch {
-        return watch(args, &runs, out);
+        return watch(args, (&here, &runs), out);
     }
-    let mut standing = standing(args.plan.as_deref(), &runs)?;
-    let is_wanted = |path: &str, name: &str| {
-        args.plan.as_ref().is_none_or(|plan| path == *plan || name.starts_with(plan))
-    };
-    standing.reviews = reviews.into_iter().filter(|review| is_wanted(&review.path, &review.plan)).collect();
-    standing.evicted =
-        evicted.into_iter().filter(|outcast| is_wanted(&outcast.path, &outcast.plan)).collect();
+    let evicted = outcasts(&here)?;
+    let standing = whole(args, (reviews, evicted), &runs)?;
     if args.next {
         return Ok(only_next(&standing, out));
     }
@@ -149,11 +144,26 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     Ok(Response::done("status", &standing).next(next))
 }
 
+/// Runs, reviews and evicted plans, as far as they are wanted.
+fn whole(
+    args: &Args,
+    (reviews, evicted): (Vec<ReviewData>, Vec<OutcastData>),
+    runs: &Runs,
+) -> Result<Standing, Failure> {
+    let is_wanted = |path: &str, name: &str| {
+        args.plan.as_ref().is_none_or(|plan| path == *plan || name.starts_with(plan))
+    };
+    let reviews = reviews.into_iter().filter(|review| is_wanted(&review.path, &review.plan)).collect();
+    let evicted = evicted.into_iter().filter(|outcast| is_wanted(&outcast.path, &outcast.plan)).collect();
+    Ok(Standing { reviews, evicted, ..standing(args.plan.as_deref(), runs)? })
+}
+
 /// Shows it again whenever something changes, until the user or the reader goes away.
-fn watch(args: &Args, runs: &Runs, out: &mut Out<'_>) -> Result<Response, Failure> {
+fn watch(args: &Args, (here, runs): (&Project, &Runs), out: &mut Out<'_>) -> Result<Response, Failure> {
     let mut shown: Option<Standing> = None;
     loop {
-        let now = standing(args.plan.as_deref(), runs)?;
+        let waiting = (waiting_reviews(here, out)?, outcasts(here)?);
+        let now = whole(args, waiting, runs)?;
         if shown.as_ref() != Some(&now) {
             if out.settings().stdout.is_terminal {
                 out.data(CLEAR);

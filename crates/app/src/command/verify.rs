@@ -26,6 +26,7 @@ use super::{WHAT_IS_A_PLAN, dialect_line, here, open, project_of, shown};
 use crate::interaction::target::NamedPlan;
 use crate::output::diagnostics;
 use crate::output::diagnostics::{CheckedFile, FoundData, SuggestionData, Warnings};
+use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
 /// Rounds of repairs: each may uncover what the last one hid, but a file that never settles is left alone.
@@ -442,14 +443,10 @@ fn watch(args: &Args, levels: &Levels, paths: &[PathBuf], out: &mut Out<'_>) -> 
             // A plan that is being saved may be missing for a moment: the next event tells.
             Err(failure) => out.warn(&failure.message),
         }
-        out.talk(&format!("watching {} for changes; stop with Ctrl-C", plural(paths.len())));
+        out.talk(&format!("watching {} for changes; stop with Ctrl-C", wording::number(paths.len(), "plan")));
         out.flush();
         if !out.is_open() || !watch.wait() {
             return answer;
         }
     }
-}
-
-fn plural(count: usize) -> String {
-    if count == 1 { "1 plan".to_owned() } else { format!("{count} plans") }
 }

@@ -16,6 +16,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::command::{shown, unknown_dialect};
+use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean, clean_line};
 
 /// How many losses are shown; `--json` has all of them.
@@ -117,8 +118,7 @@ pub(crate) fn write(
         Some(path) => {
             plan_file::create_plan(path, &converted.text, load.to)?;
             let word = out.palette().paint(Tone::Good, "wrote");
-            let count = load.draft.steps.len();
-            let steps = if count == 1 { "1 step".to_owned() } else { format!("{count} steps") };
+            let steps = wording::number(load.draft.steps.len(), "step");
             let read_as = clean_line(&load.read_as).into_owned();
             out.line(&format!("{word}  {}   {steps}, from {read_as}", clean_line(&shown(path))));
         }

@@ -5,23 +5,25 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use planwright_engine::Project;
+use planwright_engine::api::start::{Blocker, Missing, Readiness, Start, StartOptions};
 use planwright_engine::approval::Approvals;
 use planwright_engine::core::approval::ledger::Identity;
 use planwright_engine::core::plan::budget;
 use planwright_engine::core::plan::budget::Budget;
 use planwright_engine::core::plan::digest::Digest;
-use planwright_engine::core::plan::verified::{Contract, Plan};
-use planwright_engine::core::run::event::{AskAnswer, RunOutcome as End, StopMode};
+use planwright_engine::core::plan::verified::Plan;
+use planwright_engine::core::run::event::{AskAnswer, StopMode};
 use planwright_engine::core::run::schedule;
 use planwright_engine::core::run::state::AskState;
 use planwright_engine::core::run::stats::Stats;
 use planwright_engine::portfolio::merge_queue;
+use planwright_engine::run;
 use planwright_engine::run::stats as figures;
 use planwright_engine::run::stats::{StatsCount, StatsScope};
 use planwright_engine::run::{Run, RunSummaryRow, Runs};
 use planwright_engine::store::journal::RunId;
 use planwright_engine::workspace::project;
-use planwright_engine::{Project, Verified};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -162,8 +164,7 @@ fn asks(runs: &Runs) -> Result<Vec<Value>, ToolError> {
             None => run.plan.clone(),
         };
         let is_manual = run.tally.asks.iter().any(|open| open.ask == ask.ask && open.is_manual);
-        let words = schedule::choices(ask.reason, is_manual.then_some(&Contract::Manual));
-        let choices = wording::choices_of(&id, words);
+        let choices = wording::choices_of(&id, ask.reason, is_manual);
         asks.push(json!({
             "id": id,
             "reason": wording::reason_words(ask.reason),
@@ -205,11 +206,11 @@ fn answer(call: &ToolRequest<'_>) -> ToolResult {
     let (name, ask) = asked(&run, step)?;
     let subject = wording::subject(&run, ask);
     let contract = ask.step.map(|place| &run.plan.steps[place].contract);
-    schedule::fits(ask.reason, &answer, contract).map_err(|allowed| {
+    if !schedule::fits(ask.reason, &answer, contract) {
         // The words are those of the tool, which are options only at a terminal.
-        let allowed = allowed.replace("--", "");
-        ToolError(format!("that is no answer to what is asked about {subject}; say {allowed}"))
-    })?;
+        let fitting = wording::fitting(ask.reason, contract).replace("--", "");
+        return Err(ToolError(format!("that is no answer to what is asked about {subject}; say {fitting}")));
+    }
     let command = typed(&subject, word, &text);
     let question = format!(
         "planwright: {subject} asks ({}):\n\n{}\nThe answer that would be recorded as yours:\n\n{}\n{}\nIt is the same as: {command}",
@@ -314,73 +315,82 @@ fn start(call: &ToolRequest<'_>) -> ToolResult {
     let verified = project.verify(&path, &name)?;
     let Some(plan) = &verified.plan else { return Err(refusal(&verified, "so it can't be run")) };
     let digest = Digest::of(plan);
-    let word = wording::word(&name);
     let runs = Runs::open(&project)?;
-    let old = runs.latest(&path)?;
-    let by_hand = |why: String, verb: &str| {
-        Err(ToolError(format!("{why}. Nothing was started. A person types:\n  planwright {verb} {word}")))
-    };
-    match old.as_ref().map(|old| (old, old.state.outcome())) {
-        Some((run, None)) => match runs.holder(run)? {
-            Some(holder) => {
-                Ok(ToolReply::text(format!("{name} is under way already, driven by {holder}.")).into())
-            }
-            None if run.row.digest != digest.to_string() => {
-                by_hand(format!("a run of another text of {name} is not over"), "run")
-            }
-            None if runs.lapsed_agents(run).is_some() => by_hand(
-                format!("the command lines of the agents of {name} are not those that were approved"),
-                "run",
-            ),
-            None => Ok(go_on(call, (project, path), (run, &name))),
-        },
-        Some((_, Some(End::Failed))) => by_hand(format!("{name} has failed"), "retry"),
-        Some((_, Some(End::Done | End::Cancelled))) | None => {
-            let decisions = Approvals::open(&project)?;
-            match decisions.approved(&path, &verified) {
-                Ok(_) => Ok(begin(call, (project, path), verified, (&name, &digest))),
-                Err(error) => by_hand(ToolError::from(error).0, "review"),
-            }
+    // Who it will be is known only when somebody has confirmed it; nothing is begun before.
+    let options = StartOptions::of(&path, &verified, call.session.agent());
+    let question = match runs.readiness(&options)? {
+        Readiness::Begin(_) => {
+            format!("planwright: start {name}, approved as {}?\n{}", digest.short(), work(plan, &project))
         }
+        Readiness::Resume(run) if run.state.outcome().is_some() => {
+            return Ok(ToolReply::text(format!("{name} is done already, as it stands.")).into());
+        }
+        Readiness::Resume(run) => {
+            format!("planwright: go on with the run of {name}?\n{}", work(&run.plan, &project))
+        }
+        Readiness::Follow(_, holder) => return Ok(ToolReply::text(driven(&name, &holder)).into()),
+        Readiness::NeedsApproval(missing) => return Err(by_hand(&name, &missing_words(&name, &missing))),
+        Readiness::NeedsRetry(_) => return Err(by_hand(&name, &(format!("{name} has failed"), "retry"))),
+        Readiness::Blocked(blocker) => return Err(blocked(&name, blocker)),
+    };
+    let command = format!("planwright run {}", wording::word(&name));
+    let drivers = std::sync::Arc::clone(&call.session.drivers);
+    let act = move |by: &str| {
+        // All of it is compared once more in the act that begins the run.
+        let leave = drivers.leave();
+        let options = StartOptions { leave, ..StartOptions::of(&path, &verified, Identity::person(by)) };
+        match runs.start(&options)? {
+            Start::Begun(run, driving, _) | Start::Resumed(run, driving) => {
+                drivers.drive(runs, run, driving);
+                Ok(ToolReply::text(under_way_words(&name)))
+            }
+            Start::Following(_, holder) => Ok(ToolReply::text(driven(&name, &holder))),
+            Start::NeedsApproval(missing) => Err(by_hand(&name, &missing_words(&name, &missing))),
+            Start::NeedsRetry(_) => Err(by_hand(&name, &(format!("{name} has failed"), "retry"))),
+            Start::Blocked(blocker) => Err(blocked(&name, blocker)),
+        }
+    };
+    Ok(ToolOutcome::Ask(Box::new(PersonQuestion::new((question, command), act))))
+}
+
+fn driven(name: &str, holder: &str) -> String {
+    format!("{name} is under way already, driven by {holder}.")
+}
+
+/// What only a person at a terminal can mend: why, and the command that does.
+fn by_hand(name: &str, (why, verb): &(String, &str)) -> ToolError {
+    ToolError(format!(
+        "{why}. Nothing was started. A person types:\n  planwright {verb} {}",
+        wording::word(name)
+    ))
+}
+
+/// What has to be approved first, and the command for it.
+fn missing_words(name: &str, missing: &Missing) -> (String, &'static str) {
+    match missing {
+        Missing::Agents { .. } => {
+            (format!("the command lines of the agents of {name} are not those that were approved"), "run")
+        }
+        Missing::Plan { live: Some(_), .. } => {
+            (format!("a run of another text of {name} is not over"), "run")
+        }
+        Missing::Plan { trip: Some(trip), .. } => (format!("{name} is held: {trip}"), "review"),
+        Missing::Plan { lapsed, .. } if !lapsed.is_empty() => {
+            (format!("lapsed: {}", lapsed.join("; ")), "review")
+        }
+        Missing::Plan { .. } => (format!("nobody has approved {name}"), "review"),
     }
 }
 
-/// Goes on with a run that nobody drives.
-fn go_on(
-    call: &ToolRequest<'_>,
-    (project, path): (Project, PathBuf),
-    (run, name): (&Run, &str),
-) -> ToolOutcome {
-    let (id, drivers) = (run.row.id, std::sync::Arc::clone(&call.session.drivers));
-    let question = format!("planwright: go on with the run of {name}?\n{}", work(&run.plan, &project));
-    let command = format!("planwright run {}", wording::word(name));
-    let said = under_way_words(name);
-    let act = move |_: &str| {
-        drivers.drive(&project, id, path)?;
-        Ok(ToolReply::text(said))
+fn blocked(name: &str, blocker: Blocker) -> ToolError {
+    let error = match blocker {
+        Blocker::OtherText { run, holder } => run::Error::Driven { run, holder },
+        Blocker::Occupied { plan, holder } => run::Error::Occupied { plan, holder },
+        Blocker::Needs { .. } | Blocker::OtherDigest { .. } => {
+            return ToolError(format!("{name} was changed meanwhile. Nothing was started"));
+        }
     };
-    ToolOutcome::Ask(Box::new(PersonQuestion::new((question, command), act)))
-}
-
-/// Begins a run of a plan that is approved.
-fn begin(
-    call: &ToolRequest<'_>,
-    (project, path): (Project, PathBuf),
-    verified: Verified,
-    (name, digest): (&str, &Digest),
-) -> ToolOutcome {
-    let drivers = std::sync::Arc::clone(&call.session.drivers);
-    let what = verified.plan.as_ref().map(|plan| work(plan, &project)).unwrap_or_default();
-    let question = format!("planwright: start {name}, approved as {}?\n{what}", digest.short());
-    let command = format!("planwright run {}", wording::word(name));
-    let said = under_way_words(name);
-    let act = move |by: &str| {
-        // All of it is compared once more in the act that begins the run.
-        let started = Approvals::open(&project)?.start(&path, &verified, &Identity::person(by))?;
-        drivers.drive(&project, started.run, path)?;
-        Ok(ToolReply::text(said))
-    };
-    ToolOutcome::Ask(Box::new(PersonQuestion::new((question, command), act)))
+    ToolError(format!("{}. Nothing was started", ToolError::from(error).0))
 }
 
 fn under_way_words(name: &str) -> String {

@@ -6,9 +6,9 @@ use std::thread::{self, JoinHandle};
 
 use planwright_engine::Project;
 use planwright_engine::agent::submission;
+use planwright_engine::api::start::Driving;
 use planwright_engine::core::approval::ledger::Identity;
-use planwright_engine::run::{DriveOptions, Runs};
-use planwright_engine::store::journal::RunId;
+use planwright_engine::run::{Run, Runs};
 use planwright_engine::system::process::Stop;
 use planwright_engine::workspace::project;
 
@@ -66,20 +66,18 @@ pub(super) struct Drivers {
 }
 
 impl Drivers {
-    /// Drives a run in the background.
-    pub(super) fn drive(&self, project: &Project, run: RunId, path: PathBuf) -> Result<(), ToolError> {
-        let runs = Runs::open(project)?;
-        let limits = project.config.run_limits();
-        let workers = limits.jobs;
-        let drive = DriveOptions::together(limits, workers, self.leave.clone());
+    /// What ends the runs that this process drives.
+    pub(super) fn leave(&self) -> Stop {
+        self.leave.clone()
+    }
+
+    /// Drives a run in the background. Whoever has the right to is the driver from now on.
+    pub(super) fn drive(&self, runs: Runs, run: Box<Run>, driving: Driving) {
         let thread = thread::spawn(move || {
             // What goes wrong is in the journal, or the next `run` says it.
-            if let Ok(run) = runs.run(run) {
-                runs.drive(&run, &path, &drive, &mut |_, _| ()).ok();
-            }
+            driving.drive(&runs, &run, &mut |_, _| ()).ok();
         });
         self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
-        Ok(())
     }
 
     /// Ends what is under way; nothing is lost by that.

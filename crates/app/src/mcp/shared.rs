@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::tool::{McpTool, ToolEffect, ToolError, ToolReply, ToolRequest, ToolResult, schema};
 use crate::command::{run_word, step_word};
+use crate::output::wording;
 
 /// How many plans a list names.
 const PLANS_MAX: usize = 100;
@@ -231,7 +232,7 @@ fn complaint(source: &Source, diagnostic: &Diagnostic) -> String {
 /// What is said of a plan with errors.
 pub(super) fn refusal(verified: &Verified, effect: &str) -> ToolError {
     let errors = verified.count(Severity::Error);
-    let count = if errors == 1 { "1 error".to_owned() } else { format!("{errors} errors") };
+    let count = wording::number(errors, "error");
     ToolError(format!(
         "The plan has {count}; {effect}. Repair each and call again:\n\n{}",
         complaints(verified)

@@ -12,12 +12,13 @@ use planwright_engine::core::agent::profile::Account;
 use planwright_engine::core::agent::report;
 use planwright_engine::core::agent::report::ReportFinding;
 use planwright_engine::core::plan::budget;
+use planwright_engine::core::plan::verified::Contract;
 use planwright_engine::core::run::event::{
-    AskAnswer, AskReason, AttemptEnd, Event, RunOutcome, StopMode, Usage,
+    AnswerKind, AskAnswer, AskReason, AttemptEnd, Event, RunOutcome, StopMode, Usage,
 };
 use planwright_engine::core::run::forecast::Forecast;
-use planwright_engine::core::run::schedule;
 use planwright_engine::core::run::state::AskState;
+use planwright_engine::core::syntax::count::counted;
 use planwright_engine::run::Run;
 use planwright_engine::system::clock;
 
@@ -82,10 +83,9 @@ pub(crate) fn size(bytes: u64) -> String {
 
 /// A count with its word: `1 file`, `2 files`; the first word gets the ending.
 pub(crate) fn number(count: usize, word: &str) -> String {
-    match (count, word.split_once(' ')) {
-        (1, _) => format!("1 {word}"),
-        (_, None) => format!("{count} {word}s"),
-        (_, Some((word, rest))) => format!("{count} {word}s {rest}"),
+    match word.split_once(' ') {
+        None => counted(count, word, &format!("{word}s")),
+        Some((first, rest)) => counted(count, word, &format!("{first}s {rest}")),
     }
 }
 
@@ -163,40 +163,57 @@ pub(crate) fn subject(run: &Run, ask: &AskState) -> String {
 
 /// The commands that answer an ask, each with what it does.
 pub(crate) fn choices(run: &Run, ask: &AskState) -> Vec<(String, &'static str)> {
-    let contract = ask.step.map(|place| &run.plan.steps[place].contract);
-    choices_of(&subject(run, ask), schedule::choices(ask.reason, contract))
+    let is_manual = ask.step.is_some_and(|place| run.plan.steps[place].contract == Contract::Manual);
+    choices_of(&subject(run, ask), ask.reason, is_manual)
 }
 
 /// The commands that answer what is asked about `subject`, each with what it does.
-pub(crate) fn choices_of(subject: &str, words: &str) -> Vec<(String, &'static str)> {
-    let flags = words.split(';').next().unwrap_or_default().split(',').map(str::trim);
+pub(crate) fn choices_of(subject: &str, reason: AskReason, is_manual: bool) -> Vec<(String, &'static str)> {
     let subject = shell_word(subject);
-    flags.map(|flag| choice(&subject, flag)).collect()
+    if reason == AskReason::Stalled {
+        return vec![
+            (format!("planwright run {subject}"), "go on where it stands"),
+            (format!("planwright cancel {subject} --failed -m '...'"), "it has failed, for your reason"),
+            (format!("planwright cancel {subject} -m '...'"), "it is not wanted any more"),
+        ];
+    }
+    let choice = |kind: &AnswerKind| {
+        let (more, what) = match kind {
+            AnswerKind::Retry => (" --hint '...'", "one more attempt; the agent is told the hint"),
+            AnswerKind::TakeOver => ("", "you have done it by hand; the contract judges"),
+            AnswerKind::Confirm => ("", "you confirm that it is done"),
+            AnswerKind::Skip => (" -m '...'", "leave it out, with your reason"),
+            AnswerKind::Revise => (" -m '...'", "the run ends; the plan is revised and approved again"),
+            AnswerKind::Budget => (" +1.00", "so much more may be spent: money, tokens or time"),
+            AnswerKind::Stop => ("", "go no further for now"),
+        };
+        (format!("planwright answer {subject} {}{more}", flag(*kind)), what)
+    };
+    reason.answers(is_manual).iter().map(choice).collect()
 }
 
-fn choice(subject: &str, flag: &str) -> (String, &'static str) {
-    match flag {
-        "resume" => return (format!("planwright run {subject}"), "go on where it stands"),
-        "fail" => {
-            return (
-                format!("planwright cancel {subject} --failed -m '...'"),
-                "it has failed, for your reason",
-            );
-        }
-        "cancel" => return (format!("planwright cancel {subject} -m '...'"), "it is not wanted any more"),
-        _ => {}
+/// The option of `answer` that says this.
+const fn flag(kind: AnswerKind) -> &'static str {
+    match kind {
+        AnswerKind::Retry => "--retry",
+        AnswerKind::TakeOver => "--take-over",
+        AnswerKind::Confirm => "--confirm",
+        AnswerKind::Skip => "--skip",
+        AnswerKind::Revise => "--revise",
+        AnswerKind::Stop => "--stop",
+        AnswerKind::Budget => "--budget",
     }
-    let (more, what) = match flag {
-        "--retry" => (" --hint '...'", "one more attempt; the agent is told the hint"),
-        "--take-over" => ("", "you have done it by hand; the contract judges"),
-        "--confirm" => ("", "you confirm that it is done"),
-        "--skip" => (" -m '...'", "leave it out, with your reason"),
-        "--revise" => (" -m '...'", "the run ends; the plan is revised and approved again"),
-        "--budget" => (" +1.00", "so much more may be spent: money, tokens or time"),
-        "--stop" => ("", "go no further for now"),
-        _ => ("", ""),
-    };
-    (format!("planwright answer {subject} {flag}{more}"), what)
+}
+
+/// The answers that fit, as options of `answer`.
+pub(crate) fn fitting(reason: AskReason, contract: Option<&Contract>) -> String {
+    if reason == AskReason::Stalled {
+        return "resume, fail, cancel".to_owned();
+    }
+    let is_manual = contract == Some(&Contract::Manual);
+    let flags: Vec<&str> = reason.answers(is_manual).iter().map(|&kind| flag(kind)).collect();
+    let judged = if flags.contains(&"--take-over") { "; the contract judges" } else { "" };
+    flags.join(", ") + judged
 }
 
 /// Why a person is asked.

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::client::Client;
 use crate::follow::wait_until;
+use crate::parallel::meeting;
 use crate::place::Place;
 use crate::sample::{Sketch, runnable};
 
@@ -227,4 +228,57 @@ fn a_person_starts_and_stops_runs_and_sees_what_waits() {
     assert!(stopped["by"].as_str().is_some_and(|by| by.ends_with("over MCP (test)")), "{stopped}");
     place.write("plans/other.md", runnable(&[AFTER]));
     place.run(&["status", "it"]).expect(0, &["look"]);
+}
+
+// P-12: `run.jobs` holds for whoever starts a run: two steps at once, each in a tree of its own, as `run --jobs 2` has it.
+#[test]
+fn a_run_that_is_started_over_mcp_works_in_trees() {
+    let (left, right) = (meeting("left", "right"), meeting("right", "left"));
+    let place = Place::repository(&[
+        ("left", "**needs:** none\n**touches:**\n- left.out", &left, "test -s left.out"),
+        ("right", "**needs:** none\n**touches:**\n- right.out", &right, "test -s right.out"),
+    ]);
+    place.write("planwright.toml", "[run]\njobs = 2\n");
+    place.commit("settings");
+    place.run(&["propose", "it"]).expect(0, &[]);
+    place.run(&["approve", "it", "--rev", &place.digest()]).expect(0, &[]);
+    let mut client = Client::with_person(&place, accepted("yes"));
+    let it = json!({"id": "it"});
+    client.call("run_start", &it).fine(&["is under way"]);
+    wait_until("it is done", || client.call("plan_get", &it).data()["run"] == "done");
+    client.call("run_start", &it).fine(&["is done already"]);
+    client.end();
+    let project = place.project().display().to_string();
+    let folders = [place.read("left.out"), place.read("right.out")];
+    assert!(folders.iter().all(|folder| folder.trim() != project), "{folders:?}");
+    assert_ne!(folders[0], folders[1], "each has a tree of its own");
+}
+
+// Nothing is "under way" that nobody drives: where another plan works in the folder, that is said, and nothing is begun.
+#[test]
+fn a_run_that_can_not_be_driven_is_not_said_to_be_under_way() {
+    let place = Place::with_plan(&[(
+        "slow",
+        "",
+        "touch begun; until [ -e go ]; do sleep 0.01; done; touch slow.out",
+        "test -e slow.out",
+    )]);
+    place.write("plans/other.md", runnable(&[AFTER]));
+    place.run(&["propose", "other"]).expect(0, &[]);
+    let digest = place.run(&["run", "other", "--dry-run", "--json"]).stdout;
+    let digest: Value = serde_json::from_str(&digest).expect("an envelope");
+    let digest = digest["data"]["digest"].as_str().expect("a digest").to_owned();
+    place.run(&["approve", "other", "--rev", &digest]).expect(0, &[]);
+    let mut running = place.start(&[]);
+    place.wait_for_file("begun");
+    let mut client = Client::with_person(&place, accepted("yes"));
+    let other = json!({"id": "other"});
+    client.call("run_start", &other).refused(&["it is being run in this folder", "Nothing was started"]);
+    assert_eq!(client.dialogs, Vec::<String>::new(), "nobody is asked about what can't be");
+    place.run(&["status", "other"]).expect(0, &["was not run here yet"]);
+    place.write("go", "");
+    assert_eq!(running.end(), 0);
+    client.call("run_start", &other).fine(&["is under way"]);
+    wait_until("it is done", || client.call("plan_get", &other).data()["run"] == "done");
+    client.end();
 }

@@ -41,7 +41,7 @@ fn kept(place: &Place, name: &str) -> String {
     ))
 }
 
-fn meeting(own: &str, other: &str) -> String {
+pub(crate) fn meeting(own: &str, other: &str) -> String {
     MEETS.replace("OWN", own).replace("OTHER", other)
 }
 
@@ -229,6 +229,30 @@ fn a_tournament_is_won_by_the_smallest_work_that_passes() {
     let bare = Place::with_plan(&[("a", "", "touch out", "test -e out")]);
     bare.run(&["run", "it", "--tournament", "2", "a", "--rev", &bare.digest()])
         .expect(1, &["no git repository"]);
+}
+
+// Entrants work at the same attempt at once; what ends the processes of one must not find those of another.
+#[test]
+fn every_entrant_of_a_tournament_has_a_tag_of_its_own() {
+    let script = "mkdir -p \"$HOME/tags\"; echo \"$PLANWRIGHT_TAG\" >\"$HOME/tags/$$\"; echo right >out";
+    let place =
+        Place::repository(&[("a", "**needs:** none\n**touches:**\n- out", script, "grep -q right out")]);
+    place.run(&["run", "it", "--tournament", "3", "a", "--rev", &place.digest()]).expect(0, &["1 of 1 step"]);
+    let tags = place.printed("cat $HOME/tags/* | sort");
+    let mut tags: Vec<&str> = tags.lines().collect();
+    assert!(tags.iter().all(|tag| tag.contains("/a/1/agent")), "all belong to the attempt: {tags:?}");
+    tags.dedup();
+    assert_eq!(tags.len(), 3, "{tags:?}");
+}
+
+// A tournament needs a contract that picks; nothing is asked or begun where a person confirms the step.
+#[test]
+fn a_tournament_of_a_step_without_a_contract_is_refused() {
+    let place = Place::repository(&[("a", "**needs:** none", "touch out", "manual")]);
+    place
+        .run(&["run", "it", "--tournament", "2", "a", "--rev", &place.digest()])
+        .expect(2, &["step `a` has no contract", "a person confirms this step"]);
+    place.run(&["status"]).expect(0, &["nothing was run here yet"]);
 }
 
 // A-33: a project that wants all its steps in one folder gets that.

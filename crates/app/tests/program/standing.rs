@@ -258,3 +258,13 @@ fn a_watched_status_is_shown_again_when_something_changes() {
     wait_until("it shows the end", || place.read("said").contains("1 of 1 settled"));
     watcher.kill();
 }
+
+// What waits for a person is shown by a watched status, too: whoever watches has nothing else to tell them.
+#[test]
+fn a_watched_status_shows_reviews() {
+    let place = Place::with_plan(&[SLOW]);
+    let mut watcher = place.start_into(&["status", "--watch"], "said");
+    place.run(&["propose", "it"]).expect(0, &[]);
+    wait_until("it shows the review", || place.read("said").contains("planwright review"));
+    watcher.kill();
+}

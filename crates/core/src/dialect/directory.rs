@@ -35,6 +35,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
     canonical: compose::canonical,
     compose: compose::compose,
     beside: |_, _, _| Vec::new(),
+    overflow: |_| None,
 };
 
 /// The file with the title and the context of the plan.

@@ -55,6 +55,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     canonical,
     compose: compose::compose,
     beside: progress::beside,
+    overflow: |_| None,
 };
 
 /// The states of a plan. The dialect itself has planning, in-progress and done; the others use their plain names.

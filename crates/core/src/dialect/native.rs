@@ -48,6 +48,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     canonical: format::canonical,
     compose: compose::compose,
     beside: |_, _, _| Vec::new(),
+    overflow: |_| None,
 };
 
 /// The spellings of a plan's states.

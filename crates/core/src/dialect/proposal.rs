@@ -70,6 +70,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     canonical: format::canonical,
     compose: compose::compose,
     beside: session::beside,
+    overflow: section::overflow,
 };
 
 /// The frontmatter keys: the thirteen of the dialect in order, and the one that it reserves.

@@ -45,6 +45,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     canonical: |source| source.text().to_owned(),
     compose: compose::compose,
     beside: pointer::beside,
+    overflow: |_| None,
 };
 
 /// The limit of scalars, lists and maps in a plan: 10,000 steps have about 300,000.

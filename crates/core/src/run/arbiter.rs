@@ -230,7 +230,7 @@ fn turn(
 fn on_question(plan: &Plan, step: Option<usize>, reason: AskReason) -> Vec<ArbiterAction> {
     let revise = AskAnswer::Revise { reason: String::new() };
     let contract = step.map(|place| &plan.steps[place].contract);
-    let may_replan = reason == AskReason::AttemptsSpent && schedule::fits(reason, &revise, contract).is_ok();
+    let may_replan = reason == AskReason::AttemptsSpent && schedule::fits(reason, &revise, contract);
     let replan = may_replan.then_some(ArbiterAction::Replan);
     std::iter::once(ArbiterAction::Escalate).chain(replan).collect()
 }

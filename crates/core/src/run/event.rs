@@ -347,6 +347,63 @@ pub enum AskAnswer {
     Budget { micro_dollars: u64, tokens: u64, seconds: u64 },
 }
 
+/// A kind of answer, without what is said with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerKind {
+    Retry,
+    TakeOver,
+    Confirm,
+    Skip,
+    Revise,
+    Stop,
+    Budget,
+}
+
+impl AskAnswer {
+    pub const fn kind(&self) -> AnswerKind {
+        match self {
+            Self::Retry { .. } => AnswerKind::Retry,
+            Self::TakeOver => AnswerKind::TakeOver,
+            Self::Confirm => AnswerKind::Confirm,
+            Self::Skip { .. } => AnswerKind::Skip,
+            Self::Stop => AnswerKind::Stop,
+            Self::Revise { .. } => AnswerKind::Revise,
+            Self::Budget { .. } => AnswerKind::Budget,
+        }
+    }
+}
+
+impl AskReason {
+    /// The answers that fit, and nothing else says which do: faces offer these, and a journal takes no other. `is_manual` where it
+    /// is about a step that only a person confirms.
+    pub const fn answers(self, is_manual: bool) -> &'static [AnswerKind] {
+        use AnswerKind::{Budget, Confirm, Retry, Revise, Skip, Stop, TakeOver};
+        match (self, is_manual) {
+            (Self::Budget, _) => &[Budget, Revise, Stop],
+            (Self::Stalled, _) => &[Retry, Revise, Stop],
+            (
+                Self::AttemptsSpent
+                | Self::Manual
+                | Self::Lost
+                | Self::Parked
+                | Self::Question
+                | Self::Strayed,
+                true,
+            ) => &[Confirm, Retry, Skip, Revise, Stop],
+            (
+                Self::AttemptsSpent
+                | Self::Manual
+                | Self::Lost
+                | Self::Parked
+                | Self::Question
+                | Self::Strayed,
+                false,
+            ) => &[Retry, TakeOver, Skip, Revise, Stop],
+        }
+    }
+}
+
+/// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunOutcome {

@@ -383,39 +383,7 @@ pub fn outlook(plan: &Plan, state: &RunState) -> String {
     }
 }
 
-/// Whether this answer fits a question of this kind about a step with this contract; the error lists those
-/// that do.
-pub fn fits(reason: AskReason, answer: &AskAnswer, contract: Option<&Contract>) -> Result<(), &'static str> {
-    let is_manual = contract == Some(&Contract::Manual);
-    match (reason, answer) {
-        (AskReason::Budget, AskAnswer::Budget { .. } | AskAnswer::Revise { .. } | AskAnswer::Stop)
-        | (AskReason::Stalled, AskAnswer::Retry { .. } | AskAnswer::Revise { .. } | AskAnswer::Stop) => {
-            Ok(())
-        }
-        (AskReason::Budget | AskReason::Stalled, _) | (_, AskAnswer::Budget { .. }) => {
-            Err(choices(reason, contract))
-        }
-        (_, AskAnswer::Confirm) if !is_manual => Err(choices(reason, contract)),
-        (_, AskAnswer::TakeOver) if is_manual => Err(choices(reason, contract)),
-        (
-            _,
-            AskAnswer::Retry { .. }
-            | AskAnswer::TakeOver
-            | AskAnswer::Confirm
-            | AskAnswer::Skip { .. }
-            | AskAnswer::Revise { .. }
-            | AskAnswer::Stop,
-        ) => Ok(()),
-    }
-}
-
-pub fn choices(reason: AskReason, contract: Option<&Contract>) -> &'static str {
-    match (reason, contract) {
-        (AskReason::Budget, _) => "--budget, --revise, --stop",
-        (AskReason::Stalled, _) => "resume, fail, cancel",
-        (_, Some(Contract::Manual)) => "--confirm, --retry, --skip, --revise, --stop",
-        (_, Some(Contract::Shell { .. }) | None) => {
-            "--retry, --take-over, --skip, --revise, --stop; the contract still decides"
-        }
-    }
+/// Whether this answer fits a question of this kind about a step with this contract.
+pub fn fits(reason: AskReason, answer: &AskAnswer, contract: Option<&Contract>) -> bool {
+    reason.answers(contract == Some(&Contract::Manual)).contains(&answer.kind())
 }

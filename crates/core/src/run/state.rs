@@ -455,9 +455,13 @@ impl RunState {
         let Some(open) = self.asks.get(ask).cloned() else {
             return Err(self.illegal(event, None, "answers to open questions"));
         };
+        let is_manual = open.step.is_some_and(|place| self.steps[place].is_manual);
+        if !open.reason.answers(is_manual).contains(&answer.kind()) {
+            return Err(self.illegal(event, open.step, allowed_answers(open.reason, is_manual)));
+        }
         match open.step {
-            Some(place) => self.settle(event, (place, open.reason), (answer, by))?,
-            None => self.grant(event, (open.reason, answer))?,
+            Some(place) => self.settle((place, open.reason), (answer, by)),
+            None => self.grant(answer),
         }
         if matches!(answer, AskAnswer::Stop | AskAnswer::Revise { .. }) {
             self.stop(by);
@@ -509,36 +513,25 @@ impl RunState {
         self.stopped_by = Some(by.to_owned());
     }
 
-    fn grant(&mut self, event: &Event, (reason, answer): (AskReason, &AskAnswer)) -> Result<(), Illegal> {
+    /// Takes an answer that fits a question about the whole run.
+    fn grant(&mut self, answer: &AskAnswer) {
         match answer {
-            // Resuming answers the question.
-            AskAnswer::Retry { .. } if reason == AskReason::Stalled => Ok(()),
-            AskAnswer::Budget { micro_dollars, tokens, seconds } if reason == AskReason::Budget => {
+            AskAnswer::Budget { micro_dollars, tokens, seconds } => {
                 let add = |total: &mut u64, more: u64| *total = total.saturating_add(more);
                 add(&mut self.granted.micro_dollars, *micro_dollars);
                 add(&mut self.granted.tokens, *tokens);
                 add(&mut self.granted.seconds, *seconds);
-                Ok(())
             }
-            AskAnswer::Stop | AskAnswer::Revise { .. } => Ok(()),
-            AskAnswer::Retry { .. }
-            | AskAnswer::TakeOver
-            | AskAnswer::Confirm
-            | AskAnswer::Skip { .. }
-            | AskAnswer::Budget { .. } => {
-                let allowed =
-                    if reason == AskReason::Stalled { "retry, revise, stop" } else { "budget, revise, stop" };
-                Err(self.illegal(event, None, allowed))
+            // Whoever takes it up again has answered why it stood still.
+            AskAnswer::Retry { .. } | AskAnswer::Stop | AskAnswer::Revise { .. } => {}
+            AskAnswer::TakeOver | AskAnswer::Confirm | AskAnswer::Skip { .. } => {
+                unreachable!("{answer:?} fits no question about a run")
             }
         }
     }
 
-    fn settle(
-        &mut self,
-        event: &Event,
-        (place, reason): (usize, AskReason),
-        (answer, by): (&AskAnswer, &str),
-    ) -> Result<(), Illegal> {
+    /// Takes an answer that fits a question about a step.
+    fn settle(&mut self, (place, reason): (usize, AskReason), (answer, by): (&AskAnswer, &str)) {
         let step = &mut self.steps[place];
         match answer {
             AskAnswer::Retry { hint } => {
@@ -553,7 +546,7 @@ impl RunState {
                 step.is_handed_over = false;
                 step.status = RunStatus::Pending;
             }
-            AskAnswer::TakeOver if !step.is_manual => {
+            AskAnswer::TakeOver => {
                 step.attempts += 1;
                 step.question = None;
                 // A person's attempt doesn't use up those of the agents.
@@ -561,31 +554,38 @@ impl RunState {
                 step.strayed.clear();
                 step.status = RunStatus::Judging { attempt: step.attempts, changed: Vec::new() };
             }
-            AskAnswer::Confirm if step.is_manual => {
-                step.status = RunStatus::Passed { attempt: step.attempts }
-            }
+            AskAnswer::Confirm => step.status = RunStatus::Passed { attempt: step.attempts },
             AskAnswer::Skip { reason } => {
                 step.status = RunStatus::Skipped { by: by.to_owned(), reason: reason.clone() };
             }
             AskAnswer::Stop | AskAnswer::Revise { .. } => step.status = RunStatus::Pending,
-            AskAnswer::Budget { .. } => {
-                return Err(self.illegal(
-                    event,
-                    Some(place),
-                    "take over or confirm, retry, skip, revise, stop",
-                ));
-            }
-            AskAnswer::TakeOver => {
-                return Err(self.illegal(event, Some(place), "confirm, retry, skip, revise, stop"));
-            }
-            AskAnswer::Confirm => {
-                return Err(self.illegal(
-                    event,
-                    Some(place),
-                    "take over, retry, skip, revise, stop; the contract still decides",
-                ));
-            }
+            AskAnswer::Budget { .. } => unreachable!("{answer:?} fits no question about a step"),
         }
-        Ok(())
+    }
+}
+
+/// The answers that fit, in words.
+const fn allowed_answers(reason: AskReason, is_manual: bool) -> &'static str {
+    match (reason, is_manual) {
+        (AskReason::Budget, _) => "budget, revise, stop",
+        (AskReason::Stalled, _) => "retry, revise, stop",
+        (
+            AskReason::AttemptsSpent
+            | AskReason::Manual
+            | AskReason::Lost
+            | AskReason::Parked
+            | AskReason::Question
+            | AskReason::Strayed,
+            true,
+        ) => "confirm, retry, skip, revise, stop",
+        (
+            AskReason::AttemptsSpent
+            | AskReason::Manual
+            | AskReason::Lost
+            | AskReason::Parked
+            | AskReason::Question
+            | AskReason::Strayed,
+            false,
+        ) => "take over, retry, skip, revise, stop: the contract judges",
     }
 }

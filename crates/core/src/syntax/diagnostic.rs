@@ -57,11 +57,6 @@ pub struct Diagnostic {
     pub fix: Option<Fix>,
 }
 
-/// A number with its noun: `1 step`, `2 steps`.
-pub fn quantity(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
 impl Diagnostic {
     /// Sets the text next to the underline.
     #[must_use]

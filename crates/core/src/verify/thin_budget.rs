@@ -2,7 +2,8 @@
 
 use super::{Diagnostic, Rule, VerifySubject};
 use crate::plan::budget::Budget;
-use crate::syntax::diagnostic::{Severity, quantity};
+use crate::syntax::count::counted;
+use crate::syntax::diagnostic::Severity;
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0401",
@@ -17,7 +18,8 @@ fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     let Some(text) = &subject.draft.budget else { return };
     let needs_model = |target: &str| !["shell", "human", "command"].contains(&target);
     let steps = subject.steps().filter(|(_, step)| step.target.as_ref().is_none_or(|target| needs_model(&target.value)));
-    let count = steps.count() as u64;
+    let steps_count = steps.count();
+    let count = steps_count as u64;
     if count == 0 {
         return;
     }
@@ -31,7 +33,7 @@ fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for (amount, least, unit) in checks {
         let Some(amount) = amount.filter(|&amount| amount < least * count) else { continue };
         found.push(
-            RULE.at(text.span, format!("budget of {} is low for {}", unit.spelled(amount), quantity(count, "step", "steps")))
+            RULE.at(text.span, format!("budget of {} is low for {}", unit.spelled(amount), counted(steps_count, "step", "steps")))
                 .label(format!("less than {} per step", unit.spelled(least)))
                 .help(format!("set at least {}, or use fewer steps", unit.spelled(least * count))),
         );

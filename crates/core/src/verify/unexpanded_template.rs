@@ -2,7 +2,8 @@
 
 use super::{Diagnostic, Rule, VerifySubject};
 use crate::plan::edit::PlanEdit;
-use crate::syntax::diagnostic::{Severity, quantity};
+use crate::syntax::count::counted;
+use crate::syntax::diagnostic::Severity;
 use crate::plan::draft::StepNumber;
 
 pub(super) const RULE: Rule = Rule {
@@ -21,10 +22,10 @@ fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
             .at(step.number.span, format!("template step `{number}` is not expanded"))
             .label("placeholder for steps that don't exist yet");
         let items: Vec<String> = step.each.iter().map(|item| item.value.clone()).collect();
-        let count = items.len() as u64;
+        let count = items.len();
         let edits = if items.is_empty() { None } else { subject.repair(&PlanEdit::Expand { step: place, items }) };
         found.push(match edits {
-            Some(edits) => unexpanded.fix(format!("expand it into {}", quantity(count, "step", "steps")), edits),
+            Some(edits) => unexpanded.fix(format!("expand it into {}", counted(count, "step", "steps")), edits),
             None if number.contains('+') => unexpanded.help("expand the template before it first; then it gets its number"),
             None => unexpanded.help(format!(
                 "add an `**each:**` list, or run `planwright edit {} --expand {}=LIST`",

@@ -16,7 +16,7 @@ use planwright_core::syntax::source::Source;
 
 use crate::run::driver::{Host, HostEvent, Recovered, lost};
 use crate::run::mirror::Mirror;
-use crate::run::worker::{Done, Worker, WorkerInput};
+use crate::run::worker::{Done, Worker, WorkerInput, caught};
 use crate::store::journal;
 use crate::store::journal::{
     Append, AppendResult, BEAT_MS, Health, Queued, RunId, RunLock, Store, driver_name,
@@ -44,6 +44,9 @@ pub enum Error {
     /// Another process recorded what only the owner of a run may record.
     #[error("{run} is already running in another process")]
     Fenced { run: RunId },
+    /// A thread of this process died: a bug.
+    #[error("internal error while working on step `{step}`: {panic}")]
+    Panicked { step: String, panic: String },
 }
 
 /// How a run is executed.
@@ -97,8 +100,8 @@ pub struct LocalHost {
 
 /// A report of a thread of this process.
 enum Report {
-    Attempt(Attempt, Done),
-    Contract(Attempt, Option<Done>),
+    Attempt(Attempt, Result<Done, String>),
+    Contract(Attempt, Result<Option<Done>, String>),
 }
 
 impl LocalHost {
@@ -167,7 +170,7 @@ impl LocalHost {
         let (worker, report, stop) = (Arc::clone(&self.worker), self.report.clone(), self.stop.clone());
         self.own.insert((step, attempt));
         std::thread::spawn(move || {
-            let done = worker.attempt(&worker.plan.steps[step], attempt, &told, &stop);
+            let done = caught(|| worker.attempt(&worker.plan.steps[step], attempt, &told, &stop));
             // The receiver lives as long as the host; a host that is gone needs no report.
             report.send(Report::Attempt((step, attempt), done)).ok();
         });
@@ -178,27 +181,33 @@ impl LocalHost {
         let (changed, strayed) = (state.status.changed().to_vec(), state.strayed.clone());
         self.contracts += 1;
         std::thread::spawn(move || {
-            let done = worker.contract((&worker.plan.steps[step], attempt), (&changed, &strayed), &stop);
+            let look = || worker.contract((&worker.plan.steps[step], attempt), (&changed, &strayed), &stop);
+            let done = caught(look);
             report.send(Report::Contract((step, attempt), done)).ok();
         });
     }
 
-    /// The next report of a thread of this process, if one comes in time.
-    fn report(&mut self, patience: Duration) -> Option<HostEvent> {
-        match self.results.recv_timeout(patience) {
-            Ok(Report::Attempt(attempt, done)) => {
-                self.own.remove(&attempt);
-                self.blobs.extend(done.blobs);
-                Some(HostEvent::Ended(Box::new(done.event)))
+    /// What a thread of this process has to report, if anything comes within the time.
+    fn report(&mut self, patience: Duration) -> Option<Result<HostEvent, Error>> {
+        let (step, attempt, done) = match self.results.recv_timeout(patience) {
+            Ok(Report::Attempt((step, attempt), done)) => {
+                self.own.remove(&(step, attempt));
+                (step, attempt, done.map(Some))
             }
             Ok(Report::Contract((step, attempt), done)) => {
                 self.contracts -= 1;
-                let Some(done) = done else { return Some(HostEvent::Dropped { step, attempt }) };
-                self.blobs.extend(done.blobs);
-                Some(HostEvent::Ended(Box::new(done.event)))
+                (step, attempt, done)
             }
-            Err(mpsc::RecvTimeoutError::Timeout | mpsc::RecvTimeoutError::Disconnected) => None,
-        }
+            Err(mpsc::RecvTimeoutError::Timeout | mpsc::RecvTimeoutError::Disconnected) => return None,
+        };
+        Some(match done {
+            Ok(None) => Ok(HostEvent::Dropped { step, attempt }),
+            Ok(Some(done)) => {
+                self.blobs.extend(done.blobs);
+                Ok(HostEvent::Ended(Box::new(done.event)))
+            }
+            Err(panic) => Err(Error::Panicked { step: self.plan().steps[step].id.clone(), panic }),
+        })
     }
 
     /// What other processes delivered, or that one of them died.
@@ -250,7 +259,7 @@ impl LocalHost {
             self.others.remove(&(step, attempt));
             self.own.insert((step, attempt));
             let done = Done { event: stopped(lost(&id, attempt)), blobs: Vec::new() };
-            self.report.send(Report::Attempt((step, attempt), done)).expect("the host has the other end");
+            self.report.send(Report::Attempt((step, attempt), Ok(done))).expect("the host has the other end");
         }
         Ok(is_ours)
     }
@@ -472,7 +481,7 @@ impl Host for LocalHost {
             }
             let patience = self.mirror.due().map_or(LOOK, |due| due.min(LOOK));
             if let Some(happening) = self.report(patience) {
-                return Ok(happening);
+                return happening;
             }
             self.keep_house()?;
             if let Some(happening) = self.visit()? {

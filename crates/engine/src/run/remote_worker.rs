@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use planwright_core::run::event::Event;
 
-use crate::run::worker::{Done, WorkerInput};
+use crate::run::worker::{Done, WorkerInput, caught};
 use crate::run::{Error, Runs, now};
 use crate::store::journal::{BEAT_MS, RunLock, WorkClaim};
 use crate::system::process::Stop;
@@ -42,14 +42,17 @@ pub enum WorkerEvent<'a> {
     Fenced(&'a WorkClaim),
 }
 
-/// A worker: alive while its lock is held.
+/// What came of an attempt, or the message of the panic that ended it.
+type Report = (WorkClaim, Result<Done, String>);
+
+/// A worker: alive as long as its lock is held.
 struct Crew<'a> {
     runs: &'a Runs,
     name: String,
     _lock: RunLock,
-    results: mpsc::Receiver<(WorkClaim, Done)>,
-    report: mpsc::Sender<(WorkClaim, Done)>,
-    /// Its running attempts, each with its stop handle.
+    results: mpsc::Receiver<Report>,
+    report: mpsc::Sender<Report>,
+    /// What it has under way, each with what ends it.
     under_way: Vec<(WorkClaim, Stop)>,
     beaten: Instant,
 }
@@ -80,8 +83,9 @@ impl Crew<'_> {
         tell: &mut dyn FnMut(&WorkerEvent<'_>),
     ) -> Result<usize, Error> {
         let mut delivered = 0;
+        let mut panicked = None;
         loop {
-            let is_leaving = shift.leave.is_requested();
+            let is_leaving = shift.leave.is_requested() || panicked.is_some();
             if is_leaving {
                 self.under_way.iter().for_each(|(_, stop)| stop.request());
             }
@@ -92,10 +96,18 @@ impl Crew<'_> {
                 self.begin(claim)?;
             }
             if self.under_way.is_empty() && (is_leaving || shift.until == WorkUntil::Idle) {
-                return Ok(delivered);
+                return panicked.map_or(Ok(delivered), Err);
             }
             if let Ok((claim, done)) = self.results.recv_timeout(LOOK) {
                 self.under_way.retain(|(other, _)| other.fence != claim.fence);
+                let done = match done {
+                    Ok(done) => done,
+                    // Nothing is known of the attempt, so nothing is delivered: the driver sees that this worker is gone.
+                    Err(panic) => {
+                        panicked = Some(Error::Panicked { step: claim.step, panic });
+                        continue;
+                    }
+                };
                 let is_wanted = self.runs.store().deliver(&claim, &done.event, done.blobs)?;
                 delivered += usize::from(is_wanted);
                 tell(&if is_wanted {
@@ -132,8 +144,8 @@ impl Crew<'_> {
         self.under_way.push((claim.clone(), stop.clone()));
         std::thread::spawn(move || {
             let told = WorkerInput { prompt, feedback };
-            let done = worker.attempt(&worker.plan.steps[place], claim.attempt, &told, &stop);
-            // The worker waits for every report before it ends.
+            let done = caught(|| worker.attempt(&worker.plan.steps[place], claim.attempt, &told, &stop));
+            // The crew waits for every report before it ends.
             report.send((claim, done)).ok();
         });
         Ok(())

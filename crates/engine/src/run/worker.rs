@@ -74,7 +74,16 @@ pub struct Worker {
     pub for_contracts: Supervisors,
 }
 
-/// The outcome of an attempt or a contract: the event to record, and the bytes it names.
+/// Does a piece of work, and returns the message of a panic where there was one. Whoever waits for the report of a thread would wait
+/// for ever if the thread died without one.
+pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).map_err(|panic| {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "unknown panic".to_owned())
+    })
+}
+
+/// What came of an attempt or a contract: what is to be recorded, and the bytes that it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {
     pub event: Event,
@@ -201,7 +210,7 @@ impl Worker {
             AttemptDir::of(&self.store, &format!("{}-{}-{name}", self.tag.replace('/', "-"), step.id));
         let scope = self.scope(step, root);
         let prepared = self.agent(step).and_then(|agent| {
-            let job = self.attempt_job(&agent, (step, attempt, root), told, &folder);
+            let job = self.attempt_job(&agent, (step, attempt, root), name, told, &folder);
             Ok((self.held(job, (&agent, step), &scope, &folder)?, agent))
         });
         let (mut heard, (end, output, milliseconds)) = match prepared {
@@ -275,6 +284,7 @@ impl Worker {
         &self,
         agent: &Agent,
         (step, attempt, root): (&Step, u32, &Path),
+        name: &str,
         told: &WorkerInput,
         folder: &AttemptDir,
     ) -> ProcessJob {
@@ -295,7 +305,6 @@ impl Worker {
                 (argv, told.prompt.as_bytes().to_vec())
             }
         };
-        let tag = format!("{}/{}/{attempt}/agent", self.tag, step.id);
         ProcessJob {
             argv,
             folder: root.to_owned(),
@@ -303,11 +312,18 @@ impl Worker {
             input,
             deadline,
             output_bytes_max: self.config.run.output_bytes,
-            tag,
+            tag: self.agent_tag(step, attempt, name),
         }
     }
 
-    /// What the attempts of a step may do. The plan and its records belong to planwright alone.
+    /// The tag of an agent's processes. Entrants of a tournament work at the same attempt at once: with one tag for all of them,
+    /// ending what is left of one would end the others.
+    fn agent_tag(&self, step: &Step, attempt: u32, name: &str) -> String {
+        let entrant = if name == attempt.to_string() { String::new() } else { format!("-{name}") };
+        format!("{}/{}/{attempt}/agent{entrant}", self.tag, step.id)
+    }
+
+    /// What the attempts of a step may do. The plan and what is known of it are nobody's but the harness's.
     fn scope(&self, step: &Step, root: &Path) -> Permissions {
         let plans = [root.join(&self.plan_file), self.root.join(&self.plan_file), state_dir::folder()];
         permission::of_step(&self.config, root, step, &plans)

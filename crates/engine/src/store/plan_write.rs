@@ -5,7 +5,7 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use planwright_core::dialect::{Dialect, proposal};
+use planwright_core::dialect::Dialect;
 use planwright_core::syntax::source::Source;
 use serde::{Deserialize, Serialize};
 
@@ -32,11 +32,7 @@ pub fn save(path: &Path, old: &Source, new: &Source) -> Result<Source, Error> {
 /// Moves what a plan may not contain into files next to it, and returns the rest: the context of a proposal
 /// has a limit. An existing file of that name has the same contents, since the name contains its digest.
 pub fn move_overflow(path: &Path, source: &Source) -> Result<Source, Error> {
-    let overflow = match source.dialect().name {
-        "proposal" => proposal::overflow(source),
-        _ => None,
-    };
-    let Some(overflow) = overflow else { return Ok(source.clone()) };
+    let Some(overflow) = (source.dialect().overflow)(source) else { return Ok(source.clone()) };
     for (file, text) in &overflow.files {
         match file::create(&sidecar::place(path, file)?, text) {
             Ok(()) | Err(Error::Exists { .. }) => {}

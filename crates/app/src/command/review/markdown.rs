@@ -44,7 +44,10 @@ fn head(page: &mut String, review: &Review) {
     let by = by.unwrap_or_default();
     push(page, &format!("**{revision}** <code>{}</code>{base}{by}: {}.", review.short(), review.state));
     let reach = match review.reach.undeclared.is_empty() {
-        true => format!("{} files in reach", review.reach.files),
+        true => format!(
+            "{} in reach",
+            wording::number(usize::try_from(review.reach.files).unwrap_or(usize::MAX), "file")
+        ),
         false => "any file in reach".to_owned(),
     };
     let limits = review.limits;
@@ -59,7 +62,11 @@ fn head(page: &mut String, review: &Review) {
     let forecast = review.forecast.as_ref().map_or_else(|| "no history yet".to_owned(), wording::forecast);
     push(
         page,
-        &format!("{} steps in {} waves, {reach}, {forecast}, {limits}.\n", review.steps, review.waves),
+        &format!(
+            "{} in {}, {reach}, {forecast}, {limits}.\n",
+            wording::number(review.steps, "step"),
+            wording::number(review.waves, "wave")
+        ),
     );
     for moved in &review.moved {
         push(page, &format!("> **Moved since it was proposed:** {}\n", code(moved)));

@@ -3,11 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use planwright_engine::approval::{ApprovalRequest, Approvals, Error};
+use planwright_engine::api::start::Start;
+use planwright_engine::approval::{ApprovalRequest, Approvals};
 use planwright_engine::core::agent::profile;
 use planwright_engine::core::plan::verified::{Contract, Step};
-use planwright_engine::core::run::event::{AgentCommands, RunOutcome};
+use planwright_engine::core::run::event::AgentCommands;
 use planwright_engine::core::run::schedule::{HUMAN, SHELL};
+use planwright_engine::core::workspace::portfolio::CircuitBreaker;
 use planwright_engine::run::{Run, RunApproval, Runs, user};
 use planwright_engine::store::journal::blob_of;
 use planwright_engine::workspace::facts;
@@ -15,65 +17,43 @@ use planwright_engine::workspace::facts;
 use super::{AgentData, Subject, named};
 use crate::interaction::confirm::{ConfirmPrompt, ask, say_approved, who};
 use crate::output::wording;
-use crate::output::{Exit, Failure, NextCommand, Out, Table, Tone, clean_line, shell_word};
+use crate::output::{Exit, Failure, Out, Table, Tone, clean_line, shell_word};
 
-/// Begins a run of a plan that is approved, or that a person approves now, in the place of the old run.
-pub(super) fn begin(
+/// Has a plan approved by the person who starts it, with why it is not approved already. A run of another text of it ends then.
+pub(super) fn approve(
     subject: &Subject<'_>,
     runs: &Runs,
-    old: Option<Run>,
+    (lapsed, trip, live): (&[String], Option<&CircuitBreaker>, Option<&Run>),
     out: &mut Out<'_>,
-) -> Result<Run, Failure> {
+) -> Result<(), Failure> {
     warn_of_missing_agents(subject, out);
-    let decisions = Approvals::open(subject.project)?;
-    let has_failed = old.as_ref().is_some_and(|old| old.state.outcome() == Some(RunOutcome::Failed));
-    let live = old.filter(|old| old.state.outcome().is_none());
-    // What goes on was approved as something else, and what failed goes on only for who says `retry`.
-    let is_asked = live.is_some() || (has_failed && !subject.args.again);
-    let known = (!is_asked).then(|| decisions.approved(subject.path, subject.verified));
-    let lapsed = match known {
-        Some(Ok(approvals)) => {
-            refuse_other_rev(subject)?;
-            for approval in &approvals {
-                let (by, way) = (approval.by.to_string(), approval.way.as_str());
-                say_approved(&subject.digest.short(), (&by, way), out);
-            }
-            return start(subject, runs, &decisions, out);
-        }
-        Some(Err(Error::Lapsed { moved, .. })) => Some(moved),
-        Some(Err(Error::Tripped { trip, .. })) => {
-            let word = out.palette().paint(Tone::Attention, "held");
-            out.line(&format!("{word}  {}: a person has to approve it again", clean_line(&trip.to_string())));
-            None
-        }
-        Some(Err(Error::Unapproved { .. })) | None => None,
-        Some(Err(error)) => return Err(error.into()),
-    };
-    for moved in lapsed.iter().flatten() {
+    if let Some(trip) = trip {
+        let word = out.palette().paint(Tone::Attention, "held");
+        out.line(&format!("{word}  {}: a person has to approve it again", clean_line(&trip.to_string())));
+    }
+    for moved in lapsed {
         let word = out.palette().paint(Tone::Attention, "lapsed");
         out.line(&format!("{word}  {}", clean_line(moved)));
     }
-    approve_now(subject, (runs, &decisions), (live, lapsed.is_some()), out)?;
-    start(subject, runs, &decisions, out)
+    let decisions = Approvals::open(subject.project)?;
+    approve_now(subject, (runs, &decisions), (live, !lapsed.is_empty()), out)
 }
 
-/// A digest that was typed must be that of the plan, even where the plan is approved already.
-fn refuse_other_rev(subject: &Subject<'_>) -> Result<(), Failure> {
-    let full = subject.digest.to_string();
-    let Some(rev) = subject.args.rev.as_ref().filter(|rev| !full.starts_with(rev.as_str())) else {
-        return Ok(());
-    };
-    let message = format!("{} is {}, not {rev}", subject.name, subject.digest.short());
-    Err(Failure::new(Exit::Moved, message)
-        .hint("look at it; nothing was started")
-        .next(NextCommand::new(subject.args.words())))
+/// Says on what a run begins that somebody approved before.
+pub(super) fn say_begun(subject: &Subject<'_>, start: &Start, out: &mut Out<'_>) {
+    let Start::Begun(_, _, approvals) = start else { return };
+    warn_of_missing_agents(subject, out);
+    for approval in approvals {
+        let (by, way) = (approval.by.to_string(), approval.way.as_str());
+        say_approved(&subject.digest.short(), (&by, way), out);
+    }
 }
 
 /// Has the plan approved now, by the person who starts it.
 fn approve_now(
     subject: &Subject<'_>,
     (runs, decisions): (&Runs, &Approvals),
-    (live, has_lapsed): (Option<Run>, bool),
+    (live, has_lapsed): (Option<&Run>, bool),
     out: &mut Out<'_>,
 ) -> Result<(), Failure> {
     let (full, words) = (subject.digest.to_string(), subject.args.words());
@@ -91,7 +71,7 @@ fn approve_now(
     let way = ask(&matter, out)?;
     if let Some(live) = live {
         // Its approval was for other bytes. It ends only now: who may not approve may not end a run either.
-        runs.cancel(&live, "the plan was revised")?;
+        runs.cancel(live, "the plan was revised")?;
     }
     let now = decisions.subject(subject.plan)?;
     if !decisions.is_proposed(subject.path, &full)? {
@@ -118,21 +98,13 @@ fn approve_now(
     Ok(())
 }
 
-fn start(
+/// Has the command lines of the agents approved anew where they are not what was approved for the run that goes on.
+pub(super) fn renew(
     subject: &Subject<'_>,
     runs: &Runs,
-    decisions: &Approvals,
+    (run, now): (&Run, &AgentCommands),
     out: &mut Out<'_>,
-) -> Result<Run, Failure> {
-    let started = decisions.start(subject.path, subject.verified, &who())?;
-    out.talk("isolation  open: agents run as you and could reach planwright's records\n");
-    Ok(runs.run(started.run)?)
-}
-
-/// Has the command lines of the agents approved anew where they are not what was approved for the run that goes on.
-pub(super) fn renew(subject: &Subject<'_>, runs: &Runs, run: Run, out: &mut Out<'_>) -> Result<Run, Failure> {
-    let lapsed = runs.lapsed_agents(&run).filter(|_| run.state.outcome().is_none());
-    let Some(now) = lapsed else { return Ok(run) };
+) -> Result<(), Failure> {
     let word = out.palette().paint(Tone::Attention, "lapsed");
     out.line(&format!("{word}  the command lines of the agents are not those that were approved"));
     let before = run.agents();
@@ -143,12 +115,12 @@ pub(super) fn renew(subject: &Subject<'_>, runs: &Runs, run: Run, out: &mut Out<
             command.map_or_else(|| "nothing".to_owned(), |command| command_line(command))
         };
         out.line(&format!("  {}  was  {}", clean_line(target), line(&before)));
-        out.line(&format!("  {}  is   {}", " ".repeat(clean_line(target).chars().count()), line(&now)));
+        out.line(&format!("  {}  is   {}", " ".repeat(clean_line(target).chars().count()), line(now)));
     }
     out.line("");
     warn_of_missing_agents(subject, out);
     // Whoever repeats the digest of the plan has not seen these command lines, so they have a name of their own.
-    let (full, words) = (agents_name(&subject.digest.to_string(), &now), subject.args.words());
+    let (full, words) = (agents_name(&subject.digest.to_string(), now), subject.args.words());
     let matter = ConfirmPrompt {
         what: format!("what runs the agents of {}", subject.name),
         full: &full,
@@ -161,9 +133,9 @@ pub(super) fn renew(subject: &Subject<'_>, runs: &Runs, run: Run, out: &mut Out<
         by: subject.args.by,
     };
     let approval = RunApproval { way: ask(&matter, out)?, by: user() };
-    runs.approve_agents(&run, &approval)?;
+    runs.approve_agents(run, &approval)?;
     say_approved(&full[..8], (&approval.by, approval.way), out);
-    Ok(runs.run(run.row.id)?)
+    Ok(())
 }
 
 /// The name of exactly these command lines for exactly this plan.

@@ -15,9 +15,11 @@ pub(super) fn run(subject: &Subject<'_>, out: &mut Out<'_>) -> Result<Response, 
         Some(runs) => runs.latest(subject.path)?,
         None => None,
     };
-    let old = old.filter(|run| goes_on(run, &subject.digest));
+    let old = old.filter(|run| goes_on(run, &subject.digest.to_string()));
     let state = old.as_ref().map_or_else(|| RunState::new(subject.plan), |run| run.state.clone());
-    super::can_begin(subject, &state)?;
+    if let Some(blocker) = subject.selection.unsettled(subject.plan, &state) {
+        return Err(super::blocked(subject, blocker));
+    }
     say_how(subject, runs.as_ref(), old.as_ref(), out)?;
     let is_allowed = |place: &usize| subject.steps.as_ref().is_none_or(|steps| steps.contains(place));
     let all = || 0..subject.plan.steps.len();

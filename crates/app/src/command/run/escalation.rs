@@ -138,7 +138,7 @@ fn print_choices(address: &str, (reason, contract): (AskReason, Option<&Contract
         (AskAnswer::Revise { reason: because() }, "--revise -m \"...\"", "a new text, a new approval"),
         (AskAnswer::Stop, "--stop", "nothing more for now"),
     ];
-    let fitting = all.iter().filter(|(answer, ..)| schedule::fits(reason, answer, contract).is_ok());
+    let fitting = all.iter().filter(|(answer, ..)| schedule::fits(reason, answer, contract));
     let command = format!("planwright answer {}", shell_word(address));
     let lines: Vec<String> = fitting
         .enumerate()

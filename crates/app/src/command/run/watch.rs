@@ -5,10 +5,11 @@ use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::Duration;
 
+use planwright_engine::api::start::Driving;
 use planwright_engine::core::run::event::Event;
 use planwright_engine::core::run::state::RunState;
 use planwright_engine::run::driver::Progress;
-use planwright_engine::run::{DriveOptions, Error, Run, Runs};
+use planwright_engine::run::{Error, Run, Runs};
 use planwright_engine::store::journal::RunId;
 use planwright_engine::system::process::Stop;
 
@@ -49,13 +50,12 @@ pub(super) fn drive(
     subject: &Subject<'_>,
     runs: &Runs,
     (run, seen): (&Run, u64),
-    drive: &DriveOptions,
+    driving: Driving,
     out: &mut Out<'_>,
 ) -> Result<Watched, Error> {
-    let path = subject.path;
-    let work = |watch: &mut dyn FnMut(&RunState, &Event)| runs.drive(run, path, drive, watch);
-    let leave = drive.leave.clone();
-    let view = View { subject, runs, run, seen, leave, role: Role::Driver(drive.workers) };
+    let (leave, workers) = (driving.drive.leave.clone(), driving.drive.workers);
+    let work = |watch: &mut dyn FnMut(&RunState, &Event)| driving.drive(runs, run, watch);
+    let view = View { subject, runs, run, seen, leave, role: Role::Driver(workers) };
     view.watch(work, out)
 }
 

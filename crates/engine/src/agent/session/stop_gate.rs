@@ -108,13 +108,15 @@ fn matter(project: &Project) -> Result<Option<Matter>, Error> {
     Ok(Some(Matter { plan, sealed, name: Some(project::name(&row.plan)), only: None }))
 }
 
-/// What an agent in an attempt works on, by its tag: `…/RUN/STEP/ATTEMPT/agent`.
+/// What an agent in an attempt works on, by the tag that it was started with: `…/RUN/STEP/ATTEMPT/agent`, or
+/// `agent-NAME` for an entrant of a tournament.
 fn of_attempt(project: &Project, tag: &str) -> Result<Option<Matter>, Error> {
     let parts: Vec<&str> = tag.rsplitn(5, '/').collect();
     let [kind, _, step, run, key] = parts.as_slice() else { return Ok(None) };
     let Some(runs) = Runs::open_existing(project)? else { return Ok(None) };
     let Ok(number) = run.parse() else { return Ok(None) };
-    if *kind != "agent" || runs.store().key() != *key {
+    let is_agent = *kind == "agent" || kind.starts_with("agent-");
+    if !is_agent || runs.store().key() != *key {
         return Ok(None);
     }
     let run = runs.run(RunId::new(number))?;

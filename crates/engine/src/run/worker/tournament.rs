@@ -1,6 +1,8 @@
 //! Several agents at one step, each in its own worktree. The contract picks: the smallest change that passes
 //! becomes the attempt's work and is judged again where it is merged. The other results are kept.
 
+use std::panic::resume_unwind;
+
 use planwright_core::plan::verified::Step;
 use planwright_core::run::event::{AttemptEnd, Event, Usage};
 
@@ -33,11 +35,15 @@ impl Worker {
                 .iter()
                 .map(|name| scope.spawn(|| (name.clone(), self.enter((step, attempt), name, told, stop))))
                 .collect();
-            threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
+            // A panic of one of them is a bug, and not an entrant that gave up.
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+                .collect()
         });
         let mut tried: Vec<Entrant> =
-            worked.into_iter().map(|(name, done)| self.tried(step, (name, done), stop)).collect();
-        // The order of their numbers breaks ties: the same work has the same winner.
+            worked.into_iter().map(|(name, done)| self.tried((step, attempt), (name, done), stop)).collect();
+        // The order of their numbers decides between equals: the same work has the same winner.
         tried.sort_by_key(|entrant| (!entrant.is_passed, !has_worked(&entrant.done), entrant.size));
         let Some(winner) = tried.first() else {
             return self.enter((step, attempt), &attempt.to_string(), told, stop);
@@ -54,10 +60,10 @@ impl Worker {
         }
     }
 
-    /// Runs the contract on the work of one of them. That is not a verdict: the winner is judged where it is
-    /// merged.
-    fn tried(&self, step: &Step, (name, done): (String, Done), stop: &Stop) -> Entrant {
-        let tag = format!("{}/{}/{name}/contract", self.tag, step.id);
+    /// Runs the contract on the work of one of them. That is no verdict: the winner is judged where it lands.
+    fn tried(&self, (step, attempt): (&Step, u32), (name, done): (String, Done), stop: &Stop) -> Entrant {
+        // Below the tag of the attempt, as everything of it: it is found with it when it has to be ended.
+        let tag = format!("{}/{}/{attempt}/contract-{name}", self.tag, step.id);
         let closed = [self.root.clone()];
         let seen = match self.ground.stand(step, &name) {
             Ok(Ok(stand)) if has_worked(&done) => {

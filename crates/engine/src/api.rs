@@ -1,0 +1,3 @@
+//! The façade: what faces call. Everything below it is an implementation detail of the engine.
+
+pub mod start;
