@@ -651,9 +651,10 @@ impl From<driver::Error> for Failure {
             driver::Error::NoRepository { .. } => Self::from_error(Exit::No, &error)
                 .hint("a merge driver is a setting of a repository: make one first")
                 .next(NextCommand::new(["git", "init"])),
-            driver::Error::Read { .. } | driver::Error::Git(_) | driver::Error::Refused { .. } => {
-                Self::from_error(Exit::Machine, &error)
-            }
+            driver::Error::Read { .. }
+            | driver::Error::State(_)
+            | driver::Error::Git(_)
+            | driver::Error::Refused { .. } => Self::from_error(Exit::Machine, &error),
         }
     }
 }

@@ -4,31 +4,38 @@
 
 mod executor;
 mod human;
+mod peer;
 mod person;
 mod planner;
+mod protocol;
 mod session;
 mod shared;
 mod tool;
 mod wire;
 
-use std::sync::Arc;
+use std::io::BufRead;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use planwright_engine::system::process::Stop;
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ErrorData, Implementation, InitializeResult, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities,
-};
-use rmcp::service::{RequestContext, ServerInitializeError};
-use rmcp::{RoleServer, ServerHandler};
-use tokio::sync::Semaphore;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
+use peer::Peer;
 use person::{PersonQuestion, PersonReply, Questions};
+use protocol::{About, Accepted, Caller, Fault, JsonObject, Lifecycle, Message, Request, response};
 use session::{Drivers, McpSession};
-use tool::{McpTool, ToolError, ToolOutcome, ToolReply, ToolRequest};
-use wire::Wire;
+use tool::{Definition, McpTool, ToolError, ToolOutcome, ToolReply, ToolRequest};
+use wire::{LINE_BYTES_MAX, Line, Output};
 
 /// How many calls are worked on at once; the others wait.
 const CALLS_MAX: usize = 4;
+/// How long the calls of a client that hung up may go on, and how long they may take to end once they are told to.
+const DRAIN_MAX: Duration = Duration::from_secs(5);
+const LEAVE_MAX: Duration = Duration::from_secs(2);
 
 /// Whom a server serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -68,111 +75,215 @@ impl McpRole {
     }
 }
 
-/// The tools of a role as clients see them: the result of `tools/list`.
-pub(crate) fn definitions(role: McpRole) -> ListToolsResult {
-    ListToolsResult::with_all_items(role.tools().iter().map(McpTool::definition).collect())
+/// The result of `tools/list`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Definitions {
+    /// Only the version without sessions has it, and the next two.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ttl_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_scope: Option<&'static str>,
+    pub(crate) tools: Vec<Definition>,
+}
+
+/// The tools of a role as clients see them.
+pub(crate) fn definitions(role: McpRole) -> Definitions {
+    let tools = role.tools().iter().map(McpTool::definition).collect();
+    Definitions { result_type: Some("complete"), ttl_ms: None, cache_scope: None, tools }
+}
+
+/// What `tools/call` takes.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Params {
+    name: String,
+    arguments: Option<JsonObject>,
+    input_responses: Option<JsonObject>,
+    request_state: Option<String>,
+}
+
+/// A call that waits for its turn.
+struct Queued {
+    id: Value,
+    caller: Caller,
+    tool: &'static McpTool,
+    params: Params,
+    stop: Stop,
 }
 
 /// Serves one client until it hangs up. Standard output belongs to the protocol until then.
-pub(crate) fn serve(role: McpRole) -> std::io::Result<()> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+pub(crate) fn serve(role: McpRole) {
     let drivers = Arc::<Drivers>::default();
-    let server = Server {
-        role,
-        calls: Arc::new(Semaphore::new(CALLS_MAX)),
-        questions: Questions::default(),
-        drivers: Arc::clone(&drivers),
-    };
-    let served = runtime.block_on(async {
-        let wire = Wire::new(tokio::io::stdin(), tokio::io::stdout());
-        match rmcp::serve_server(server, wire).await {
-            Ok(running) => running.waiting().await.map(drop).map_err(std::io::Error::other),
-            // A client that leaves before it has begun wanted nothing.
-            Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
-            Err(error) => Err(std::io::Error::other(error)),
-        }
-    });
+    let (output, written) = Output::to(std::io::stdout());
+    let peer = Arc::new(Peer::new(output.clone()));
+    let server =
+        Arc::new(Server { role, peer, questions: Questions::default(), drivers: Arc::clone(&drivers) });
+    let (calls, queue) = mpsc::channel();
+    let queue = Arc::new(Mutex::new(queue));
+    let (is_at_work, ended) = mpsc::channel::<()>();
+    for _ in 0..CALLS_MAX {
+        let (server, queue, is_at_work) = (Arc::clone(&server), Arc::clone(&queue), is_at_work.clone());
+        thread::spawn(move || {
+            server.work(&queue);
+            drop(is_at_work);
+        });
+    }
+    drop(is_at_work);
+    server.read(&mut std::io::stdin().lock(), &output, &calls);
+    drop(calls);
+    server.peer.hang_up();
+    if !is_over(&ended, DRAIN_MAX) {
+        server.peer.give_up_all();
+        is_over(&ended, LEAVE_MAX);
+    }
     drivers.end();
-    // The thread that waits for standard input can't be told to end.
-    runtime.shutdown_background();
-    served
+    drop((server, output));
+    written.wait();
+}
+
+/// Whether every call has ended, waiting that long for it.
+fn is_over(ended: &Receiver<()>, patience: Duration) -> bool {
+    matches!(ended.recv_timeout(patience), Err(mpsc::RecvTimeoutError::Disconnected))
 }
 
 struct Server {
     role: McpRole,
-    calls: Arc<Semaphore>,
+    peer: Arc<Peer>,
     questions: Questions,
     drivers: Arc<Drivers>,
 }
 
-impl ServerHandler for Server {
-    fn get_info(&self) -> InitializeResult {
-        InitializeResult::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(Implementation::new("planwright", env!("CARGO_PKG_VERSION")))
-            .with_instructions(self.role.instructions())
-    }
-
-    async fn list_tools(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
-        Ok(definitions(self.role))
-    }
-
-    async fn call_tool(
-        &self,
-        request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let tool = self.tool(&request.name)?;
-        let _turn = self.calls.acquire().await;
-        let session = McpSession::with(context.client_info().map(|client| client.name), &self.drivers);
-        let client = session.client.clone();
-        let stop = Stop::new();
-        let (given_up, told) = (context.ct.clone(), stop.clone());
-        let watch = tokio::spawn(async move {
-            given_up.cancelled().await;
-            told.request();
-        });
-        let arguments = request.arguments.clone().unwrap_or_default();
-        let outcome =
-            worked(move || (tool.call)(&ToolRequest { session: &session, stop: &stop, arguments })).await;
-        watch.abort();
-        let PersonQuestion { question, act } = match outcome {
-            Ok(ToolOutcome::Said(reply)) => return Ok(reply.result().into()),
-            Ok(ToolOutcome::Ask(matter)) => *matter,
-            Err(ToolError(text)) => return Ok(ToolReply::error(text).result().into()),
-        };
-        match self.questions.ask(&question, &request, &context).await {
-            PersonReply::No(reply) => Ok(reply.result().into()),
-            PersonReply::Asking(response) => Ok(*response),
-            PersonReply::Yes => {
-                let by = format!("{} over MCP ({})", planwright_engine::run::user(), client);
-                let reply = worked(move || act(&by)).await;
-                Ok(reply.unwrap_or_else(|ToolError(text)| ToolReply::error(text)).result().into())
+impl Server {
+    /// Reads messages until there are no more. Nothing that comes in can end it; what takes a while is left to others.
+    fn read(&self, input: &mut impl BufRead, output: &Output, calls: &Sender<Queued>) {
+        let mut lifecycle = Lifecycle::default();
+        while let Some(line) = wire::read_line(input) {
+            let line = match line {
+                Line::Whole(line) => line,
+                Line::TooLong => {
+                    let message = format!("a message has {LINE_BYTES_MAX} bytes at most");
+                    output.offer(&response(None, Err(Fault::invalid_request(message))));
+                    continue;
+                }
+            };
+            if line.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            match protocol::read(&line) {
+                Ok(Message::Request(request)) => {
+                    let id = request.id.clone();
+                    match self.take(request, &mut lifecycle) {
+                        Ok(Taken::Answered(result)) => output.send(&response(Some(&id), Ok(result))),
+                        // The workers live as long as this.
+                        Ok(Taken::Call(call)) => drop(calls.send(*call)),
+                        Err(fault) => output.send(&response(Some(&id), Err(fault))),
+                    }
+                }
+                Ok(Message::Notification { method, params }) if method == "notifications/cancelled" => {
+                    params.get("requestId").into_iter().for_each(|id| self.peer.give_up(id));
+                }
+                Ok(Message::Notification { .. }) => {}
+                Ok(Message::Answer { id, result }) => self.peer.answer(&id, result),
+                // Where the client does not even read, it is not told.
+                Err((id, fault)) => output.offer(&response(id.as_ref(), Err(fault))),
             }
         }
     }
-}
 
-impl Server {
-    fn tool(&self, name: &str) -> Result<&'static McpTool, ErrorData> {
+    fn take(&self, request: Request, lifecycle: &mut Lifecycle) -> Result<Taken, Fault> {
+        let about = About {
+            name: "planwright",
+            version: env!("CARGO_PKG_VERSION"),
+            instructions: self.role.instructions(),
+        };
+        let caller = match lifecycle.accept(&request, &about)? {
+            Accepted::Answered(result) => return Ok(Taken::Answered(result)),
+            Accepted::Served(caller) => caller,
+        };
+        let Request { id, method, params } = request;
+        match method.as_str() {
+            "tools/list" => Ok(Taken::Answered(self.list(&caller))),
+            // Some clients ask for these whatever a server says that it has.
+            "prompts/list" => Ok(Taken::Answered(json!({"prompts": []}))),
+            "resources/list" => Ok(Taken::Answered(json!({"resources": []}))),
+            "resources/templates/list" => Ok(Taken::Answered(json!({"resourceTemplates": []}))),
+            "tools/call" => {
+                let params: Params = serde_json::from_value(Value::Object(params))
+                    .map_err(|error| Fault::invalid_params(format!("that is no call: {error}")))?;
+                let tool = self.tool(&params.name)?;
+                let stop = self.peer.begin(&id);
+                Ok(Taken::Call(Box::new(Queued { id, caller, tool, params, stop })))
+            }
+            _ => Err(Fault::unknown_method(&method)),
+        }
+    }
+
+    fn list(&self, caller: &Caller) -> Value {
+        let all = definitions(self.role);
+        let all = match caller.is_stateless() {
+            true => Definitions { ttl_ms: Some(0), cache_scope: Some("private"), ..all },
+            false => Definitions { result_type: None, ..all },
+        };
+        serde_json::to_value(all).expect("definitions are JSON")
+    }
+
+    /// Works on calls, one after the other, until there are no more.
+    fn work(&self, queue: &Mutex<Receiver<Queued>>) {
+        loop {
+            let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            let Ok(call) = next else { return };
+            if !call.stop.is_requested() {
+                let result = self.call(&call);
+                self.peer.finish(&call.id, &response(Some(&call.id), Ok(result)));
+            }
+        }
+    }
+
+    fn call(&self, queued: &Queued) -> Value {
+        let session = McpSession::with(queued.caller.client.clone(), &self.drivers);
+        let client = session.client.clone();
+        let arguments = queued.params.arguments.clone().unwrap_or_default();
+        let call = ToolRequest { session: &session, stop: &queued.stop, arguments };
+        let told = |reply: ToolReply| reply.result(&queued.caller);
+        let PersonQuestion { question, act } = match worked(|| (queued.tool.call)(&call)) {
+            Ok(ToolOutcome::Said(reply)) => return told(reply),
+            Ok(ToolOutcome::Ask(matter)) => *matter,
+            Err(ToolError(text)) => return told(ToolReply::error(text)),
+        };
+        match self.questions.ask(&question, queued, &self.peer) {
+            PersonReply::No(reply) => told(reply),
+            PersonReply::Asking(result) => result,
+            PersonReply::Yes => {
+                let by = format!("{} over MCP ({})", planwright_engine::run::user(), client);
+                told(worked(|| act(&by)).unwrap_or_else(|ToolError(text)| ToolReply::error(text)))
+            }
+        }
+    }
+
+    fn tool(&self, name: &str) -> Result<&'static McpTool, Fault> {
         let tools = self.role.tools();
         tools.iter().find(|tool| tool.name == name).ok_or_else(|| {
             let names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
             let message =
                 format!("the role {} has no tool `{name}`; it has {}", self.role.word(), names.join(", "));
-            ErrorData::invalid_params(message, None)
+            Fault::invalid_params(message)
         })
     }
 }
 
-/// Does what may take a while beside the protocol, which goes on meanwhile.
-async fn worked<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
-) -> Result<T, ToolError> {
-    match tokio::task::spawn_blocking(work).await {
+/// What becomes of a request.
+enum Taken {
+    Answered(Value),
+    /// It takes a while, and is answered later.
+    Call(Box<Queued>),
+}
+
+/// Does the work of a call. One that panics fails alone: the others and the protocol go on.
+fn worked<T>(work: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
+    match catch_unwind(AssertUnwindSafe(work)) {
         Ok(done) => done,
         Err(_) => Err(ToolError::new("planwright itself failed at this; `planwright doctor` may say why")),
     }

@@ -1,10 +1,29 @@
-//! The `agentctl` program.
+//! The `agentctl` program: becomes the `planwright` that lies beside it, under its own name. It is a launcher and nothing else, so
+//! that two programs do not cost the space of two.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::print_stderr,
+    reason = "it stands outside of the program that it starts"
+)]
 
-use std::process::ExitCode;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
+
+/// The exit code for a program that is missing, as docs/exit-codes.md has it.
+const MACHINE: u8 = 5;
 
 fn main() -> ExitCode {
-    if planwright::cli::is_shim() {
-        return planwright::cli::shim();
-    }
-    planwright::cli::agentctl::run(std::env::args_os()).into()
+    let fault = match std::env::current_exe() {
+        Ok(own) => {
+            let program = own.with_file_name("planwright");
+            let words = std::env::args_os().skip(1);
+            let fault = Command::new(&program).arg0("agentctl").args(words).exec();
+            format!("cannot start `{}`: {fault}", program.display())
+        }
+        Err(fault) => format!("cannot tell where this program lies: {fault}"),
+    };
+    eprintln!("error: {fault}");
+    eprintln!("next: install planwright and agentctl into the same folder");
+    ExitCode::from(MACHINE)
 }

@@ -78,8 +78,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if io::stdin().is_terminal() {
         out.talk("waiting for a client: an agent starts this and speaks MCP to it; Ctrl-D ends it");
     }
-    let gone = |error: io::Error| Failure::new(Exit::Machine, "the MCP server failed").because(&error);
-    mcp::serve(args.role).map_err(gone)?;
+    mcp::serve(args.role);
     Ok(Response::done("mcp", &served))
 }
 
@@ -87,9 +86,9 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
 fn served(role: McpRole) -> Served {
     let definitions = mcp::definitions(role);
     let bytes = serde_json::to_string(&definitions).map_or(0, |text| text.len());
-    let tools = definitions.tools.iter().map(|tool| ToolData {
-        name: tool.name.to_string(),
-        about: tool.description.as_deref().unwrap_or_default().to_owned(),
-    });
+    let tools = definitions
+        .tools
+        .iter()
+        .map(|tool| ToolData { name: tool.name.to_owned(), about: tool.description.to_owned() });
     Served { role: role.word().to_owned(), tools: tools.collect(), bytes }
 }

@@ -434,8 +434,7 @@ fn next(all: &[Verified]) -> Option<NextCommand> {
 
 /// Checks again whenever a plan is saved, until the user or the reader goes away.
 fn watch(args: &Args, levels: &Levels, paths: &[PathBuf], out: &mut Out<'_>) -> Result<Response, Failure> {
-    let watch = Watch::of(paths)
-        .map_err(|error| Failure::new(Exit::Machine, "cannot watch the plans for changes").because(&error))?;
+    let mut watch = Watch::of(paths);
     loop {
         let answer = check(args, levels, paths, out);
         match &answer {
@@ -445,8 +444,9 @@ fn watch(args: &Args, levels: &Levels, paths: &[PathBuf], out: &mut Out<'_>) -> 
         }
         out.talk(&format!("watching {} for changes; stop with Ctrl-C", wording::number(paths.len(), "plan")));
         out.flush();
-        if !out.is_open() || !watch.wait() {
+        if !out.is_open() {
             return answer;
         }
+        watch.wait();
     }
 }

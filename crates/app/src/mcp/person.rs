@@ -6,14 +6,10 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use rmcp::RoleServer;
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientResult, ElicitRequest,
-    ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema, InputRequest,
-    InputRequiredResult, ProtocolVersion, ServerRequest,
-};
-use rmcp::service::{PeerRequestOptions, RequestContext};
+use serde_json::{Map, Value, json};
 
+use super::Queued;
+use super::peer::Peer;
 use super::tool::{ToolError, ToolReply};
 use crate::command;
 
@@ -60,7 +56,7 @@ pub(super) enum PersonReply {
     /// They said no, or nothing, or nobody could ask them: this is what the model is told.
     No(ToolReply),
     /// The client has to ask them first.
-    Asking(Box<CallToolResponse>),
+    Asking(Value),
 }
 
 /// Questions that a client was given to ask, by the name that it has to give back.
@@ -71,12 +67,7 @@ pub(super) struct Questions {
 
 impl Questions {
     /// Has a person asked, by the way that the client's version of the protocol knows.
-    pub(super) async fn ask(
-        &self,
-        question: &Question,
-        call: &CallToolRequestParams,
-        context: &RequestContext<RoleServer>,
-    ) -> PersonReply {
+    pub(super) fn ask(&self, question: &Question, call: &Queued, peer: &Peer) -> PersonReply {
         // An agent that has a shell could be its own client, and answer its own question.
         if let Some(sign) = command::agent_sign() {
             return PersonReply::No(by_hand(
@@ -84,41 +75,29 @@ impl Questions {
                 &format!("an agent is at this terminal ({})", sign.sign),
             ));
         }
-        if !context.client_capabilities().is_some_and(|capabilities| can_ask(&capabilities)) {
+        if !can_ask(&call.caller.capabilities) {
             return PersonReply::No(by_hand(
                 question,
                 "this client has no dialog in which a person could be asked",
             ));
         }
-        let version = context.protocol_version();
-        if version.is_none_or(|version| version.as_str() < ProtocolVersion::V_2026_07_28.as_str()) {
-            let request = ServerRequest::ElicitRequest(ElicitRequest::new(dialog(&question.text)));
-            let options = PeerRequestOptions::with_timeout(PATIENCE);
-            let answer = match context.peer.send_request_with_option(request, options).await {
-                Ok(handle) => handle.await_response().await,
-                Err(error) => Err(error),
-            };
-            return match answer {
-                Ok(ClientResult::ElicitResult(result)) => heard(question, &result),
-                Ok(_) | Err(_) => PersonReply::No(by_hand(question, "the client could not ask a person")),
-            };
+        if !call.caller.is_stateless() {
+            let answer = peer.ask(&call.id, ("elicitation/create", &dialog(&question.text)), PATIENCE);
+            return heard(question, &answer.unwrap_or_default());
         }
-        let asked = call.request_state.as_deref().and_then(|state| self.take(state));
-        let answers = call.input_responses.as_ref();
-        let answer = answers.and_then(|answers| serde_json::from_value(answers.get(NAME)?.clone()).ok());
+        let asked = call.params.request_state.as_deref().and_then(|state| self.take(state));
+        let answer = call.params.input_responses.as_ref().and_then(|answers| answers.get(NAME));
         match (asked, answer) {
-            (Some(asked), Some(result)) if asked == question.text => heard(question, &result),
+            (Some(asked), Some(result)) if asked == question.text => heard(question, result),
             (Some(_), Some(_)) => PersonReply::No(ToolReply::error(
                 "what was asked about has changed meanwhile; nothing was done. Call again",
             )),
-            (Some(_) | None, None) | (None, Some(_)) => {
-                PersonReply::Asking(Box::new(self.open(&question.text)))
-            }
+            (Some(_) | None, None) | (None, Some(_)) => PersonReply::Asking(self.open(&question.text)),
         }
     }
 
     /// A question for the client to ask.
-    fn open(&self, question: &str) -> CallToolResponse {
+    fn open(&self, question: &str) -> Value {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let (count, questions) = &mut *open;
         *count += 1;
@@ -126,9 +105,11 @@ impl Questions {
         if questions.len() > OPEN_MAX {
             questions.pop_first();
         }
-        let request = InputRequest::Elicitation(ElicitRequest::new(dialog(question)));
-        let requests = BTreeMap::from([(NAME.to_owned(), request)]);
-        InputRequiredResult::new(Some(requests), Some(count.to_string())).into()
+        json!({
+            "resultType": "input_required",
+            "inputRequests": {NAME: {"method": "elicitation/create", "params": dialog(question)}},
+            "requestState": count.to_string(),
+        })
     }
 
     /// The question that was asked under this name; each is answered once.
@@ -139,32 +120,33 @@ impl Questions {
 }
 
 /// Whether the client shows forms. One that names no way at all is of the time when there was only this one.
-fn can_ask(capabilities: &ClientCapabilities) -> bool {
-    capabilities.elicitation.as_ref().is_some_and(|ways| ways.form.is_some() || ways.url.is_none())
+fn can_ask(capabilities: &Map<String, Value>) -> bool {
+    let ways = capabilities.get("elicitation").and_then(Value::as_object);
+    ways.is_some_and(|ways| ways.contains_key("form") || !ways.contains_key("url"))
 }
 
-fn dialog(question: &str) -> ElicitRequestParams {
-    let typed = |schema: rmcp::model::StringSchema| {
-        schema
-            .title("Your decision")
-            .description(format!("type `{YES}` to confirm; anything else changes nothing"))
-    };
-    let schema = ElicitationSchema::builder().required_string_property(TYPED, typed).build();
-    ElicitRequestParams::FormElicitationParams {
-        meta: None,
-        message: question.to_owned(),
-        requested_schema: schema.expect("a form with one line can be made"),
-    }
+fn dialog(question: &str) -> Value {
+    let typed = json!({
+        "type": "string",
+        "title": "Your decision",
+        "description": format!("type `{YES}` to confirm; anything else changes nothing"),
+    });
+    let schema = json!({"type": "object", "properties": {TYPED: typed}, "required": [TYPED]});
+    json!({"mode": "form", "message": question, "requestedSchema": schema})
 }
 
-fn heard(question: &Question, result: &ElicitResult) -> PersonReply {
-    let typed = result.content.as_ref().and_then(|content| content[TYPED].as_str()).unwrap_or_default();
-    match (matches!(result.action, ElicitationAction::Accept), typed.trim().eq_ignore_ascii_case(YES)) {
-        (true, true) => PersonReply::Yes,
-        (true, false) => {
+/// What the client's answer comes to. One that says nothing of a person is none.
+fn heard(question: &Question, result: &Value) -> PersonReply {
+    let typed = result["content"][TYPED].as_str().unwrap_or_default();
+    match (result["action"].as_str(), typed.trim().eq_ignore_ascii_case(YES)) {
+        (Some("accept"), true) => PersonReply::Yes,
+        (Some("accept"), false) => {
             PersonReply::No(by_hand(question, &format!("the dialog came back without the word `{YES}`")))
         }
-        (false, _) => PersonReply::No(ToolReply::error("the person did not say yes; nothing was done")),
+        (Some("decline" | "cancel"), _) => {
+            PersonReply::No(ToolReply::error("the person did not say yes; nothing was done"))
+        }
+        (_, _) => PersonReply::No(by_hand(question, "the client could not ask a person")),
     }
 }
 

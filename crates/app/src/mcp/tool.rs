@@ -1,18 +1,17 @@
 //! What a tool is: its name, what a model reads of it, what it takes and what it does. Owns how arguments are read and how
 //! answers and errors are worded; knows no tool.
 
-use std::borrow::Cow;
 use std::error::Error;
 
 use planwright_engine::system::process::Stop;
-use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool as Definition, ToolAnnotations};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::person::PersonQuestion;
+use super::protocol::{Caller, JsonObject};
 use super::session::McpSession;
 
 /// The most bytes that an answer may have; agents cut longer ones off somewhere.
@@ -107,8 +106,8 @@ impl ToolReply {
         Self::text(serde_json::to_string(data).expect("what tools say can be written as JSON"))
     }
 
-    /// The answer as the protocol has it.
-    pub(super) fn result(self) -> CallToolResult {
+    /// The answer as the caller's version of the protocol has it.
+    pub(super) fn result(self, caller: &Caller) -> Value {
         let text = match self.text.len() <= TEXT_BYTES_MAX {
             true => self.text,
             false => {
@@ -116,8 +115,11 @@ impl ToolReply {
                 format!("{kept}\n[{} more bytes are left out here]", self.text.len() - kept.len())
             }
         };
-        let content = vec![ContentBlock::text(text)];
-        if self.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) }
+        let content = json!([{"type": "text", "text": text}]);
+        match caller.is_stateless() {
+            true => json!({"resultType": "complete", "content": content, "isError": self.is_error}),
+            false => json!({"content": content, "isError": self.is_error}),
+        }
     }
 }
 
@@ -127,17 +129,39 @@ impl From<ToolReply> for ToolOutcome {
     }
 }
 
+/// A tool as clients see it.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Definition {
+    pub(crate) name: &'static str,
+    pub(crate) description: &'static str,
+    input_schema: JsonObject,
+    annotations: Annotations,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Annotations {
+    read_only_hint: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    destructive_hint: Option<bool>,
+    open_world_hint: bool,
+}
+
 impl McpTool {
     /// The tool as clients see it.
     pub(super) fn definition(&self) -> Definition {
-        let hints = ToolAnnotations::new().open_world(false);
-        let hints = match self.effect {
-            ToolEffect::Reads => hints.read_only(true),
-            ToolEffect::Adds => hints.read_only(false).destructive(false),
-            ToolEffect::Decides => hints.read_only(false).destructive(true),
+        let (read_only_hint, destructive_hint) = match self.effect {
+            ToolEffect::Reads => (true, None),
+            ToolEffect::Adds => (false, Some(false)),
+            ToolEffect::Decides => (false, Some(true)),
         };
-        Definition::new(Cow::Borrowed(self.name), Cow::Borrowed(self.about), (self.schema)())
-            .with_annotations(hints)
+        Definition {
+            name: self.name,
+            description: self.about,
+            input_schema: (self.schema)(),
+            annotations: Annotations { read_only_hint, destructive_hint, open_world_hint: false },
+        }
     }
 }
 

@@ -1,16 +1,12 @@
-//! The lines of the protocol: one JSON message each, on standard input and output. What is no message is answered with an error
-//! and forgotten; nothing that comes in can end the server or make it keep more than one line.
+//! The lines of the protocol: one JSON message each, on standard input and output. Nothing that comes in can make this keep more
+//! than one line, and nothing that goes out is cut by anything else.
 
-use std::io;
+use std::io::{self, BufRead, Write};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::thread;
 use std::time::Duration;
 
-use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, ErrorData, GetMeta as _};
-use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
-use rmcp::transport::Transport;
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
-use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
+use serde_json::Value;
 
 /// The most bytes that a message may have. A plan of the usual limit fits, however it is escaped.
 pub(super) const LINE_BYTES_MAX: usize = 8 << 20;
@@ -19,159 +15,98 @@ const ANSWERS_MAX: usize = 64;
 /// How long the last answers may take to be written when the client is gone.
 const FLUSH_MAX: Duration = Duration::from_secs(2);
 
-pub(super) struct Wire<R> {
-    input: BufReader<R>,
-    /// What was read of a line that is not complete. `receive` may be given up at any time and goes on here.
-    line: Vec<u8>,
-    /// Whether the rest of a line that was too long is still to come.
-    is_skipping: bool,
-    /// Whether the client has begun; before that the library takes a notification for the end of everything.
-    has_begun: bool,
-    output: Option<mpsc::Sender<String>>,
-    writer: Option<JoinHandle<()>>,
-}
-
-enum Line {
-    Whole,
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    Whole(Vec<u8>),
     TooLong,
-    End,
 }
 
-impl<R: AsyncRead + Unpin + Send> Wire<R> {
-    /// Talks over these streams.
-    pub(super) fn new(input: R, output: impl AsyncWrite + Unpin + Send + 'static) -> Self {
-        let (sender, answers) = mpsc::channel(ANSWERS_MAX);
-        let writer = tokio::spawn(write(output, answers));
-        Self {
-            input: BufReader::new(input),
-            line: Vec::new(),
-            is_skipping: false,
-            has_begun: false,
-            output: Some(sender),
-            writer: Some(writer),
-        }
-    }
-
-    async fn read_line(&mut self) -> io::Result<Line> {
-        loop {
-            let available = self.input.fill_buf().await?;
-            if available.is_empty() {
-                return Ok(Line::End);
-            }
-            let end = available.iter().position(|&byte| byte == b'\n');
-            let taken = end.map_or(available.len(), |end| end + 1);
-            let is_too_long = self.line.len() + taken > LINE_BYTES_MAX;
-            if !self.is_skipping && !is_too_long {
-                self.line.extend_from_slice(&available[..taken]);
-            }
-            self.input.consume(taken);
-            match (self.is_skipping, is_too_long, end.is_some()) {
-                (false, false, true) => return Ok(Line::Whole),
-                (false, false, false) | (true, _, false) => {}
-                (true, _, true) => self.is_skipping = false,
-                (false, true, is_over) => {
-                    self.line.clear();
-                    self.is_skipping = !is_over;
-                    return Ok(Line::TooLong);
-                }
-            }
-        }
-    }
-
-    /// Says that something was no message. Where the client does not even read, it is not told.
-    fn complain(&self, error: ErrorData, id: Option<rmcp::model::RequestId>) {
-        let message = TxJsonRpcMessage::<RoleServer>::error(error, id);
-        if let (Some(output), Ok(line)) = (&self.output, serde_json::to_string(&message)) {
-            output.try_send(line).ok();
-        }
-    }
-
-    /// The message on the line, if it is one.
-    fn message(&self, line: &[u8]) -> Option<ClientJsonRpcMessage> {
-        let value: serde_json::Value = match serde_json::from_slice(line) {
-            Ok(value) => value,
-            Err(error) => {
-                let message = format!("that is no JSON: {error}");
-                self.complain(ErrorData::new(ErrorCode::PARSE_ERROR, message, None), None);
-                return None;
-            }
+/// Reads the next line; `None` once the client is gone. What has no line end is no message: the client was cut off.
+pub(super) fn read_line(input: &mut impl BufRead) -> Option<Line> {
+    let mut line = Vec::new();
+    let mut is_too_long = false;
+    loop {
+        let available = match input.fill_buf() {
+            Ok([]) => return None,
+            Ok(available) => available,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(_) => return None,
         };
-        let id = serde_json::from_value(value["id"].clone()).ok();
-        match serde_json::from_value(value) {
-            Ok(message) => Some(message),
-            Err(error) => {
-                self.complain(ErrorData::invalid_request(format!("that is no message: {error}"), None), id);
-                None
-            }
+        let end = available.iter().position(|&byte| byte == b'\n');
+        let taken = end.map_or(available.len(), |end| end + 1);
+        is_too_long |= line.len() + taken > LINE_BYTES_MAX;
+        if is_too_long {
+            line = Vec::new();
+        } else {
+            line.extend_from_slice(&available[..taken]);
         }
-    }
-
-    /// Whether a message can be passed on: until a client has begun, only requests can.
-    fn can_pass(&mut self, message: &ClientJsonRpcMessage) -> bool {
-        let ClientJsonRpcMessage::Request(request) = message else { return self.has_begun };
-        let is_probe =
-            matches!(request.request, ClientRequest::DiscoverRequest(_) | ClientRequest::PingRequest(_));
-        self.has_begun |= matches!(request.request, ClientRequest::InitializeRequest(_))
-            || (!is_probe && request.request.get_meta().protocol_version().is_some());
-        true
+        input.consume(taken);
+        match (end, is_too_long) {
+            (None, _) => {}
+            (Some(_), true) => return Some(Line::TooLong),
+            (Some(_), false) => return Some(Line::Whole(line)),
+        }
     }
 }
 
-impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Wire<R> {
-    type Error = io::Error;
+/// Where messages go out, in the order in which they are sent.
+#[derive(Debug, Clone)]
+pub(super) struct Output(SyncSender<String>);
 
-    fn send(
-        &mut self,
-        item: TxJsonRpcMessage<RoleServer>,
-    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let output = self.output.clone();
-        let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
-        async move {
-            let line = serde_json::to_string(&item)?;
-            output.ok_or_else(gone)?.send(line).await.map_err(|_| gone())
-        }
-    }
+/// Ends when everything that was sent is written, or nobody reads it any more.
+pub(super) struct Written(Receiver<()>);
 
-    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        loop {
-            match self.read_line().await {
-                Ok(Line::Whole) => {}
-                Ok(Line::TooLong) => {
-                    let message = format!("a message has {LINE_BYTES_MAX} bytes at most");
-                    self.complain(ErrorData::invalid_request(message, None), None);
-                    continue;
+impl Output {
+    /// Writes to this stream from now on. One thread does it, so that no line is ever cut by another.
+    pub(super) fn to(mut stream: impl Write + Send + 'static) -> (Self, Written) {
+        let (sender, lines) = mpsc::sync_channel::<String>(ANSWERS_MAX);
+        let (is_open, written) = mpsc::sync_channel(0);
+        thread::spawn(move || {
+            for mut line in lines {
+                line.push('\n');
+                if stream.write_all(line.as_bytes()).and_then(|()| stream.flush()).is_err() {
+                    break;
                 }
-                // What has no line end is no message: the client was cut off.
-                Ok(Line::End) | Err(_) => return None,
             }
-            let line = std::mem::take(&mut self.line);
-            if line.iter().all(u8::is_ascii_whitespace) {
-                continue;
-            }
-            let message = self.message(&line);
-            if let Some(message) = message.filter(|message| self.can_pass(message)) {
-                return Some(message);
-            }
-        }
+            drop(is_open);
+        });
+        (Self(sender), Written(written))
     }
 
-    async fn close(&mut self) -> Result<(), Self::Error> {
-        drop(self.output.take());
-        if let Some(writer) = self.writer.take() {
-            // A client that no longer reads does not get the rest.
-            tokio::time::timeout(FLUSH_MAX, writer).await.ok();
-        }
-        Ok(())
+    /// Sends a message once there is room for it. A client that is gone does not get it.
+    pub(super) fn send(&self, message: &Value) {
+        self.0.send(message.to_string()).ok();
+    }
+
+    /// Sends a message if there is room for it at once.
+    pub(super) fn offer(&self, message: &Value) {
+        self.0.try_send(message.to_string()).ok();
     }
 }
 
-/// Writes answers in the order in which they come. One task does it, so that no line is ever cut by another.
-async fn write(mut output: impl AsyncWrite + Unpin, mut answers: mpsc::Receiver<String>) {
-    while let Some(mut line) = answers.recv().await {
-        line.push('\n');
-        let written = output.write_all(line.as_bytes()).await;
-        if written.is_err() || output.flush().await.is_err() {
-            return;
+impl Written {
+    /// Waits for the end of the writing, for a while: a client that no longer reads does not get the rest.
+    pub(super) fn wait(self) {
+        match self.0.recv_timeout(FLUSH_MAX) {
+            Ok(()) | Err(RecvTimeoutError::Disconnected | RecvTimeoutError::Timeout) => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::BufReader;
+
+    use super::{LINE_BYTES_MAX, Line, read_line};
+
+    #[test]
+    fn a_line_that_is_too_long_is_dropped_and_the_next_one_is_read() {
+        let mut bytes = vec![b'a'; LINE_BYTES_MAX];
+        bytes.extend(b"\n{}\n\ncut off");
+        let mut input = BufReader::with_capacity(1000, &bytes[..]);
+        assert_eq!(read_line(&mut input), Some(Line::TooLong));
+        assert_eq!(read_line(&mut input), Some(Line::Whole(b"{}\n".to_vec())));
+        assert_eq!(read_line(&mut input), Some(Line::Whole(b"\n".to_vec())));
+        assert_eq!(read_line(&mut input), None);
     }
 }

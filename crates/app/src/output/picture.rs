@@ -1,9 +1,10 @@
 //! Pictures of what waits for what: for the terminal, for markdown pages, for Graphviz.
 
+mod layers;
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use ascii_dag::RenderOptions;
 use planwright_engine::core::plan::graph::Graph;
 use planwright_engine::core::plan::view::PlanView;
 
@@ -48,11 +49,7 @@ pub fn ascii(picture: &Picture<'_>) -> String {
     if labels.len() > BOXES_MAX {
         return format!("{} steps are too many to draw\n", labels.len());
     }
-    let nodes: Vec<(usize, &str)> = labels.iter().map(String::as_str).enumerate().collect();
-    let graph = ascii_dag::Graph::from_edges(&nodes, &picture.edges());
-    let drawn = graph.compute_layout().render_string(&RenderOptions::plain());
-    let lines: Vec<&str> = drawn.trim_end().lines().map(str::trim_end).collect();
-    lines.join("\n") + "\n\n"
+    layers::draw(&labels, &picture.edges()) + "\n"
 }
 
 /// Writes a Mermaid flowchart. Steps on the longest chain have a thick border.

@@ -128,6 +128,29 @@ echo == status
 git status --porcelain
 "#;
 
+// It is a launcher: the program beside it does the work, whatever name leads to it, and where there is none it says so.
+#[test]
+fn agentctl_is_the_planwright_beside_it() {
+    let place = Place::empty();
+    let size = fs::metadata(AGENTCTL).expect("the launcher").len();
+    let whole = fs::metadata(env!("CARGO_BIN_EXE_planwright")).expect("the program").len();
+    assert!(size * 2 < whole, "{size} bytes beside {whole}");
+    let folder = place.path("elsewhere");
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::copy(AGENTCTL, folder.join("agentctl")).expect("a copy");
+    symlink("elsewhere/agentctl", place.path("renamed")).expect("a link");
+    for program in ["elsewhere/agentctl", "renamed"] {
+        let mut alone = place.command(place.path(program).to_str().expect("text"));
+        run(alone.arg("--version"), b"")
+            .expect(5, &["cannot start `", "elsewhere/planwright`", "same folder"]);
+    }
+    symlink(env!("CARGO_BIN_EXE_planwright"), folder.join("planwright")).expect("a link");
+    let mut renamed = place.command(place.path("renamed").to_str().expect("text"));
+    run(renamed.arg("--version"), b"").expect(0, &["agentctl "]);
+    ask(&place, &["--help"]).expect(0, &["Usage: agentctl", "set-topic"]);
+    ask(&place, &["run"]).expect(2, &["unrecognized subcommand"]);
+}
+
 // E-01, E-11, E-12, E-13, E-14, E-15, E-16: the document's scripts run unchanged, and the repository stays clean.
 #[test]
 fn the_workflows_of_the_document_run_unchanged() {

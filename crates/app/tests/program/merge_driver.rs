@@ -89,3 +89,25 @@ fn the_driver_is_installed_once_and_needs_a_repository() {
     let script = "mkdir ../alone && cd ../alone && planwright init --merge-driver";
     place.bash(script).expect(1, &["is not in a git repository", "next: git init"]);
 }
+
+// whatever the environment says about git, the settings go to the repository of the project, and no program of the project's
+// is started for it.
+#[test]
+fn the_driver_is_set_in_the_repository_of_the_project_and_nowhere_else() {
+    let place = Place::empty();
+    place
+        .bash("rm -r .git && git init --quiet -b main . && git init --quiet -b main ../other")
+        .expect(0, &[]);
+    place.write("tools/git", "#!/bin/sh\necho \"$@\" >>\"$HOME/fooled\"\n");
+    place.bash("chmod +x tools/git").expect(0, &[]);
+    let before = place.read("../other/.git/config");
+    let mut command = place.planwright(&["init", "--merge-driver"]);
+    let bin = place.project().with_file_name("bin");
+    let path = format!("{}:tools:{}", place.path("tools").display(), bin.display());
+    command.env("PATH", path).env("GIT_DIR", place.path("../other/.git"));
+    command.env("GIT_CONFIG", place.path("../other/.git/config"));
+    crate::place::run(&mut command, b"").expect(0, &["git config merge.planwright"]);
+    assert!(place.read(".git/config").contains("planwright merge-driver"), "{}", place.read(".git/config"));
+    assert_eq!(place.read("../other/.git/config"), before);
+    assert_eq!(place.bash("cat \"$HOME/fooled\" 2>/dev/null || true").stdout, "");
+}

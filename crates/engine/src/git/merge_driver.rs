@@ -9,8 +9,9 @@ use planwright_core::dialect::merge;
 use planwright_core::dialect::merge::{Markers, MergedText};
 use planwright_core::syntax::source::Source;
 
-use crate::store::plan_file;
+use crate::store::{plan_file, state_dir};
 use crate::system::process;
+use crate::system::process::Repository;
 
 /// The files that are merged by meaning, as `.gitattributes` patterns.
 pub const PATTERNS: &[&str] = &[
@@ -36,6 +37,8 @@ pub enum Error {
     Read { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Store(#[from] plan_file::Error),
+    #[error(transparent)]
+    State(#[from] state_dir::Error),
     #[error(transparent)]
     Git(#[from] process::Error),
     #[error("{} is not in a git repository", root.display())]
@@ -95,11 +98,7 @@ fn only_grows(place: &str) -> bool {
 }
 
 fn by_git(files: &Files<'_>, marker_size: usize) -> Result<usize, Error> {
-    let size = format!("--marker-size={marker_size}");
-    let words =
-        ["merge-file", "-q", size.as_str(), "-L", "ours", "-L", "base", "-L", "theirs", "--"].map(OsStr::new);
-    let paths = [files.ours, files.base, files.theirs].map(Path::as_os_str);
-    let (_, code) = process::git(Path::new("."), &[&words[..], &paths[..]].concat())?;
+    let code = process::merge_file([files.ours, files.base, files.theirs], marker_size)?;
     // More than 127 means that it gave up; ours is unchanged then, which is a conflict, too.
     Ok(code.and_then(|code| usize::try_from(code).ok()).unwrap_or(1))
 }
@@ -114,10 +113,13 @@ pub struct DriverInstall {
 /// Registers the merge driver: attributes that everyone shares, and a setting of this clone. Leaves existing
 /// entries alone.
 pub fn install(root: &Path) -> Result<DriverInstall, Error> {
-    let words = |words: &[&'static str]| words.iter().map(|word| OsStr::new(*word)).collect::<Vec<_>>();
-    let (_, code) = process::git(root, &words(&["rev-parse", "--git-dir"]))?;
-    if code != Some(0) {
-        return Err(Error::NoRepository { root: root.to_owned() });
+    let none = || Error::NoRepository { root: root.to_owned() };
+    let root = &root.canonicalize().map_err(|source| Error::Read { path: root.to_owned(), source })?;
+    let tree = state_dir::tree_of(root)?.ok_or_else(none)?;
+    // What the environment says about repositories is of no account: the one that the project lies in is told.
+    let repository = Repository { tree: tree.to_owned(), git: tree.join(".git") };
+    if repository.ask(&["rev-parse", "--git-dir"])?.code != Some(0) {
+        return Err(none());
     }
     let mut installed = DriverInstall::default();
     let list = |installed: &mut DriverInstall, is_new: bool, what: &str| {
@@ -127,12 +129,11 @@ pub fn install(root: &Path) -> Result<DriverInstall, Error> {
     list(&mut installed, attribute(root)?, ATTRIBUTES);
     let mut is_set = false;
     for (key, value) in CONFIGURATION {
-        let (present, _) = process::git(root, &words(&["config", "--local", "--get", key]))?;
-        if present.trim_end() == *value {
+        if repository.ask(&["config", "--local", "--get", key])?.text() == *value {
             continue;
         }
-        let (_, code) = process::git(root, &words(&["config", "--local", key, value]))?;
-        if code != Some(0) {
+        // A person asked for this setting, and it is the only thing that is written.
+        if repository.tell(&["config", "--local", key, value], &[], &[])?.code != Some(0) {
             return Err(Error::Refused { key });
         }
         is_set = true;

@@ -113,9 +113,16 @@ pub(super) fn shift(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
 fn rename_to_nothing(from: &Path, to: &Path) -> io::Result<()> {
-    use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
-    Ok(renameat2(AT_FDCWD, from, AT_FDCWD, to, RenameFlags::RENAME_NOREPLACE)?)
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE)?)
+}
+
+/// No other system can do this in one act.
+#[cfg(not(any(target_os = "linux", target_vendor = "apple")))]
+fn rename_to_nothing(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 fn shift_in_two(from: &Path, to: &Path) -> io::Result<()> {

@@ -4,6 +4,7 @@
 
 mod capture;
 mod line_protocol;
+mod fork;
 mod git;
 mod ssh_keygen;
 mod poll;
@@ -29,7 +30,7 @@ use std::time::Duration;
 pub use bash_check::check_bash;
 pub use capture::Capture;
 pub use git::{GitOutput, Repository};
-pub(crate) use git::{filters, identity, path_outside};
+pub(crate) use git::{filters, identity, merge_file, path_outside};
 pub use line_protocol::{LineProtocol, ProtocolLine};
 pub use output_reader::OutputListener;
 pub use shim::{SHIM, shim_main, shim_main_without_sweep};
@@ -217,14 +218,6 @@ pub fn environment() -> Vec<(String, String)> {
         Some((name.into_string().ok()?, value.into_string().ok()?))
     };
     std::env::vars_os().filter_map(text).collect()
-}
-
-/// Runs git in a directory; returns its output and whether it succeeded.
-pub fn git(folder: &std::path::Path, words: &[&std::ffi::OsStr]) -> Result<(String, Option<i32>), Error> {
-    let mut git = std::process::Command::new("git");
-    git.args(words).current_dir(folder).stdin(std::process::Stdio::null());
-    let ended = git.output().map_err(|source| Error::Start { program: "git".to_owned(), source })?;
-    Ok((String::from_utf8_lossy(&ended.stdout).into_owned(), ended.status.code()))
 }
 
 /// Creates a git repository in a new directory of ours and commits its contents: without a commit there is no

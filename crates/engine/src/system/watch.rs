@@ -1,54 +1,52 @@
-//! Waits for file changes. An event is only a reason to look again, never a fact about what is there.
+//! Waits for file changes. A difference is only a reason to look again, never a fact about what is there.
+//!
+//! It polls a handful of files several times a second: next to free, and right on network and container file systems,
+//! where kernel notifications get lost.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
 use std::time::Duration;
 
-use notify_debouncer_full::notify::{self, RecursiveMode};
-use notify_debouncer_full::{DebounceEventResult, Debouncer, RecommendedCache, new_debouncer};
+/// How often the files are looked at. Editors write a file in several acts, which are one change to people: it is over once two looks
+/// in a row see the same.
+const LOOK: Duration = Duration::from_millis(100);
 
-/// Editors write a file in several steps; to people they are one change.
-const SETTLED: Duration = Duration::from_millis(150);
+/// Tells versions of a file apart without reading it: device, inode, size and change time.
+type Version = Option<(u64, u64, u64, (i64, i64))>;
 
 pub struct Watch {
-    /// Dropping it ends the watching.
-    _debouncer: Debouncer<notify::RecommendedWatcher, RecommendedCache>,
-    changes: mpsc::Receiver<()>,
+    files: Vec<PathBuf>,
+    seen: Vec<Version>,
 }
 
 impl Watch {
-    /// Watches the directories of these files, since editors replace files by new ones.
-    pub fn of(files: &[PathBuf]) -> Result<Self, notify::Error> {
-        let (tell, changes) = mpsc::channel();
-        let wanted: Vec<_> =
-            files.iter().filter_map(|file| file.file_name().map(ToOwned::to_owned)).collect();
-        let mut debouncer = new_debouncer(SETTLED, None, move |result: DebounceEventResult| {
-            let is_ours = result.is_ok_and(|events| {
-                let paths =
-                    events.iter().filter(|event| !event.kind.is_access()).flat_map(|event| &event.paths);
-                paths
-                    .filter_map(|path| path.file_name())
-                    .any(|name| wanted.iter().any(|wanted| wanted == name))
-            });
-            if is_ours {
-                // Nothing listens any more once the watch is being dropped.
-                tell.send(()).ok();
-            }
-        })?;
-        let mut folders: Vec<&Path> = files.iter().filter_map(|file| file.parent()).collect();
-        folders.sort();
-        folders.dedup();
-        for folder in folders {
-            let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-            debouncer.watch(folder, RecursiveMode::NonRecursive)?;
-        }
-        Ok(Self { _debouncer: debouncer, changes })
+    /// Watches these files from now on. One that is missing may come.
+    pub fn of(files: &[PathBuf]) -> Self {
+        Self { files: files.to_vec(), seen: versions(files) }
     }
 
-    /// Waits until one of the files may have changed. `false` if no more events can come.
-    pub fn wait(&self) -> bool {
-        let is_alive = self.changes.recv().is_ok();
-        while self.changes.try_recv().is_ok() {}
-        is_alive
+    /// Waits until one of the files has changed since the last time, and has settled.
+    pub fn wait(&mut self) {
+        let mut last = versions(&self.files);
+        loop {
+            std::thread::sleep(LOOK);
+            let now = versions(&self.files);
+            let is_settled = now == last;
+            if is_settled && now != self.seen {
+                self.seen = now;
+                return;
+            }
+            last = now;
+        }
     }
+}
+
+fn versions(files: &[PathBuf]) -> Vec<Version> {
+    files.iter().map(|file| version(file)).collect()
+}
+
+fn version(file: &Path) -> Version {
+    let data = file.metadata().ok()?;
+    // The time of the last change of anything about it: nobody can set it back.
+    Some((data.dev(), data.ino(), data.len(), (data.ctime(), data.ctime_nsec())))
 }

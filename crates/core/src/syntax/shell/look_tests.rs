@@ -78,6 +78,7 @@ const ACTING: &[&str] = &[
     "cat < /dev/tcp/example.org/80",
     "cat > x <<EOF\na\nEOF",
     "cat <<EOF\n$(rm x)\nEOF",
+    "[[ -f a ]] <<EOF\n$(rm x)\nEOF",
     "(rm x)",
     "{ rm x; }",
     "if true; then rm x; fi",

@@ -138,6 +138,12 @@ pub fn beyond_looking(script: &str) -> Option<String> {
     if script.contains("<>") {
         return Some("`<>` opens a file for writing".to_owned());
     }
+    // bash expands the body of a here-document, and the tree loses one after `[[ ]]`.
+    let is_string = |at: usize| script[at + 2..].starts_with('<') || script[..at].ends_with('<');
+    let has_document = script.match_indices("<<").any(|(at, _)| !is_string(at));
+    if has_document && script.contains(['$', '`']) {
+        return Some("a here-document may expand to commands".to_owned());
+    }
     // bash joins continued lines before parsing and the tree does not: `$\` and `(rm x)` on the next line are one word.
     let mut breaks = script.match_indices("\\\n");
     if breaks.any(|(at, _)| script[..at].ends_with(|sign: char| !sign.is_whitespace())) {

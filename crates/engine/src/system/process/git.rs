@@ -2,7 +2,7 @@
 //! configuration, hooks, filters and monitors are the agent's.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -103,17 +103,46 @@ impl Repository {
 
 /// The user's git identity, name and address, as far as they are set.
 pub(crate) fn identity(repository: &Repository) -> (Option<String>, Option<String>) {
-    let home = std::env::var_os("HOME").unwrap_or_default();
-    let config = std::env::var_os("XDG_CONFIG_HOME").unwrap_or_default();
-    // The user's own settings are read here, and none of them is executed: `config --get` only looks.
-    let own = PathBuf::from(&home).join(".gitconfig");
-    let environment =
-        [("HOME", home.as_os_str()), ("XDG_CONFIG_HOME", &config), ("GIT_CONFIG_GLOBAL", own.as_os_str())];
+    let own = OwnSettings::of_user();
     let said = |name: &str| {
-        let answer = repository.tell(&["config", "--get", name], &environment, &[]).ok()?;
+        // Nothing of the settings is run: `config --get` only looks.
+        let answer = repository.tell(&["config", "--get", name], &own.environment(), &[]).ok()?;
         Some(answer.text()).filter(|text| answer.code == Some(0) && !text.is_empty())
     };
     (said("user.name"), said("user.email"))
+}
+
+/// Where the user's own git settings are, for the commands that may read them.
+struct OwnSettings {
+    home: OsString,
+    config: OsString,
+    file: OsString,
+}
+
+impl OwnSettings {
+    fn of_user() -> Self {
+        let home = std::env::var_os("HOME").unwrap_or_default();
+        let config = std::env::var_os("XDG_CONFIG_HOME").unwrap_or_default();
+        let file = PathBuf::from(&home).join(".gitconfig").into_os_string();
+        Self { home, config, file }
+    }
+
+    fn environment(&self) -> [(&'static str, &OsStr); 3] {
+        [("HOME", &self.home), ("XDG_CONFIG_HOME", &self.config), ("GIT_CONFIG_GLOBAL", &self.file)]
+    }
+}
+
+/// Merges three files line by line and writes the result over the first: ours, base, theirs. Returns how many conflicts are in it,
+/// more than 127 if git gave up. The user's settings choose the conflict style; no repository is consulted.
+pub(crate) fn merge_file(files: [&Path; 3], marker_size: usize) -> Result<Option<i32>, Error> {
+    let here =
+        std::env::current_dir().map_err(|source| Error::Start { program: "git".to_owned(), source })?;
+    let size = format!("--marker-size={marker_size}");
+    let words =
+        ["merge-file", "-q", size.as_str(), "-L", "ours", "-L", "base", "-L", "theirs", "--"].map(OsStr::new);
+    let nowhere = Repository { tree: here, git: PathBuf::from("/dev/null") };
+    let words = [&words[..], &files.map(Path::as_os_str)[..]].concat();
+    Ok(nowhere.tell(&words, &OwnSettings::of_user().environment(), &[])?.code)
 }
 
 /// The names of the filters for which the user or the repository sets a program. None of them is run.
@@ -140,7 +169,7 @@ pub(crate) fn filters(repository: &Repository) -> BTreeSet<String> {
 }
 
 /// PATH without directories that somebody could put a program into: relative ones and those below the roots.
-pub(crate) fn path_outside(roots: &[&Path]) -> std::ffi::OsString {
+pub(crate) fn path_outside(roots: &[&Path]) -> OsString {
     let path = crate::workspace::facts::search_path();
     let is_outside =
         |folder: &PathBuf| folder.is_absolute() && !roots.iter().any(|root| folder.starts_with(root));

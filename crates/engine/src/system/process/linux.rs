@@ -7,12 +7,9 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use fork::waitpid_nohang;
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
@@ -24,6 +21,7 @@ use nix::sys::socket::MsgFlags;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::{Pid, getppid};
 
+use super::fork::try_wait;
 use super::poll::PollEvent;
 use super::{DEATH_MAX, Error, ROUND, SHIM, TAG};
 
@@ -171,9 +169,9 @@ pub(super) fn reap(command: &mut Option<i32>) -> Option<PollEvent> {
             Err(Errno::EINVAL) => reap_dead_children_but(command.unwrap_or_default()),
             Err(_) => continue,
         }
-        if let Some(Ok(Some(status))) = command.map(waitpid_nohang) {
+        if let Some(Ok(Some(status))) = command.map(try_wait) {
             *command = None;
-            return Some(PollEvent::Ended(ExitStatus::from_raw(status)));
+            return Some(PollEvent::Ended(status));
         }
     }
 }

@@ -21,11 +21,11 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{ExitCode, ExitStatus};
 use std::time::Instant;
 
-use fork::{Fork, fork};
 use nix::sys::signal::{SigSet, Signal, kill, killpg};
 use nix::unistd::{Pid, close, setsid};
 use serde::{Deserialize, Serialize};
 
+use super::fork::{Fork, fork};
 use super::poll::{PollEvent, PollListener};
 use super::wire::WireJob;
 use super::{DEATH_MAX, GRACE, ROUND, system};

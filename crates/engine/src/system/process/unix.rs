@@ -3,17 +3,15 @@
 
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::ExitStatus;
 use std::time::Duration;
 
-use fork::waitpid_nohang;
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::socket::MsgFlags;
 use nix::unistd::Pid;
 
 use super::Error;
+use super::fork::try_wait;
 use super::poll::PollEvent;
 
 /// Where a file descriptor of this process can be opened by its number.
@@ -86,9 +84,9 @@ impl Deaths {
 /// Reaps the command once it has exited; this process knows of no other.
 pub(super) fn reap(command: &mut Option<i32>) -> Option<PollEvent> {
     let Some(pid) = *command else { return Some(PollEvent::Childless) };
-    let status = waitpid_nohang(pid).ok().flatten()?;
+    let status = try_wait(pid).ok().flatten()?;
     *command = None;
-    Some(PollEvent::Ended(ExitStatus::from_raw(status)))
+    Some(PollEvent::Ended(status))
 }
 
 /// Kills the process group of the command; which processes that hits is unknown.
