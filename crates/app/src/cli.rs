@@ -4,44 +4,53 @@ pub mod agentctl;
 pub(crate) mod completions;
 pub(crate) mod help;
 pub(crate) mod man;
+mod merged;
+mod screen;
+
+pub(crate) use screen::{FOR_AGENTS, GROUPS, TOPICS};
 
 use std::ffi::{OsStr, OsString};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches as _, Parser, Subcommand};
 
 use crate::command;
 use crate::command::{
-    acp, active, answer, approve, arbiter, archive, audit, cancel, clone, comment, config, convert, delete,
-    demo, discover, doctor, draft, edit, events, explain, export, fmt, history, hook, import, inbox, init,
-    list, list_plans, log, mcp, merge, merge_driver, new, policy, prompt, propose, queue, quick, reject,
-    reopen, replan, retry, review, rollback, run as run_command, schema, session, should_plan, show,
-    simulate, stage, standup, stats, status, stop, tools, undo, r#use, verify, worker, worktree,
+    acp, active, answer, approve, arbiter, archive, audit, cancel, comment, config, convert, delete, demo,
+    discover, doctor, draft, edit, explain, export, fmt, hook, import, init, list, list_plans, log, mcp,
+    merge, merge_driver, policy, prompt, propose, queue, quick, reject, retry, review, rollback,
+    run as run_command, schema, session, should_plan, show, simulate, stage, stats, stop, tools, undo, r#use,
+    verify, worker, worktree,
 };
+use planwright_engine::core::syntax::nearest;
+
 use crate::interaction::notifier;
 use crate::interaction::target::NamedPlan;
 use crate::output::{Color, Exit, Failure, Flags, NextCommand, Out, Response};
 
-/// Plans that AI coding agents carry out and only a shell command can finish.
+/// Check, approve and run plans for AI coding agents
 #[derive(Debug, Parser)]
 #[command(
     name = "planwright",
     version,
     disable_help_subcommand = true,
     arg_required_else_help = true,
-    max_term_width = 100
-)]
-#[command(
-    after_help = "A PLAN is a path, a name, or the beginning of a name; PLAN/STEP is one of its steps."
+    max_term_width = 80
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
     flags: Flags,
-    /// A setting for this command alone, such as run.jobs=4; may be given several times.
-    #[arg(long = "config", global = true, help_heading = "Settings", value_name = "KEY=VALUE")]
+    /// Override a setting, such as run.jobs=4 (repeatable)
+    #[arg(
+        long = "config",
+        global = true,
+        hide_short_help = true,
+        hide_long_help = true,
+        value_name = "KEY=VALUE"
+    )]
     settings: Vec<String>,
-    /// The dialect that plans are written in; told by content and place where it is not said.
-    #[arg(long, global = true, help_heading = "Settings", value_name = "NAME")]
+    /// Plan dialect [default: detected]
+    #[arg(long, global = true, hide_short_help = true, hide_long_help = true, value_name = "NAME")]
     dialect: Option<String>,
     #[command(subcommand)]
     command: Command,
@@ -49,146 +58,147 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Give a project its settings and a folder for plans
-    Init(init::Args),
-    /// Write a new plan from a template
-    New(new::Args),
-    /// Have a planner write a plan for what you want, and propose it
-    Draft(draft::Args),
-    /// Check plans as a compiler checks programs
+    /// Check plans for errors
     Verify(verify::Args),
-    /// Show a plan, one of its steps, or its graph
-    Show(show::Args),
-    /// Show what decides and what changed, and say yes or no
+    /// Show what a plan does and what changed, then decide
     Review(review::Args),
-    /// Carry a plan through; only contracts say what is done
-    #[command(visible_alias = "work")]
-    Run(run_command::Args),
-    /// Carry one task through at once, without a plan file
-    Quick(quick::Args),
-    /// Show where runs stand and what needs you
-    Status(status::Args),
-    /// Show what happened in a run
-    Log(log::Args),
-    /// Settle what only a person can settle
-    Answer(answer::Args),
-    /// Show everything that waits for a person
-    Inbox(inbox::Args),
-    /// Stop a run for now
-    Stop(stop::Args),
-    /// Take the work of a run back to before a step
-    Rollback(rollback::Args),
-    /// Ask for an approval of a plan
-    Propose(propose::Args),
-    /// Say yes to exactly one revision of a plan
+    /// Approve one revision of a plan by its digest
     Approve(approve::Args),
-    /// Say no to a plan, and what should change
+    /// Reject a plan and say what should change
     Reject(reject::Args),
-    /// Remark something about a plan or a step, or answer a remark
-    Comment(comment::Args),
-    /// Take back your last decision about a plan, while nobody acted on it
-    Undo(undo::Args),
-    /// Give a plan back to its author
-    Reopen(reopen::Args),
-    /// Say whether a task deserves a plan, and by which rule
-    ShouldPlan(should_plan::Args),
-    /// Give a planner folders for its plans, and propose what it wrote in them
-    Session(session::Args),
-    /// Print texts for agents: overseer, context, planner, skill
-    Prompt(prompt::Args),
-    /// Carry a plan that failed through once more
-    Retry(retry::Args),
-    /// Write a new plan that says the same as another
-    Clone(clone::Args),
-    /// Remove a plan; its text is kept
-    Delete(delete::Args),
+    /// Run a plan until every contract passes
+    #[command(alias = "work")]
+    Run(run_command::Args),
+    /// Show what needs you, what is running and what is next
+    Status(merged::Status),
+    /// Answer a question from a run
+    Answer(answer::Args),
+    /// Show what happened, down to one attempt
+    Log(merged::Log),
+    /// Pause a run
+    Stop(stop::Args),
     /// End a plan or its run for good
     Cancel(cancel::Args),
-    /// Show what happens to all runs, one line per fact
-    Events(events::Args),
-    /// Show which plans may begin, what holds others back, and attempts
-    Queue(queue::Args),
-    /// Say what happened since yesterday, what waits for whom, and what is next
-    Standup(standup::Args),
-    /// Put a plan aside until it is wanted
-    Stage(stage::Args),
-    /// Put a staged plan into its place
-    Activate(stage::Args),
-    /// Make attempts for runs that other processes drive
-    Worker(worker::Args),
-    /// Make, list and remove working copies of the repository for plans
-    Worktree(worktree::Args),
-    /// Show the settings and where they come from, or change one
-    Config(config::Args),
-    /// Show who may approve plans here, or change that
-    Policy(policy::Args),
-    /// Look at everything that planwright stands on, and mend what is safe
-    Doctor(doctor::Args),
-    /// Make a repository with a plan to try things on
-    Demo(demo::Args),
-    /// List the plans of this project
-    List(list::Args),
-    /// List the plans of the harness folder, and the one that is bound here
-    ListPlans(list_plans::Args),
-    /// Print which plan is worked on here, and its progress file, for scripts
-    #[command(alias = "resolve-active-plan")]
-    Active(active::Args),
-    /// Bind this worktree to a named plan, or to none
-    Use(r#use::Args),
-    /// Change a plan without touching any other byte
-    Edit(edit::Args),
-    /// Put plans into canonical form
-    Fmt(fmt::Args),
-    /// Write a plan anew in another dialect
-    Convert(convert::Args),
-    /// Take over the plan of another tool as a draft
-    Import(import::Args),
-    /// Give a plan to other programs, or to people as a report
-    Export(export::Args),
-    /// Have a planner write the next version of a plan after a step failed
-    Replan(replan::Args),
-    /// Note work that was come upon at a step, list it, or make a step of it
-    Discover(discover::Args),
-    /// Show the versions of a plan and their runs
-    History(history::Args),
-    /// Check what is recorded: that it is what was written, and proves what it says
-    Audit(audit::Args),
-    /// Show what carrying out a plan would do, and do nothing
-    Simulate(simulate::Args),
-    /// Show which agent does the next step and how the plan goes on, and why
-    Arbiter(arbiter::Args),
-    /// Show how work goes: first tries, retries, waits, contracts that never failed
-    Stats(stats::Args),
-    /// Put plans that are over out of the way
-    Archive(archive::Args),
-    /// Let agents propose, ask and report over MCP
-    Mcp(mcp::Args),
-    /// Land the work of finished plans in a branch, contracts run again on what is merged
+    /// Merge finished plans into a branch
     Merge(merge::Args),
-    /// Merge a plan or a progress file by what it says; called by Git
-    MergeDriver(merge_driver::Args),
-    /// Answer what an agent asks before it uses a tool; called by agents
-    Hook(hook::Args),
-    /// Speak the Agent Client Protocol with an agent; called by attempts
-    #[command(hide = true)]
-    Acp(acp::Args),
-    /// Show which tools plans can ask for, and which calls of agents were out of scope
-    Tools(tools::Args),
+    /// Verify the record, or run every contract again
+    Audit(audit::Args),
+    /// Create a plan from a template or another plan
+    New(merged::New),
+    /// Have an agent write a plan and propose it
+    Draft(draft::Args),
+    /// Turn another tool's plan into a draft
+    Import(import::Args),
+    /// Ask for approval of a plan
+    Propose(propose::Args),
+    /// List plans
+    List(list::Args),
+    /// Show a plan, a step or the graph
+    Show(merged::Show),
+    /// Change a plan in place
+    Edit(edit::Args),
+    /// Undo your last decision
+    Undo(undo::Args),
+    /// Create a sample repository to try planwright in
+    Demo(demo::Args),
+    /// Set up this project and connect your agents
+    Init(init::Args),
+    /// Choose the plan for this worktree
+    Use(r#use::Args),
+    /// Create, list and remove worktrees for plans
+    Worktree(worktree::Args),
+    /// Show or change settings
+    Config(config::Args),
+    /// Find problems and fix what is safe
+    Doctor(doctor::Args),
+    /// Print help for a command or a topic
+    Help(help::Args),
+    /// Run one task without a plan file
+    Quick(quick::Args),
+    /// Restore the workspace to before a step
+    Rollback(rollback::Args),
+    /// Return a plan to draft, or have it replanned
+    Revise(merged::Revise),
+    /// Comment on a plan or a step, or answer a comment
+    Comment(comment::Args),
+    /// Record follow-up work, list it, or add it as a step
+    Discover(discover::Args),
+    /// Move a plan to the shelf
+    Shelve(stage::Args),
+    /// Move a shelved plan back
+    Unshelve(stage::Args),
+    /// Format plans
+    Fmt(fmt::Args),
+    /// Convert a plan to another dialect
+    Convert(convert::Args),
+    /// Export a plan as data or as a report
+    Export(export::Args),
+    /// Move finished plans to the archive
+    Archive(archive::Args),
+    /// Delete a plan and keep its text
+    Delete(delete::Args),
+    /// Show or change who may approve plans
+    Policy(policy::Args),
+    /// Show success rates, retries, waiting times and costs
+    Stats(stats::Args),
     /// Explain a rule of the checker
     Explain(explain::Args),
-    /// Print the JSON schema of a command's output
-    Schema(schema::Args),
+    /// Show tools that plans can use, and refused calls
+    Tools(tools::Args),
+    /// Recommend the next agent and action
+    Arbiter(arbiter::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
+    /// Serve agents over MCP
+    #[command(hide = true)]
+    Mcp(mcp::Args),
+    /// Answer an agent's tool hook
+    #[command(hide = true)]
+    Hook(hook::Args),
+    /// Allocate plan directories and propose the plans in them
+    #[command(hide = true)]
+    Session(session::Args),
+    /// Print texts for agents: overseer, context, planner, skill
+    #[command(hide = true)]
+    Prompt(prompt::Args),
+    /// Decide whether a task needs a plan
+    #[command(hide = true)]
+    ShouldPlan(should_plan::Args),
+    /// Make attempts for runs of other processes
+    #[command(hide = true)]
+    Worker(worker::Args),
+    /// List the plans in .harness and the one in use
+    #[command(hide = true)]
+    ListPlans(list_plans::Args),
+    /// Print the plan in use and its progress file
+    #[command(hide = true)]
+    ResolveActivePlan(active::Args),
+    /// Print name, status and last progress of every plan
+    #[command(hide = true, alias = "queue-status-lite")]
+    QueueStatus,
+    /// Show the queue: same as status --queue
+    #[command(hide = true)]
+    Queue(queue::Args),
+    /// Show waves, agents, reads, tools and forecast
+    #[command(hide = true)]
+    Simulate(simulate::Args),
+    /// Merge plan and progress files for git
+    #[command(hide = true)]
+    MergeDriver(merge_driver::Args),
+    /// Speak the Agent Client Protocol with an agent
+    #[command(hide = true)]
+    Acp(acp::Args),
+    /// Print the JSON schema of a command's output
+    #[command(hide = true)]
+    Schema(schema::Args),
     /// Print a manual page
+    #[command(hide = true)]
     Man(man::Args),
-    /// Explain a command or a topic, such as exit-codes
-    Help(help::Args),
 }
 
 /// The grammar of the command line, for help, completions and manual pages.
 pub(crate) fn grammar() -> clap::Command {
-    Cli::command()
+    screen::dress(Cli::command())
 }
 
 /// Every word that means a command.
@@ -216,7 +226,8 @@ pub fn shim() -> std::process::ExitCode {
 /// Runs the command that was typed and returns how it ended.
 pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
     let words: Vec<OsString> = without_prefix(words.collect());
-    let cli = match Cli::try_parse_from(&words) {
+    let parsed = grammar().try_get_matches_from(&words).and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => return refuse(&words, &error),
     };
@@ -243,12 +254,8 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
 }
 
 /// Drops the word `plan` in front of a command: `planwright plan verify x` is `planwright verify x`. In front of `--name` it is the
-/// command of document D: `plan --name x WISH` has the named plan x written. Its scripts ask for `queue-status`, too.
+/// command of document D: `plan --name x WISH` has the named plan x written.
 fn without_prefix(mut words: Vec<OsString>) -> Vec<OsString> {
-    if words.get(1).is_some_and(|word| word == "queue-status" || word == "queue-status-lite") {
-        words.splice(1..2, ["queue".into(), "--status".into()]);
-        return words;
-    }
     if words.len() <= 2 || words[1] != "plan" {
         return words;
     }
@@ -261,18 +268,21 @@ fn without_prefix(mut words: Vec<OsString>) -> Vec<OsString> {
 /// Settles which plan a command works on, where that was not typed: see [`crate::interaction::target`].
 fn settle(command: &mut Command) -> Result<(), Failure> {
     if let Command::Run(args) = command {
+        if args.retry {
+            // A retry is a decision: the plan must be named. Which plan that is, is settled below.
+            args.named.decide(&mut args.plan.clone())?;
+        }
         let (by, step) = args.named.work_on_task(&mut args.plan, &args.task)?;
         args.by = by;
         args.only = step.or(args.only.take());
     }
-    if let Command::Show(show::Args { named, plan, task, .. })
-    | Command::Log(log::Args { named, plan, task, .. }) = command
+    if let Command::Show(merged::Show { show: show::Args { named, plan, task, .. }, .. })
+    | Command::Log(merged::Log { log: log::Args { named, plan, task, .. }, all: false, .. }) = command
         && let (_, Some(step)) = named.work_on_task(plan, task)?
     {
         *plan = format!("{plan}/{step}");
     }
     if let Command::Simulate(simulate::Args { named, plan, .. })
-    | Command::History(history::Args { named, plan, .. })
     | Command::Arbiter(arbiter::Args { named, plan, .. }) = command
     {
         named.work(plan)?;
@@ -285,8 +295,10 @@ fn settle(command: &mut Command) -> Result<(), Failure> {
     if let Command::Review(args) = command {
         args.by = args.named.narrow(&mut args.plan)?;
     }
-    if let Command::Status(args) = command {
-        args.named.narrow_row(&mut args.plan)?;
+    if let Command::Status(args) = command
+        && !args.is_about_all()
+    {
+        args.status.named.narrow_row(&mut args.status.plan)?;
     }
     if let Command::Verify(args) = command {
         args.named.narrow_all(&mut args.plans)?;
@@ -297,9 +309,8 @@ fn settle(command: &mut Command) -> Result<(), Failure> {
     | Command::Reject(reject::Args { named, plan, .. })
     | Command::Comment(comment::Args { named, plan, .. })
     | Command::Cancel(cancel::Args { named, plan, .. })
-    | Command::Reopen(reopen::Args { named, plan, .. })
-    | Command::Undo(undo::Args { named, plan, .. })
-    | Command::Retry(retry::Args { named, plan, .. }) = command
+    | Command::Revise(merged::Revise { named, plan, .. })
+    | Command::Undo(undo::Args { named, plan, .. }) = command
     {
         named.decide(plan)?;
     }
@@ -320,14 +331,12 @@ fn records(command: &Command) -> bool {
         | Command::Reject(_)
         | Command::Comment(_)
         | Command::Undo(_)
-        | Command::Reopen(_)
-        | Command::Retry(_)
+        | Command::Revise(_)
         | Command::Delete(_)
         | Command::Edit(_)
         | Command::Draft(_)
         | Command::Quick(_)
         | Command::Discover(_)
-        | Command::Replan(_)
         | Command::Arbiter(_)
         | Command::Archive(_)
         | Command::Session(_)
@@ -338,18 +347,15 @@ fn records(command: &Command) -> bool {
         | Command::New(_)
         | Command::ShouldPlan(_)
         | Command::Prompt(_)
-        | Command::Clone(_)
         | Command::Show(_)
         | Command::Simulate(_)
         | Command::Stats(_)
         | Command::Status(_)
         | Command::Log(_)
-        | Command::Inbox(_)
-        | Command::Events(_)
         | Command::Queue(_)
-        | Command::Standup(_)
-        | Command::Stage(_)
-        | Command::Activate(_)
+        | Command::QueueStatus
+        | Command::Shelve(_)
+        | Command::Unshelve(_)
         | Command::Worker(_)
         | Command::Worktree(_)
         | Command::Policy(_)
@@ -358,13 +364,12 @@ fn records(command: &Command) -> bool {
         | Command::Demo(_)
         | Command::List(_)
         | Command::ListPlans(_)
-        | Command::Active(_)
+        | Command::ResolveActivePlan(_)
         | Command::Use(_)
         | Command::Fmt(_)
         | Command::Convert(_)
         | Command::Import(_)
         | Command::Export(_)
-        | Command::History(_)
         | Command::Audit(_)
         | Command::MergeDriver(_)
         | Command::Hook(_)
@@ -381,17 +386,16 @@ fn records(command: &Command) -> bool {
 fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Response, Failure> {
     match command {
         Command::Init(args) => init::run(&args, out),
-        Command::New(args) => new::run(&args, out),
+        Command::New(args) => args.run(out),
         Command::Draft(args) => draft::run(&args, out),
         Command::Verify(args) => verify::run(&args, out),
-        Command::Show(args) => show::run(&args, out),
+        Command::Show(args) => args.run(out),
         Command::Review(args) => run_review(&args, out),
-        Command::Run(args) => run_command::run(&args, out),
+        Command::Run(args) => run_plan(&args, out),
         Command::Quick(args) => run_quick(&args, out),
-        Command::Status(args) => status::run(&args, out),
-        Command::Log(args) => log::run(&args, out),
+        Command::Status(args) => args.run(out),
+        Command::Log(args) => args.run(out),
         Command::Answer(args) => answer::run(&args, out),
-        Command::Inbox(args) => inbox::run(&args, out),
         Command::Stop(args) => stop::run(&args, out),
         Command::Rollback(args) => rollback::run(&args, out),
         Command::Propose(args) => propose::run(&args, out),
@@ -399,19 +403,16 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Response, Failure> {
         Command::Reject(args) => reject::run(&args, out),
         Command::Comment(args) => comment::run(&args, out),
         Command::Undo(args) => undo::run(&args, out),
-        Command::Reopen(args) => reopen::run(&args, out),
-        Command::Retry(args) => run_again(&args, out),
-        Command::Clone(args) => clone::run(&args, out),
+        Command::Revise(args) => args.run(out),
         Command::Delete(args) => delete::run(&args, out),
         Command::Cancel(args) => cancel::run(&args, out),
         Command::ShouldPlan(args) => should_plan::run(&args, out),
         Command::Session(args) => session::run(&args, out),
         Command::Prompt(args) => prompt::run(&args, out),
-        Command::Events(args) => events::run(&args, out),
         Command::Queue(args) => queue::run(&args, out),
-        Command::Standup(args) => standup::run(&args, out),
-        Command::Stage(args) => stage::stage(&args, out),
-        Command::Activate(args) => stage::activate(&args, out),
+        Command::QueueStatus => Ok(queue::status(out)),
+        Command::Shelve(args) => stage::shelve(&args, out),
+        Command::Unshelve(args) => stage::unshelve(&args, out),
         Command::Worker(args) => worker::run(&args, out),
         Command::Worktree(args) => worktree::run(&args, out),
         Command::Config(args) => config::run(&args, out),
@@ -420,16 +421,14 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Response, Failure> {
         Command::Demo(args) => demo::run(&args, out),
         Command::List(args) => list::run(&args, out),
         Command::ListPlans(args) => list_plans::run(&args, out),
-        Command::Active(args) => active::run(&args, out),
-        Command::Use(args) => r#use::run(&args, out),
+        Command::ResolveActivePlan(args) => active::run(&args, out),
+        Command::Use(args) => merged::run_use(&args, out),
         Command::Edit(args) => edit::run(&args, out),
         Command::Fmt(args) => fmt::run(&args, out),
         Command::Convert(args) => convert::run(&args, out),
         Command::Import(args) => import::run(&args, out),
         Command::Export(args) => export::run(&args, out),
-        Command::Replan(args) => replan::run(&args, out),
         Command::Discover(args) => discover::run(&args, out),
-        Command::History(args) => history::run(&args, out),
         Command::Simulate(args) => simulate::run(&args, out),
         Command::Arbiter(args) => arbiter::run(&args, out),
         Command::Stats(args) => stats::run(&args, out),
@@ -457,10 +456,12 @@ fn run_review(args: &review::Args, out: &mut Out<'_>) -> Result<Response, Failur
     }
 }
 
-/// Carries a plan that failed through once more.
-fn run_again(args: &retry::Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    retry::check(args)?;
-    run_command::run(&run_command::Args::again(&args.plan), out)
+/// Runs a plan; one that failed only with `--retry`.
+fn run_plan(args: &run_command::Args, out: &mut Out<'_>) -> Result<Response, Failure> {
+    if args.retry {
+        retry::check(&args.plan)?;
+    }
+    run_command::run(args, out)
 }
 
 /// Approves a plan, and carries it out where that is asked for.
@@ -513,29 +514,55 @@ fn flags_among(words: &[OsString]) -> Flags {
 
 /// What is wrong with the command line, in our own form.
 fn misuse(words: &[OsString], error: &clap::Error) -> Failure {
-    let text = error.render().to_string();
-    let mut paragraphs = text.split("\n\n").map(str::trim);
-    let on_one_line = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    let grammar = grammar();
+    let typed =
+        words.iter().skip(1).find_map(|word| grammar.find_subcommand(word)).map(clap::Command::get_name);
+    let help = |command: Option<&str>| NextCommand::new(["planwright", "help"].into_iter().chain(command));
+    let context = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.clone()),
+        Some(ContextValue::Strings(texts)) => texts.first().cloned(),
+        _ => None,
+    };
+    if error.kind() == ErrorKind::InvalidSubcommand
+        && typed.is_none()
+        && let Some(word) = context(ContextKind::InvalidSubcommand)
+    {
+        let names = grammar.get_subcommands().filter(|command| !command.is_hide_set());
+        let meant = nearest::nearest(&word, names.map(clap::Command::get_name));
+        let failure = Failure::new(Exit::Usage, format!("unknown command `{word}`"));
+        return match meant {
+            Some(meant) => failure.hint(format!("did you mean `{meant}`?")).next(help(Some(meant))),
+            None => failure.next(help(None)),
+        };
+    }
     let is_nothing = matches!(
         error.kind(),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand
     );
+    let text = error.render().to_string();
+    let mut paragraphs = text.split("\n\n").map(str::trim);
+    let on_one_line = |text: &str| text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
     let message = match is_nothing {
-        true => "no command was given".to_owned(),
+        true => "missing command".to_owned(),
         false => on_one_line(paragraphs.next().unwrap_or_default().trim_start_matches("error: ")),
     };
+    // clap suggests by likeness, which finds words that nobody meant: only near misses are passed on.
+    let pairs = [
+        (ContextKind::InvalidArg, ContextKind::SuggestedArg),
+        (ContextKind::InvalidValue, ContextKind::SuggestedValue),
+        (ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand),
+    ];
+    let meant = pairs.into_iter().find_map(|(is, meant)| {
+        let (is, meant) = (context(is)?, context(meant)?);
+        nearest::nearest(&is, [meant.as_str()]).map(str::to_owned)
+    });
+    let tip = paragraphs.find_map(|paragraph| paragraph.strip_prefix("tip: "));
+    let tip = tip.filter(|tip| !tip.starts_with("a similar") && !tip.starts_with("some similar"));
     let failure = Failure::new(Exit::Usage, message);
-    let failure = match paragraphs.find_map(|paragraph| paragraph.strip_prefix("tip: ")) {
-        Some(tip) => failure.hint(on_one_line(tip)),
-        None => failure,
+    let failure = match (meant, tip) {
+        (Some(meant), _) => failure.hint(format!("did you mean `{meant}`?")),
+        (None, Some(tip)) => failure.hint(on_one_line(tip)),
+        (None, None) => failure,
     };
-    let grammar = grammar();
-    let typed =
-        words.iter().skip(1).find_map(|word| grammar.find_subcommand(word)).map(clap::Command::get_name);
-    let meant = match error.get(ContextKind::SuggestedSubcommand) {
-        Some(ContextValue::Strings(names)) => names.first().map(String::as_str),
-        Some(ContextValue::String(name)) => Some(name.as_str()),
-        _ => None,
-    };
-    failure.next(NextCommand::new(["planwright", "help"].into_iter().chain(typed.or(meant))))
+    failure.next(help(typed))
 }

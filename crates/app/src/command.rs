@@ -132,15 +132,15 @@ impl ReviewData {
     pub(crate) fn words(&self) -> String {
         let revision = self.revision;
         match self.state.as_str() {
-            "proposed" => format!("r{revision} waits for review"),
+            "proposed" => format!("r{revision} is pending review"),
             "waiting (lapsed)" => format!("the approval of r{revision} has lapsed"),
-            _ => format!("r{revision} was rejected too often: a person has to look"),
+            _ => format!("r{revision} was rejected too often and needs you"),
         }
     }
 
     /// The command that a person types next.
     pub(crate) fn command(&self) -> NextCommand {
-        let verb = if self.state == "waiting (revisions-spent)" { "reopen" } else { "review" };
+        let verb = if self.state == "waiting (revisions-spent)" { "revise" } else { "review" };
         // What lies outside of the project is called by its name: nobody types such a path.
         let plan = if Path::new(&self.path).is_absolute() { &self.plan } else { &self.path };
         NextCommand::new(["planwright", verb, plan.as_str()])
@@ -274,7 +274,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("session", made::<Envelope<crate::interaction::session::SessionData>>),
     ("should-plan", made::<Envelope<should_plan::Weighed>>),
     ("show", made::<Envelope<show::Shown>>),
-    ("simulate", made::<Envelope<simulate::Simulated>>),
+    ("simulate", made::<Envelope<crate::output::wording::ahead::Simulated>>),
     ("stage", made::<Envelope<stage::Staged>>),
     ("standup", made::<Envelope<standup::Standup>>),
     ("stats", made::<Envelope<stats::Statistics>>),
@@ -294,7 +294,7 @@ fn made<T: JsonSchema>(generator: SchemaGenerator) -> Value {
 }
 
 /// What is found as a plan without being named by its path.
-pub(crate) const WHAT_IS_A_PLAN: &str = "a plan says `type: plan` in its frontmatter, or lies where its dialect keeps it: \
+pub(crate) const WHAT_IS_A_PLAN: &str = "a plan has `type: plan` in its frontmatter, or is in the place of its dialect: \
     PLAN.md, .rawko/plans/, .pi/plans/, plan.md with tasks/";
 
 /// How many steps a hint names; a longer list helps nobody.
@@ -352,7 +352,7 @@ pub(crate) fn dialect_line(source: &Source) -> String {
     match source.told() {
         Detection::By(because) => format!("{name} ({because})"),
         Detection::Forced => format!("{name} (as you say)"),
-        Detection::Nothing => format!("{name} (for want of a sign)"),
+        Detection::Nothing => format!("{name} (default)"),
         Detection::Unasked => name.to_owned(),
     }
 }
@@ -383,7 +383,7 @@ pub(crate) fn step_word(run: &Run, id: &str) -> Option<String> {
     Some(match &run.state.steps[place].status {
         RunStatus::Passed { attempt } => format!("passed, attempt {attempt}"),
         RunStatus::Skipped { by, reason } => format!("skipped by {by}: {reason}"),
-        RunStatus::Waiting { .. } => "waits for a person".to_owned(),
+        RunStatus::Waiting { .. } => "needs you".to_owned(),
         RunStatus::Running { attempt } => format!("running, attempt {attempt}"),
         RunStatus::Judging { attempt, .. } => format!("judging, attempt {attempt}"),
         RunStatus::Pending => "pending".to_owned(),
@@ -392,7 +392,7 @@ pub(crate) fn step_word(run: &Run, id: &str) -> Option<String> {
 
 pub(crate) fn unknown_dialect(name: &str) -> Failure {
     let names: Vec<&str> = dialect::DIALECTS.iter().map(|dialect| dialect.name).collect();
-    let failure = Failure::new(Exit::Usage, format!("there is no dialect `{name}`"));
+    let failure = Failure::new(Exit::Usage, format!("unknown dialect `{name}`"));
     match nearest::nearest(name, names.iter().copied()) {
         Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
         None => failure.hint(format!("the dialects are {}", names.join(", "))),
@@ -485,7 +485,7 @@ pub(crate) fn run_of(address: &str) -> Result<RunOf, Failure> {
     }
     let run = runs.last(&path)?.ok_or_else(|| {
         let next = NextCommand::new(["planwright", "run", shown(&path).as_str()]);
-        Failure::new(Exit::No, format!("{name} was not run yet")).next(next)
+        Failure::new(Exit::No, format!("{name} has not been run")).next(next)
     })?;
     let step = step.map(|step| step_of(&run, &step)).transpose()?;
     Ok(RunOf { path, runs, run, step })
@@ -555,11 +555,16 @@ pub(crate) fn grammar(name: Option<&str>) -> Result<clap::Command, Failure> {
             command.bin_name(format!("planwright {name}")).display_name(format!("planwright-{name}"))
         })
         .ok_or_else(|| {
+            let topics = cli::TOPICS.iter().map(|(name, _)| *name);
             let names: Vec<&str> =
-                grammar.get_subcommands().map(clap::Command::get_name).chain(["exit-codes"]).collect();
-            let failure = Failure::new(Exit::Usage, format!("there is no command or topic `{name}`"));
+                grammar.get_subcommands().map(clap::Command::get_name).chain(topics).collect();
+            let failure = Failure::new(Exit::Usage, format!("unknown command or topic `{name}`"));
             match nearest::nearest(name, names) {
-                Some(meant) => failure.next(NextCommand::new(["planwright", "help", meant])),
+                Some(meant) => failure.hint(format!("did you mean `{meant}`?")).next(NextCommand::new([
+                    "planwright",
+                    "help",
+                    meant,
+                ])),
                 None => failure.next(NextCommand::new(["planwright", "help"])),
             }
         })
@@ -576,7 +581,7 @@ impl From<project::Error> for Failure {
             | project::Error::Search { .. }
             | project::Error::Stream { .. } => failure(Exit::Machine),
             project::Error::NoFolder { .. } | project::Error::Crowded { .. } => failure(Exit::Usage)
-                .hint("a project is the folder with .git or planwright.toml: stand in one"),
+                .hint("run this inside a project: a directory with .git or planwright.toml"),
             project::Error::NoPlan { meant: Some(ref meant), .. } => failure(Exit::Usage)
                 .hint(format!("did you mean `{meant}`?"))
                 .next(NextCommand::new(["planwright", "list"])),
@@ -584,12 +589,12 @@ impl From<project::Error> for Failure {
                 failure(Exit::Usage).hint(WHAT_IS_A_PLAN).next(NextCommand::new(["planwright", "list"]))
             }
             project::Error::Staged { ref name, ref path } => failure(Exit::Usage)
-                .hint(format!("it lies in {}", shown(path)))
-                .next(NextCommand::new(["planwright", "activate", name.as_str()])),
+                .hint(format!("it is in {}", shown(path)))
+                .next(NextCommand::new(["planwright", "unshelve", name.as_str()])),
             project::Error::Ambiguous { ref plans, ref name } => {
                 let plans: Vec<String> = plans.iter().map(|plan| shown(plan)).collect();
                 failure(Exit::Usage)
-                    .hint(format!("say which one: {}", plans.join(", ")))
+                    .hint(format!("pass one of: {}", plans.join(", ")))
                     .next(NextCommand::new(["planwright", "list", &format!("--find={name}")]))
             }
         }
@@ -601,10 +606,10 @@ impl From<runs::Error> for Failure {
         match error {
             runs::Error::Project(error) => error.into(),
             runs::Error::Driven { .. } => Self::from_error(Exit::Moved, &error)
-                .hint("wait for it, or look at it")
+                .hint("wait for it, or check its status")
                 .next(NextCommand::new(["planwright", "status"])),
             runs::Error::Occupied { .. } => Self::from_error(Exit::Moved, &error)
-                .hint("one plan at a time works in a folder: `run --wait` waits for it, `run --worktree` works elsewhere")
+                .hint("one plan at a time runs in a directory: `run --wait` waits, `run --worktree` uses another one")
                 .next(NextCommand::new(["planwright", "status"])),
             runs::Error::Illegal(_) => {
                 Self::from_error(Exit::Moved, &error).next(NextCommand::new(["planwright", "status"]))
@@ -615,14 +620,14 @@ impl From<runs::Error> for Failure {
             runs::Error::Unlanded { ref step } => {
                 let message = format!("no checkpoint for step `{step}`");
                 Self::new(Exit::No, message)
-                    .hint("work is kept when a step passes, in a git repository that has a commit")
+                    .hint("planwright saves a checkpoint when a step passes in a git repository with a commit")
                     .next(NextCommand::new(["planwright", "status"]))
             }
             runs::Error::Ground(checkout::Error::InTheWay { .. }) => {
-                Self::from_error(Exit::No, &error).hint("move it away, and try again; nothing was put back")
+                Self::from_error(Exit::No, &error).hint("move them and try again; nothing was restored")
             }
             runs::Error::Ground(checkout::Error::NoRepository { .. }) => Self::from_error(Exit::No, &error)
-                .hint("trees are made of commits: begin a repository and commit what is there")
+                .hint("worktrees need a commit: create a repository and commit")
                 .next(NextCommand::new(["git", "init"])),
             runs::Error::Ground(_)
             | runs::Error::Journal(_)
@@ -649,7 +654,7 @@ impl From<driver::Error> for Failure {
         match error {
             driver::Error::Store(error) => error.into(),
             driver::Error::NoRepository { .. } => Self::from_error(Exit::No, &error)
-                .hint("a merge driver is a setting of a repository: make one first")
+                .hint("the merge driver is a repository setting: create a repository first")
                 .next(NextCommand::new(["git", "init"])),
             driver::Error::Read { .. }
             | driver::Error::State(_)
@@ -668,16 +673,16 @@ impl From<plan_file::Error> for Failure {
                 failure(Exit::Usage).next(NextCommand::new(["planwright", "list"]))
             }
             plan_file::Error::NoFolder { .. } => {
-                failure(Exit::Usage).hint("leave --dialect out, or say `--dialect directory`")
+                failure(Exit::Usage).hint("omit --dialect, or pass `--dialect directory`")
             }
             plan_file::Error::NotAFile { .. } => failure(Exit::Usage)
-                .hint("a plan is a file, or a folder with plan.md and tasks/")
+                .hint("a plan is a file, or a directory with plan.md and tasks/")
                 .next(NextCommand::new(["planwright", "list"])),
             plan_file::Error::Exists { path } => failure(Exit::Usage)
                 .hint("choose another name; nothing was written")
                 .next(NextCommand::new(["planwright", "show", path.to_string_lossy().as_ref()])),
             plan_file::Error::Restless { .. } | plan_file::Error::Moved { .. } => {
-                failure(Exit::Moved).hint("look at it again; nothing was written")
+                failure(Exit::Moved).hint("check it again; nothing was written")
             }
             plan_file::Error::Read { .. }
             | plan_file::Error::Write { .. }
@@ -705,7 +710,7 @@ impl From<ConfigError> for Failure {
 
 /// Says that a change was refused.
 pub(crate) fn refused(path: &Path, refusal: &EditError) -> Failure {
-    Failure::new(Exit::No, format!("{} was left as it is", shown(path))).because(refusal)
+    Failure::new(Exit::No, format!("{} was not changed", shown(path))).because(refusal)
 }
 
 /// Variables that agents of any make set in the shells that they use.
@@ -740,7 +745,7 @@ pub(crate) fn agent_sign() -> Option<AgentSign> {
 pub(crate) fn refuse_agents(verb: &str) -> Result<(), Failure> {
     match agent_sign() {
         Some(AgentSign { sign, way_out, .. }) => {
-            let message = format!("an agent is at this terminal ({sign}), and only a person may {verb}");
+            let message = format!("only a person may {verb}; this terminal belongs to an agent ({sign})");
             let mut failure = Failure::new(Exit::Person, message);
             // A cause: the help that a command has of its own is still to come.
             failure.causes.extend(way_out.map(str::to_owned));

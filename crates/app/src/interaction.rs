@@ -1,5 +1,6 @@
 //! What the command line and the MCP server share when they talk to somebody.
 
+pub(crate) mod choice;
 pub(crate) mod confirm;
 pub(crate) mod conversion;
 pub(crate) mod duplicate;

@@ -8,6 +8,7 @@ mod envelope;
 mod exit;
 mod failure;
 mod glyph;
+mod markdown;
 mod next;
 pub mod picture;
 mod settings;
@@ -20,6 +21,7 @@ pub use envelope::{Envelope, ErrorData, ErrorEnvelope, Response};
 pub use exit::{EXIT_CODES, Exit};
 pub use failure::Failure;
 pub use glyph::{Glyph, Glyphs, Palette, Tone};
+pub(crate) use markdown::markdown;
 pub use next::{NextCommand, shell_word};
 pub use settings::{Color, Flags, Settings, Stream};
 pub use table::{Cell, Table, cut};
@@ -256,9 +258,9 @@ impl<'w> Out<'w> {
     }
 }
 
-/// What moves the cursor up by so many lines.
+/// What moves the cursor to the start of the line so many lines above. Whoever typed Ctrl-C has moved it to the right.
 fn up(lines: usize) -> String {
-    if lines == 0 { String::new() } else { format!("\u{1b}[{lines}A") }
+    if lines == 0 { String::new() } else { format!("\r\u{1b}[{lines}A") }
 }
 
 #[cfg(test)]
@@ -349,8 +351,8 @@ mod tests {
         out.draw(&["four".to_owned()]);
         out.finish(&Ok(answer()));
         let stdout = String::from_utf8(stdout).expect("only text is written");
-        let said = stdout.replace("\u{1b}[", "<").replace('\n', "/");
-        assert_eq!(said, "one<K/two<K/<J<2Athree<K/<J<1A<Ja fact/another/four<K/<J<1A<J");
+        let said = stdout.replace("\u{1b}[", "<").replace('\n', "/").replace('\r', "|");
+        assert_eq!(said, "one<K/two<K/<J|<2Athree<K/<J|<1A<Ja fact/another/four<K/<J|<1A<J");
     }
 
     #[test]

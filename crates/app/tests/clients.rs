@@ -107,9 +107,9 @@ fn cases(role: &str) -> Vec<Case> {
         ],
         _ => vec![
             ("inbox_list", json!({}), false, "reviews"),
-            ("ask_answer", json!({"id": "greet", "answer": "confirm"}), true, "was not run yet"),
+            ("ask_answer", json!({"id": "greet", "answer": "confirm"}), true, "has not been run"),
             ("run_start", json!({"id": "greet"}), true, "planwright review plans/greet.md"),
-            ("run_stop", json!({"id": "greet"}), true, "was not run yet"),
+            ("run_stop", json!({"id": "greet"}), true, "has not been run"),
             ("plan_stats", json!({}), false, "first_try"),
             ("plan_list", json!({}), false, "plans/greet.md"),
             ("plan_get", json!({"id": "greet"}), false, "Because."),

@@ -48,7 +48,9 @@ enum Verb {
 enum Act {
     /// Print the plan folder of the current thread
     Dir,
-    #[command(about = "Ask for the plan folder of one more thread: {\"thread_id\":\"…\",\"plan_dir\":\"…\"}")]
+    #[command(
+        about = "Allocate the plan directory of another thread: {\"thread_id\":\"…\",\"plan_dir\":\"…\"}"
+    )]
     RequestThreadDir,
     /// Remove an additional thread with its folder; the next commit leaves it out
     RemoveThread {

@@ -8,7 +8,7 @@ use crate::output::{Out, Response};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The shell
+    /// Shell
     #[arg(value_enum)]
     shell: Shell,
 }

@@ -5,7 +5,7 @@ use crate::output::{Exit, Failure, Out, Response};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The command; planwright itself where none is named
+    /// Command [default: planwright]
     command: Option<String>,
 }
 

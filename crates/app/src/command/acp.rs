@@ -17,7 +17,7 @@ const PROMPT_BYTES_MAX: u64 = 64 << 20;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The command line of the agent
+    /// Agent command
     #[arg(last = true, required = true)]
     agent: Vec<String>,
 }
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let signals = Signals::listen()
         .map_err(|error| Failure::new(Exit::Machine, "cannot listen to signals").because(&error))?;
     let here = std::env::current_dir()
-        .map_err(|error| Failure::new(Exit::Machine, "cannot tell the folder").because(&error))?;
+        .map_err(|error| Failure::new(Exit::Machine, "cannot read the current directory").because(&error))?;
     let stop = Stop::new();
     let ended = bridge(args, (&here, &String::from_utf8_lossy(&prompt)), (&signals, &stop), out);
     match ended {

@@ -1,27 +1,28 @@
-//! `active`: which plan is worked on here, as a pair of paths that scripts read. Only reads; a binding that leads nowhere is an error,
-//! and never another plan.
+//! `resolve-active-plan`: the plan of this worktree as a pair of paths for scripts; `use` shows it to people. Only reads; a
+//! marker that leads nowhere is an error, and never another plan.
 
 use std::path::{Path, PathBuf};
 
 use planwright_engine::core::dialect::named::Slug;
-use planwright_engine::core::workspace::active_plan::Audience;
+use planwright_engine::core::workspace::active_plan::{Audience, ResolvedBy};
 use planwright_engine::store::plan_file;
 use planwright_engine::workspace::active_plan;
+use planwright_engine::workspace::active_plan::Binding;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{project_at, shown};
-use crate::output::{Failure, NextCommand, Out, Response};
+use super::{here, project_at, shown};
+use crate::output::{Failure, NextCommand, Out, Response, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan: its slug, PLAN-SLUG or PLAN-SLUG.md; without one, what the marker says, and without that PLAN.md
+    /// Plan: a slug, PLAN-SLUG or PLAN-SLUG.md [default: the marker's, then PLAN.md]
     plan: Option<String>,
-    /// The same as PLAN
+    /// Same as PLAN
     #[arg(long = "plan", value_name = "PLAN", conflicts_with = "plan")]
     named: Option<String>,
-    /// The project, where it is not the one that you stand in
-    #[arg(long, value_name = "FOLDER")]
+    /// Project [default: the current directory]
+    #[arg(long, value_name = "DIR")]
     project_root: Option<PathBuf>,
 }
 
@@ -42,17 +43,43 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let project = project_at(args.project_root.as_deref())?;
     let said = args.plan.as_deref().or(args.named.as_deref());
     let bound = active_plan::resolve(&project, said.map_or(Audience::Any, Audience::New))?;
+    let data = data(&bound);
+    out.data(&format!("{}\t{}\n", data.plan, data.progress));
+    Ok(answer(&bound, &data, out))
+}
+
+/// `use` without a plan: the current one, for people.
+pub(crate) fn show(out: &mut Out<'_>) -> Result<Response, Failure> {
+    let bound = active_plan::resolve(&here()?, Audience::Any)?;
+    let data = data(&bound);
+    let name = data.name.as_deref().unwrap_or("PLAN.md");
+    let by = match bound.by {
+        ResolvedBy::Argument => "named",
+        ResolvedBy::Marker => "chosen for this worktree",
+        ResolvedBy::Default => "default: no plan is chosen for this worktree",
+    };
+    let name = out.palette().paint(Tone::Strong, &clean_line(name));
+    out.line(&format!("{name}   {}   {by}", clean_line(&shown(&bound.plan))));
+    Ok(answer(&bound, &data, out))
+}
+
+fn data(bound: &Binding) -> Active {
     let text = |path: &Path| path.to_string_lossy().into_owned();
-    let (plan, progress) = (text(&bound.plan), text(&bound.progress));
-    out.data(&format!("{plan}\t{progress}\n"));
+    Active {
+        plan: text(&bound.plan),
+        progress: text(&bound.progress),
+        name: bound.name.slug().map(Slug::to_string),
+        by: bound.by.word().to_owned(),
+    }
+}
+
+fn answer(bound: &Binding, data: &Active, out: &mut Out<'_>) -> Response {
     let next = match plan_file::is_there(&bound.plan) {
         true => NextCommand::new(["planwright", "show", shown(&bound.plan).as_str()]),
         false => {
-            out.talk("note: the plan is not written yet");
+            out.talk("note: the plan file does not exist yet");
             NextCommand::new(["planwright", "list-plans"])
         }
     };
-    let name = bound.name.slug().map(Slug::to_string);
-    let data = Active { plan, progress, name, by: bound.by.word().to_owned() };
-    Ok(Response::done("active", &data).next(next))
+    Response::done("active", data).next(next)
 }

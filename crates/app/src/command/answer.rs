@@ -16,36 +16,36 @@ use crate::output::{Exit, Failure, Glyph, NextCommand, Out, Response, Table, Ton
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("choice").args(["retry", "take_over", "confirm", "skip", "revise", "stop", "budget"]))]
 pub(crate) struct Args {
-    /// The plan, or PLAN/STEP for a question about a step
+    /// Plan, or PLAN/STEP for a question about a step
     #[arg(value_name = "PLAN[/STEP]", default_value = "", hide_default_value = true)]
     pub(crate) plan: String,
     #[command(flatten)]
     pub(crate) named: NamedPlan,
-    /// One more attempt
+    /// Try again
     #[arg(long)]
     retry: bool,
-    /// You have done it by hand; the contract judges
+    /// You fixed it; run the contract
     #[arg(long)]
     take_over: bool,
-    /// You confirm a step that has no contract
+    /// Confirm a step without a contract
     #[arg(long)]
     confirm: bool,
-    /// Leave the step out; needs a reason (-m)
+    /// Skip the step; requires a reason (-m)
     #[arg(long, requires = "message")]
     skip: bool,
-    /// Send the plan back to be revised; the run ends. Needs a reason (-m)
+    /// End the run and revise the plan; requires a reason (-m)
     #[arg(long, requires = "message")]
     revise: bool,
-    /// Stop the run for now
+    /// Pause the run
     #[arg(long)]
     stop: bool,
-    /// Add to the budget: +1.50, $1.50, 50k tokens, 10 min
+    /// Raise the budget: +1.50, $1.50, 50k tokens, 10 min
     #[arg(long, value_name = "AMOUNT", allow_hyphen_values = true)]
     budget: Option<String>,
-    /// What the agent shall know for the next attempt
+    /// Tell the agent something for the next attempt
     #[arg(long, requires = "retry")]
     hint: Option<String>,
-    /// Why
+    /// Reason
     #[arg(short, long)]
     message: Option<String>,
 }
@@ -98,7 +98,7 @@ fn answer(args: &Args) -> Result<Option<event::AskAnswer>, Failure> {
 /// Reads an amount.
 fn grant(text: &str) -> Result<event::AskAnswer, Failure> {
     let budget = Budget::addition(text).ok_or_else(|| {
-        Failure::new(Exit::Usage, format!("`{text}` is no amount that could be added"))
+        Failure::new(Exit::Usage, format!("invalid amount `{text}`"))
             .hint("say +1.50, $1.50, 50k tokens or 10 min")
             .next(NextCommand::new(["planwright", "help", "answer"]))
     })?;
@@ -123,19 +123,19 @@ fn asked<'a>(args: &Args, found: &'a RunOf) -> Result<Option<(&'a str, &'a AskSt
         [] => {
             let what = fact_name(found);
             let others: Vec<String> = run.state.asks.values().map(|ask| wording::subject(run, ask)).collect();
-            let failure = Failure::new(Exit::No, format!("nothing is asked about {what}"));
+            let failure = Failure::new(Exit::No, format!("no open question about {what}"));
             let failure = match others.is_empty() {
                 true => failure,
                 false => failure.hint(format!("something is asked about {}", others.join(", "))),
             };
-            Err(failure.next(NextCommand::new(["planwright", "inbox"])))
+            Err(failure.next(NextCommand::new(["planwright", "status", "--inbox"])))
         }
         _ => {
             let several: Vec<String> = asks().map(|(_, ask)| wording::subject(run, ask)).collect();
             let message = format!("{} questions are open about {}", several.len(), run.row.name);
             Err(Failure::new(Exit::Usage, message)
-                .hint(format!("say which one: {}", several.join(", ")))
-                .next(NextCommand::new(["planwright", "inbox"])))
+                .hint(format!("pass one of: {}", several.join(", ")))
+                .next(NextCommand::new(["planwright", "status", "--inbox"])))
         }
     }
 }
@@ -151,7 +151,7 @@ fn fact_name(found: &RunOf) -> String {
 fn stop(found: &RunOf, out: &mut Out<'_>) -> Result<Response, Failure> {
     let name = found.run.row.name.clone();
     found.runs.stop(&found.run, StopMode::AfterAttempts)?;
-    said(&name, "stopped: nothing new begins until somebody runs it again", out);
+    said(&name, "paused: resume with planwright run", out);
     let answered = Answered { plan: name, step: None, answer: Some("stop".to_owned()), answers: Vec::new() };
     Ok(Response::done("answer", &answered).next(look(found)))
 }
@@ -193,8 +193,8 @@ fn settle(
     let contract = ask.step.map(|place| &run.plan.steps[place].contract);
     if !schedule::fits(ask.reason, &answer, contract) {
         let fitting = wording::fitting(ask.reason, contract);
-        return Err(Failure::new(Exit::Usage, format!("that is no answer to what is asked about {subject}"))
-            .hint(format!("{}; say {fitting}", wording::reason_words(ask.reason)))
+        return Err(Failure::new(Exit::Usage, format!("{subject} doesn't accept this answer"))
+            .hint(format!("{}; use {fitting}", wording::reason_words(ask.reason)))
             .next(NextCommand::new(["planwright", "answer", subject.as_str()])));
     }
     let (word, effect, next) = match &answer {
@@ -203,12 +203,10 @@ fn settle(
         event::AskAnswer::Confirm => ("confirm", "confirmed", None),
         event::AskAnswer::Skip { .. } => ("skip", "left out, with your reason", None),
         event::AskAnswer::Budget { .. } => ("budget", "more may be spent", None),
-        event::AskAnswer::Stop => {
-            ("stop", "stopped: nothing new begins until somebody runs it again", Some(look(found)))
-        }
+        event::AskAnswer::Stop => ("stop", "paused: resume with planwright run", Some(look(found))),
         event::AskAnswer::Revise { .. } => {
             let verify = NextCommand::new(["planwright", "verify", shown(path).as_str()]);
-            ("revise", "sent back: the run is over, the plan is a draft again", Some(verify))
+            ("revise", "revised: the run has ended, the plan is a draft again", Some(verify))
         }
     };
     let is_end = matches!(answer, event::AskAnswer::Revise { .. });
@@ -223,10 +221,7 @@ fn settle(
         (Some(next), _) => next,
         (None, None) => NextCommand::new(["planwright", "run", run.row.name.as_str()]),
         (None, Some(holder)) => {
-            out.line(&format!(
-                "          it goes on by itself: {} drives it",
-                clean_line(&holder.to_string())
-            ));
+            out.line(&format!("          the run continues ({})", clean_line(&holder.to_string())));
             NextCommand::new(["planwright", "status", run.row.name.as_str()])
         }
     };

@@ -16,21 +16,21 @@ use crate::output::{Exit, Failure, NextCommand, Out, Response, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan
+    /// Plan to approve
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) plan: String,
     #[command(flatten)]
     pub(crate) named: NamedPlan,
-    /// Approve exactly this digest (its first 8 digits or more); needed where no person is at the terminal
+    /// Approve this digest (8 digits or more); required without a terminal
     #[arg(long, value_name = "DIGEST")]
     rev: Option<String>,
-    /// What you say to whoever carries it out
+    /// Message for the record
     #[arg(short, long, default_value = "")]
     message: String,
-    /// Sign the approval with this private SSH key; `approve.key` of your settings where it is not said
+    /// Sign with this private SSH key [default: setting approve.key]
     #[arg(long, value_name = "FILE")]
     sign: Option<PathBuf>,
-    /// Carry the plan out at once
+    /// Run the plan after approval
     #[arg(long)]
     pub(crate) run: bool,
 }
@@ -60,12 +60,12 @@ pub(crate) struct ApprovedData {
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     refuse_agents("approve")
-        .map_err(|failure| failure.hint("a person looks at it first: planwright review"))?;
+        .map_err(|failure| failure.hint("a person must review it first: planwright review"))?;
     let Opened { path, project, source, .. } = open(&args.plan)?;
     let name = project::name(&path);
     let verified = project.check(FileText::Plan(source))?;
     let Some(plan) = &verified.plan else {
-        return Err(Failure::new(Exit::No, format!("{name} has errors, so it can't be approved"))
+        return Err(Failure::new(Exit::No, format!("{name} has errors; fix them before approving"))
             .next(NextCommand::new(["planwright", "verify", args.plan.as_str()])));
     };
     let decisions = Approvals::open(&project)?;
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         full: &subject.digest,
         question: "Approve it?",
         exit: Exit::Person,
-        hint: "look at it: planwright review; nothing was approved",
+        hint: "review it first: planwright review; nothing was approved",
         command: &command,
         plan,
         rev: args.rev.as_deref(),
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         // A plan that nobody proposed is proposed by who approves it: the checks are the same.
         let proposed = decisions.propose(&path, &verified, &who())?;
         if proposed.rule.is_some() {
-            out.talk("a written rule has approved it already");
+            out.talk("already approved by policy");
         }
     }
     let key = args.sign.clone().or_else(|| project.config.approve.key.clone());
@@ -120,15 +120,15 @@ fn tell(name: &str, approved: &Approved, out: &mut Out<'_>) {
     say_approved(&approval.subject.digest[..8], (&approval.by.to_string(), &approval.way), out);
     let on = approval.subject.base.as_ref().map(|base| format!(" on {base}")).unwrap_or_default();
     out.line(&format!(
-        "approved  {}  r{}{on}, by the rule: {}",
+        "approved  {}  r{}{on}, rule: {}",
         clean_line(name),
         approval.revision,
         clean_line(&approval.rule)
     ));
     if approval.signature.is_none() {
-        out.talk("          unprotected: any program that runs as you could have said this; --sign binds it to your key");
+        out.talk("          unsigned: any program running as you could have approved this; use --sign");
     }
     if approved.missing > 0 {
-        out.line(&format!("          {} more have to approve it", approved.missing));
+        out.line(&format!("          {} more must approve it", approved.missing));
     }
 }

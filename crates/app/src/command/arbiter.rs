@@ -22,15 +22,15 @@ use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan; where none is named, the one that this worktree is bound to
+    /// Plan [default: the plan this worktree uses]
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) plan: String,
     #[command(flatten)]
     pub(crate) named: NamedPlan,
-    /// Take the built-in choice, whatever agent is the arbiter
+    /// Use the built-in arbiter
     #[arg(long)]
     built_in: bool,
-    /// Write into the project's settings who plays each role that nobody plays yet
+    /// Save an agent for each role without one to the project settings
     #[arg(long)]
     assign: bool,
 }
@@ -190,7 +190,7 @@ fn tell(vacancies: &[VacancyData], out: &mut Out<'_>) {
         let line = match (agent, is_assigned) {
             (Some(agent), true) => format!("`{target}` is played by `{agent}` from now on: {because}"),
             (Some(agent), false) => format!("`{target}` could be played by `{agent}`: {because}"),
-            (None, _) => format!("nobody can play `{target}`: {because}"),
+            (None, _) => format!("no agent for role `{target}`: {because}"),
         };
         out.line(&clean_line(&line));
     }
@@ -206,7 +206,7 @@ fn next(path: &str, case: &ArbiterCase, choice: &ArbiterChoice, vacancies: &[Vac
     match choice.action {
         _ if is_over => NextCommand::new(["planwright", "log", path]),
         ArbiterAction::Escalate | ArbiterAction::Replan if is_asked => {
-            NextCommand::new(["planwright", "inbox"])
+            NextCommand::new(["planwright", "status", "--inbox"])
         }
         ArbiterAction::Continue | ArbiterAction::Retry | ArbiterAction::Escalate | ArbiterAction::Replan => {
             NextCommand::new(["planwright", "run", path])

@@ -19,16 +19,16 @@ use crate::output::{Failure, NextCommand, Out, Response, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan
+    /// Plan to archive
     #[arg(required_unless_present = "older_than")]
     plan: Option<String>,
-    /// Every plan that was done, failed, rejected or cancelled longer ago than this, such as 30d
+    /// Archive plans that finished longer ago than TIME, such as 30d
     #[arg(long, value_name = "TIME", conflicts_with = "plan")]
     older_than: Option<String>,
-    /// Let go of what agents and contracts printed in runs that were over longer ago than that; verdicts and hashes stay
+    /// Delete old output of agents and contracts; keep verdicts and hashes
     #[arg(long, requires = "older_than")]
     outputs: bool,
-    /// Only show what would be done
+    /// Show what would be done
     #[arg(long)]
     dry_run: bool,
 }
@@ -128,7 +128,7 @@ fn print(args: &Args, data: &Archived, out: &mut Out<'_>) {
         out.line(&format!("{word}  {}   to {}", clean_line(&plan.from), clean_line(&plan.to)));
     }
     if data.plans.is_empty() {
-        out.line("no plan was over for so long");
+        out.line("no finished plan is that old");
     }
     if let Some(OutputsData { runs, outputs, bytes }) = &data.outputs {
         let (runs, outputs) = (wording::number(*runs, "run"), wording::number(*outputs, "output"));

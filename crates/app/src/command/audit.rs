@@ -23,15 +23,15 @@ use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan; all of them where none is named
+    /// Plan [default: all]
     plan: Option<String>,
-    /// How it is said
+    /// Output format
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Format::Text)]
     format: Format,
-    /// Write each verdict as an in-toto statement into this folder
+    /// Write each verdict as an in-toto statement to DIR
     #[arg(long, value_name = "DIR")]
     statements: Option<PathBuf>,
-    /// Keep the heads of all records in the repository, too, if nothing is found
+    /// Store the heads of all records in the repository if the audit passes
     #[arg(long, value_enum, value_name = "PLACE")]
     anchor: Option<Place>,
     #[command(flatten)]
@@ -48,9 +48,9 @@ enum Format {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Place {
-    /// The ref refs/planwright/anchor
+    /// Ref refs/planwright/anchor
     Ref,
-    /// A note on the commit of HEAD
+    /// Note on HEAD
     Note,
 }
 
@@ -154,7 +154,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
             statements.extend(audit::write_statements(plan, folder)?.iter().map(|path| shown(path)));
         }
         let count = wording::number(statements.len(), "statement");
-        out.talk(&format!("wrote {count} into {}", clean_line(&shown(folder))));
+        out.talk(&format!("wrote {count} to {}", clean_line(&shown(folder))));
     }
     let anchor = args.anchor.map(|place| anchor(&project, place, count)).transpose()?;
     if let Some(AnchorData { place, head }) = &anchor {
@@ -203,9 +203,10 @@ fn next(path: Option<&Path>, report: &AuditReport) -> NextCommand {
         _ if !is_intact => NextCommand::new(["planwright", "doctor"]),
         (_, false) => NextCommand::new(["planwright", "list"]),
         (Some(plan), true) => NextCommand::new(["planwright", "export", plan.as_str(), "--receipts"])
-            .remark("puts the record beside the code"),
-        (None, true) => NextCommand::new(["planwright", "export", "--receipts"])
-            .remark("puts the records beside the code"),
+            .remark("to export the record"),
+        (None, true) => {
+            NextCommand::new(["planwright", "export", "--receipts"]).remark("to export the records")
+        }
     }
 }
 
@@ -216,7 +217,7 @@ fn text(report: &AuditReport, again: &[Again], asked: Option<&Path>, out: &mut O
         }
         let again = again.iter().find(|again| again.plan == plan.plan);
         match again {
-            Some(_) if plan.basis == AuditBasis::Nothing => out.line("nothing is recorded"),
+            Some(_) if plan.basis == AuditBasis::Nothing => out.line("no records"),
             Some(_) | None => out.line(&summary(plan, out)),
         }
         findings(&plan.findings, out);
@@ -229,7 +230,7 @@ fn text(report: &AuditReport, again: &[Again], asked: Option<&Path>, out: &mut O
     }
     findings(&report.findings, out);
     if report.plans.is_empty() && report.findings.is_empty() {
-        out.talk("nothing is recorded here, and no plan claims anything");
+        out.talk("no records");
     }
     if !report.compared.is_empty() {
         out.talk(&format!("compared with {}", clean_line(&report.compared.join(", "))));
@@ -242,13 +243,13 @@ fn text(report: &AuditReport, again: &[Again], asked: Option<&Path>, out: &mut O
 fn summary(plan: &PlanReport, out: &Out<'_>) -> String {
     let palette = out.palette();
     let what = match (plan.findings.len(), &plan.basis) {
-        (0, AuditBasis::Nothing) => return "nothing is recorded, and nothing is claimed".to_owned(),
+        (0, AuditBasis::Nothing) => return "no records".to_owned(),
         (0, AuditBasis::Store | AuditBasis::File(_)) => palette.paint(Tone::Good, "chain intact"),
         (1, _) => palette.paint(Tone::Bad, "1 finding"),
         (count, _) => palette.paint(Tone::Bad, &format!("{count} findings")),
     };
     let from = match &plan.basis {
-        AuditBasis::Nothing => return format!("{what}: nothing is recorded"),
+        AuditBasis::Nothing => return format!("{what}: no records"),
         AuditBasis::Store => String::new(),
         AuditBasis::File(path) => format!(", from {}", clean_line(&shown(path))),
     };
@@ -337,13 +338,13 @@ impl From<Error> for Failure {
             Error::Project(error) => error.into(),
             Error::Store(error) => error.into(),
             Error::Git(base::Error::NoRepository { .. }) => failure(Exit::No)
-                .hint("heads can be kept in git only where there is a repository")
+                .hint("anchors need a git repository")
                 .next(NextCommand::new(["planwright", "audit"])),
             Error::Found(_) | Error::Unwritable { .. } => {
                 failure(Exit::No).next(NextCommand::new(["planwright", "audit"]))
             }
             Error::Nothing { .. } | Error::NoRecord => failure(Exit::No)
-                .hint("a record begins with a proposal or a run")
+                .hint("a record starts with a proposal or a run")
                 .next(NextCommand::new(["planwright", "list"])),
             Error::Journal(_) | Error::Git(_) | Error::File { .. } => failure(Exit::Machine),
         }

@@ -15,15 +15,15 @@ use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line}
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan
+    /// Plan to cancel
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) plan: String,
     #[command(flatten)]
     pub(crate) named: NamedPlan,
-    /// Why
+    /// Reason
     #[arg(short, long)]
     message: String,
-    /// Say that the run has failed, not that it is not wanted any more
+    /// Record the run as failed, not as cancelled
     #[arg(long)]
     failed: bool,
 }
@@ -44,7 +44,7 @@ pub(crate) struct Cancelled {
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     refuse_agents("cancel a run")?;
     if args.message.trim().is_empty() {
-        let failure = Failure::new(Exit::Usage, "a run is cancelled for a reason, and this one is empty");
+        let failure = Failure::new(Exit::Usage, "missing reason: pass -m");
         return Err(failure.next(NextCommand::new(["planwright", "help", "cancel"])));
     }
     let Opened { path, project, .. } = open(&args.plan)?;
@@ -56,18 +56,18 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         return Ok(Response::done("cancel", &cancelled).next(next));
     }
     if args.failed {
-        let message = format!("{name} is not being run, so no run of it can have failed");
+        let message = format!("{name} is not running");
         return Err(Failure::new(Exit::No, message).next(next));
     }
     let decisions = Approvals::open(&project)?;
     let state = decisions.case(&path)?.state();
     if state == PlanState::Draft {
-        let message = format!("{name} was neither proposed nor run: there is nothing to cancel");
+        let message = format!("cannot cancel {name}: it was neither proposed nor run");
         let next = NextCommand::new(["planwright", "propose", shown(&path).as_str()]);
         return Err(Failure::new(Exit::No, message).next(next));
     }
     if matches!(state, PlanState::Done | PlanState::Failed | PlanState::Cancelled) {
-        let message = format!("{name} is over ({state}): there is nothing to cancel");
+        let message = format!("cannot cancel {name}: it has already finished ({state})");
         return Err(Failure::new(Exit::No, message).next(next));
     }
     let (_, complaints) = decisions.cancel(&path, &who(), &args.message)?;
@@ -103,7 +103,7 @@ fn end(
     let word = out.palette().paint(Tone::Good, word);
     out.line(&format!("{word}  {}   {}", clean_line(&name), clean_line(&args.message)));
     for what in &busy {
-        out.line(&format!("           was under way: {}", clean_line(what)));
+        out.line(&format!("           ended: {}", clean_line(what)));
     }
     if let Some(holder) = &holder {
         let who = clean_line(&holder.to_string()).into_owned();

@@ -1,4 +1,4 @@
-//! `clone`: a new plan that says the same as another one. It is a draft: nothing that was proven or decided comes along.
+//! `new NAME --from PLAN`: a new plan with the text of another one. It is a draft: nothing that was proven or decided comes along.
 
 use planwright_engine::core::dialect::NewPlan;
 use planwright_engine::core::plan::edit::PlanEdit;
@@ -12,14 +12,6 @@ use serde::Serialize;
 use super::{Opened, open, shown};
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// The plan
-    plan: String,
-    /// What the new one is called: small letters, digits and dashes
-    name: String,
-}
-
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Cloned {
@@ -31,14 +23,14 @@ pub(crate) struct Cloned {
     pub(crate) path: String,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    if args.name.is_empty() || verified::slug(&args.name) != args.name {
-        let failure = Failure::new(Exit::Usage, format!("`{}` is no name for a plan", args.name));
-        return Err(failure.hint("use small letters, digits and dashes"));
+pub(crate) fn run(from: &str, name: &str, out: &mut Out<'_>) -> Result<Response, Failure> {
+    if name.is_empty() || verified::slug(name) != name {
+        let failure = Failure::new(Exit::Usage, format!("invalid plan name `{name}`"));
+        return Err(failure.hint("use lowercase letters, digits and dashes"));
     }
-    let Opened { path, project, source, .. } = open(&args.plan)?;
+    let Opened { path, project, source, .. } = open(from)?;
     let dialect = source.dialect();
-    let home = (dialect.home)(&args.name, &planwright_engine::store::plan_file::chance()?);
+    let home = (dialect.home)(name, &planwright_engine::store::plan_file::chance()?);
     let to = project.root.join(&home.path);
     let text = match dialect.is_native() {
         // What is only spelling stays as it is; marks and states are claims about another plan.

@@ -14,15 +14,15 @@ use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line}
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan, or PLAN/STEP
+    /// Plan, or PLAN/STEP
     #[arg(value_name = "PLAN[/STEP]", default_value = "", hide_default_value = true)]
     pub(crate) plan: String,
     #[command(flatten)]
     pub(crate) named: NamedPlan,
-    /// What you say
+    /// Comment text
     #[arg(short, long)]
     message: Option<String>,
-    /// Answer the comment with this number
+    /// Answer comment N
     #[arg(long, value_name = "N", requires = "message")]
     answer: Option<u32>,
 }
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let Opened { path, project, source, step } = open(&args.plan)?;
     let decisions = Approvals::open(&project)?;
     if args.message.as_ref().is_some_and(|message| message.trim().is_empty()) {
-        return Err(Failure::new(Exit::Usage, "a comment says something, and this one is empty"));
+        return Err(Failure::new(Exit::Usage, "empty comment"));
     }
     let draft = source.draft();
     let step = step.map(|step| find_step(&draft, &step, &shown(&path))).transpose()?;
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         tell(comment, out);
     }
     if comments.is_empty() {
-        out.talk("nobody has remarked anything");
+        out.talk("no comments");
     }
     let data = comments.into_iter().map(|comment| CommentData {
         number: comment.number,

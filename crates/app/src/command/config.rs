@@ -15,7 +15,7 @@ use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {
-    /// The setting to show, such as run.jobs; all of them where none is named
+    /// Setting to show, such as run.jobs [default: all]
     key: Option<String>,
     #[command(subcommand)]
     act: Option<Act>,
@@ -24,31 +24,31 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 #[command(disable_help_subcommand = true)]
 enum Act {
-    /// Set a setting in the file of the project
+    /// Set a project setting
     Set {
-        /// The setting, such as run.jobs or roles.coder
+        /// Setting, such as run.jobs or roles.coder
         key: String,
-        /// Its value; a command line is a list of words, as in TOML
+        /// Value; a command is a TOML list of words
         #[arg(allow_hyphen_values = true)]
         value: String,
         #[command(flatten)]
         whose: Whose,
     },
-    /// Take a setting out of the file of the project
+    /// Remove a project setting
     Unset {
-        /// The setting
+        /// Setting
         key: String,
         #[command(flatten)]
         whose: Whose,
     },
-    /// Show where the files are
+    /// Show the settings files
     Path,
 }
 
 /// Whose file is changed.
 #[derive(Debug, clap::Args)]
 struct Whose {
-    /// The file of the user, for all projects, instead of that of the project
+    /// Use your settings for all projects
     #[arg(long)]
     user: bool,
 }
@@ -57,7 +57,7 @@ impl Whose {
     fn file(&self, sources: &Sources) -> Result<PathBuf, Failure> {
         let file = if self.user { &sources.user } else { &sources.project };
         file.clone().ok_or_else(|| {
-            Failure::new(Exit::Usage, "there is no home for the file of the user")
+            Failure::new(Exit::Usage, "no home directory for your settings file")
                 .hint("set HOME or XDG_CONFIG_HOME")
         })
     }
@@ -154,7 +154,7 @@ fn taken(entry: &SettingEntry) -> String {
         }
         SettingKind::Text => "a text".to_owned(),
         SettingKind::Agent => "a known agent".to_owned(),
-        SettingKind::Words => "a command line: a list of words".to_owned(),
+        SettingKind::Words => "a command: a list of words".to_owned(),
         SettingKind::Choice { of, .. } => format!("one of {}", of.join(", ")),
         SettingKind::List => "a list of texts".to_owned(),
     };
@@ -168,7 +168,7 @@ fn show_paths(sources: &Sources, out: &mut Out<'_>) -> Response {
     let data = data(sources, &[], Change::No);
     let mut table = Table::new();
     table.row(["project", data.project_file.as_str()]);
-    table.row(["user", data.user_file.as_deref().unwrap_or("none: there is no home")]);
+    table.row(["user", data.user_file.as_deref().unwrap_or("none: no home directory")]);
     out.table(&table);
     Response::done("config", &data)
 }

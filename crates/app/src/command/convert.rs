@@ -9,9 +9,9 @@ use crate::output::{Failure, Out, Response};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan; it stays as it is
+    /// Plan to convert; not changed
     plan: String,
-    /// The dialect of the new plan
+    /// Dialect of the new plan
     #[arg(long, value_name = "DIALECT")]
     to: String,
     #[command(flatten)]

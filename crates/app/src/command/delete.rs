@@ -1,7 +1,5 @@
 //! `delete`: removes a plan that is not being run. Its text is kept, and `undo` brings it back.
 
-use std::io::{self, IsTerminal as _};
-
 use planwright_engine::approval::Approvals;
 use planwright_engine::store::plan_file::FileText;
 use planwright_engine::workspace::project;
@@ -9,14 +7,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, open, refuse_agents, shown};
-use crate::interaction::confirm::{answer, who};
+use crate::interaction::choice::{can_ask, line};
+use crate::interaction::confirm::who;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan
+    /// Plan to delete
     plan: String,
-    /// The name of the plan once more; needed where no person is at the terminal
+    /// Plan name again; required without a terminal
     #[arg(long, value_name = "NAME")]
     confirm: Option<String>,
 }
@@ -37,12 +36,9 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let repeat = NextCommand::new(["planwright", "delete", args.plan.as_str(), "--confirm", name.as_str()]);
     let typed = match &args.confirm {
         Some(typed) => typed.clone(),
-        None if io::stdin().is_terminal() && !out.settings().is_json => {
-            out.complain(&format!("Type `{}` to delete it: ", clean_line(&name)));
-            answer()?
-        }
+        None if can_ask(out) => line(&format!("Type `{}` to delete it: ", clean_line(&name)), out)?,
         None => {
-            let message = format!("nobody has confirmed that {name} is to be deleted");
+            let message = format!("not deleted: pass --confirm {name}");
             return Err(Failure::new(Exit::Person, message).next(repeat));
         }
     };

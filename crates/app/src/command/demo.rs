@@ -14,7 +14,7 @@ const HELLO: &str = include_str!("../../demo/hello.md");
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The folder to make
+    /// Directory to create
     #[arg(default_value = "hello-planwright")]
     folder: String,
 }
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let folder = Path::new(&args.folder);
     let another = || {
         Failure::new(Exit::Usage, format!("{} already exists", args.folder))
-            .hint("name another folder")
+            .hint("pass another directory")
             .next(NextCommand::new(["planwright", "demo", format!("{}-2", args.folder).as_str()]))
     };
     match plan_file::create_folder(folder) {

@@ -18,25 +18,25 @@ const TITLE_CHARS_MAX: usize = 200;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What is to be done, in a line; with --list or --add the plan
+    /// Follow-up work in one line; with --list or --add, the plan
     #[arg(value_name = "TITLE|PLAN")]
     what: String,
-    /// The step that it was come upon at
+    /// Step at which it was found
     #[arg(long, value_name = "STEP", conflicts_with_all = ["list", "add"])]
     step: Option<String>,
-    /// The plan; the only one that there is where it is not said
+    /// Plan [default: the only plan]
     #[arg(long, value_name = "PLAN", conflicts_with_all = ["list", "add"])]
     plan: Option<String>,
-    /// What else is to be said of it
+    /// Details
     #[arg(long, short, value_name = "TEXT", default_value = "", conflicts_with_all = ["list", "add"])]
     message: String,
-    /// List what was come upon
+    /// List follow-up work
     #[arg(long)]
     list: bool,
-    /// Make a step of the one with this number
+    /// Add follow-up N as a step
     #[arg(long, value_name = "N", conflicts_with = "list")]
     add: Option<u32>,
-    /// Who does the new step
+    /// Role or agent for the new step
     #[arg(long, value_name = "TARGET", default_value = "coder", requires = "add")]
     target: String,
 }
@@ -158,7 +158,7 @@ fn list(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     out.table(&table);
     let open_one = work.iter().find(|one| one.added.is_none()).map(|one| one.number.to_string());
     if work.is_empty() {
-        out.talk("nothing was come upon yet");
+        out.talk("no follow-up work");
     }
     let data = Discovered { plan: shown(&path), work };
     let next = match open_one {
@@ -203,7 +203,7 @@ fn add(args: &Args, number: u32, out: &mut Out<'_>) -> Result<Response, Failure>
     let case = decisions.added(&path, number, &step, &who())?;
     let word = out.palette().paint(Tone::Good, "added");
     out.line(&format!("{word}  {}  step {}", clean_line(&shown(&path)), clean_line(&step)));
-    out.talk("it has no contract yet, so a person confirms it; the plan has to be approved again");
+    out.talk("it has no contract, so you confirm it; the plan needs a new approval");
     let work =
         case.standing.discoveries.iter().filter(|known| known.number == number).map(WorkData::from).collect();
     let data = Discovered { plan: shown(&path), work };

@@ -11,7 +11,7 @@ use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Mend what can be mended without losing anything
+    /// Fix what can be fixed without losing data
     #[arg(long)]
     fix: bool,
 }
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     };
     out.line(&match mendable {
         0 => summary,
-        _ => format!("{summary}; planwright doctor --fix repairs {mendable} of them"),
+        _ => format!("{summary}; planwright doctor --fix fixes {mendable} of them"),
     });
     // The worst first; at the same level in the order of the list.
     let with_fix = |level: DoctorLevel| {

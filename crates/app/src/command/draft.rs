@@ -39,34 +39,34 @@ const NAMES_MAX: u32 = 1000;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What you want done
+    /// Task for the plan
     #[arg(value_name = "WISH", required_unless_present_any = ["from_issue", "from"])]
     wish: Option<String>,
-    /// What the plan is called; made of its title where it is not said
+    /// Plan name [default: from the title]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// A file that it is about; may be given several times
+    /// Relevant file (repeatable)
     #[arg(long, value_name = "PATH", num_args = 1..)]
     code: Vec<String>,
-    /// Something that is remembered from earlier work; may be given several times
+    /// Fact from earlier work (repeatable)
     #[arg(long = "memory", value_name = "TEXT")]
     memories: Vec<String>,
-    /// Something that has to be kept to; may be given several times
+    /// Constraint for the plan (repeatable)
     #[arg(long = "constraint", value_name = "TEXT")]
     constraints: Vec<String>,
-    /// The issue that it is about, from a file (`-` for standard input)
+    /// Read the issue from a file; `-` reads standard input
     #[arg(long, value_name = "FILE")]
     from_issue: Option<String>,
-    /// Take the planner's answer from a file (`-` for standard input), and ask nobody
+    /// Read the planner's answer from a file; `-` reads standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["agent", "tries", "from_issue"])]
     from: Option<String>,
-    /// The agent that plans; who plays the planner, or the coder, where it is not said
+    /// Agent that writes the plan [default: role planner, then coder]
     #[arg(long, value_name = "AGENT")]
     agent: Option<String>,
-    /// How often the planner is asked; `draft.tries` of the settings where it is not said
+    /// Times to ask the planner [default: setting draft.tries]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
     tries: Option<u32>,
-    /// Only write the plan; ask nobody for an approval
+    /// Write the plan without proposing it
     #[arg(long)]
     no_propose: bool,
 }
@@ -157,8 +157,8 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
 
 /// Says that an agent says that it is done, which moves nothing.
 fn done(summary: String, out: &mut Out<'_>) -> Response {
-    out.line(&format!("the agent says that it is done: {}", clean_line(&summary)));
-    out.talk("nobody takes its word for it: contracts decide, and nothing was written");
+    out.line(&format!("the agent reports: {}", clean_line(&summary)));
+    out.talk("no plan was written: the agent reports the work as done, but only contracts decide");
     let data = Drafted {
         action: "done".to_owned(),
         plan: None,
@@ -180,7 +180,7 @@ fn task(args: &Args) -> Result<String, Failure> {
     let parts: Vec<&str> = args.wish.iter().chain(&issue).map(|text| text.trim()).collect();
     let task = parts.join("\n\n");
     if task.trim().is_empty() && args.from.is_none() {
-        return Err(Failure::new(Exit::Usage, "nothing is wished for")
+        return Err(Failure::new(Exit::Usage, "missing request: planwright draft \"what you want\"")
             .hint("say what you want done, in a sentence or more")
             .next(NextCommand::new(["planwright", "help", "draft"])));
     }
@@ -191,8 +191,8 @@ fn task(args: &Args) -> Result<String, Failure> {
 fn refuse_name(args: &Args, project: &Project) -> Result<(), Failure> {
     let Some(name) = &args.name else { return Ok(()) };
     if name.is_empty() || verified::slug(name) != *name {
-        let failure = Failure::new(Exit::Usage, format!("`{name}` is no name for a plan"));
-        return Err(failure.hint("use small letters, digits and dashes"));
+        let failure = Failure::new(Exit::Usage, format!("`{name}` is not a valid plan name"));
+        return Err(failure.hint("use lowercase letters, digits and dashes"));
     }
     let path = home(project, name)?;
     if plan_file::is_there(&path) {
@@ -217,11 +217,11 @@ fn read(project: &Project, said: &str) -> Result<Read, Failure> {
         Some(Ok(PlanJsonAction::Done { summary })) => return Ok(Read::Done(summary)),
         Some(Ok(PlanJsonAction::Escalate { reason, .. })) => {
             let failure = Failure::new(Exit::Person, format!("the planner asks for a person: {reason}"));
-            return Err(failure.hint("nothing was written; say more in the wish, or with --constraint"));
+            return Err(failure.hint("nothing was written; add detail to the request, or pass --constraint"));
         }
         Some(Ok(PlanJsonAction::Plan(planned))) if planned.replace_from.is_some() => {
             return returned(
-                "`replace_from_step` replaces steps of a plan that is there: hand it in with `planwright replan PLAN --from`"
+                "`replace_from_step` replaces steps of a plan that is there: hand it in with `planwright revise PLAN --from`"
                     .to_owned(),
             );
         }

@@ -23,30 +23,30 @@ const LIST_BYTES_MAX: u64 = 1 << 20;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan
+    /// Plan to change
     plan: String,
-    /// Give a step another id; needs that name it follow
+    /// Change the id of a step and the needs that name it (repeatable)
     #[arg(long, value_name = "STEP=ID")]
     rename: Vec<String>,
-    /// Let a step wait for another
+    /// Make a step need another (repeatable)
     #[arg(long, value_name = "STEP=ID")]
     need: Vec<String>,
-    /// Move a step to another place, counted from 1; the numbers follow
+    /// Move a step to a position from 1; renumber (repeatable)
     #[arg(long = "move", value_name = "STEP=PLACE")]
     places: Vec<String>,
-    /// Number the steps 1, 2, 3; numeric needs follow
+    /// Renumber steps and numeric needs from 1
     #[arg(long)]
     renumber: bool,
-    /// Write a template step out, once for each line of FILE (`-` for standard input)
+    /// Expand a template step, once per line of FILE; `-` reads standard input (repeatable)
     #[arg(long, value_name = "STEP=FILE")]
     expand: Vec<String>,
-    /// Set a key of the frontmatter, such as owner
+    /// Set a frontmatter key, such as owner (repeatable)
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Add a line to the notes at the end
+    /// Add a line to the notes (repeatable)
     #[arg(long, value_name = "TEXT")]
     note: Vec<String>,
-    /// Print the plan as it would be; write nothing
+    /// Print the result; write nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -199,24 +199,21 @@ impl Wish<'_> {
         Ok(match *self {
             Wish::Rename(name, id) => {
                 if verified::slug(id) != id {
-                    let hint = format!(
-                        "an id is made of small letters, digits and dashes: `{}`",
-                        verified::slug(id)
-                    );
-                    return Err(Failure::new(Exit::Usage, format!("`{id}` is no id")).hint(hint));
+                    let hint = format!("use lowercase letters, digits and dashes: `{}`", verified::slug(id));
+                    return Err(Failure::new(Exit::Usage, format!("invalid id `{id}`")).hint(hint));
                 }
                 let change = PlanEdit::Rename { step: step(name)?, id: id.to_owned() };
                 (change, format!("step {name} is now called `{id}`"))
             }
             Wish::Need(name, on) => {
                 let on = ids[step(on)?].clone();
-                let words = format!("step {name} waits for `{on}`");
+                let words = format!("step {name} needs `{on}`");
                 (PlanEdit::Need { step: step(name)?, on }, words)
             }
             Wish::Move(name, place) => {
                 let to = place.parse::<usize>().ok().and_then(|place| place.checked_sub(1));
                 let to = to.ok_or_else(|| {
-                    Failure::new(Exit::Usage, format!("`{place}` is no place, counted from 1"))
+                    Failure::new(Exit::Usage, format!("invalid position `{place}`: positions start at 1"))
                 })?;
                 (PlanEdit::Move { step: step(name)?, to }, format!("step {name} stands at place {place}"))
             }
@@ -228,7 +225,7 @@ impl Wish<'_> {
                 (PlanEdit::Expand { step: step(name)?, items }, words)
             }
             Wish::Set("status", _) => {
-                return Err(Failure::new(Exit::Person, "the status of a plan can't be set by hand")
+                return Err(Failure::new(Exit::Person, "the status of a plan cannot be set by hand")
                     .hint("it mirrors what was checked, approved and run; planwright writes it"));
             }
             Wish::Set("title", _) if dialect.title_key.is_none() => {
@@ -257,7 +254,7 @@ fn items(file: &str) -> Result<Vec<String>, Failure> {
         file => plan_file::read_stream_at(file.as_ref(), LIST_BYTES_MAX),
     };
     let text = text.map_err(|error| match error.kind() == io::ErrorKind::NotFound {
-        true => Failure::new(Exit::Usage, format!("there is no list {file}")),
+        true => Failure::new(Exit::Usage, format!("file {file} not found")),
         false => Failure::new(Exit::Machine, format!("cannot read the list {file}")).because(&error),
     })?;
     Ok(text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect())

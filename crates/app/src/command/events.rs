@@ -1,4 +1,4 @@
-//! `events`: the journals of all runs and the ledgers of all plans of this project as one stream, one line per fact. Only reads:
+//! `log --all`: the journals of all runs and the ledgers of all plans of this project as one stream, one line per event. Only reads:
 //! whoever listens, and however they end, changes nothing. With `--deliver` the hooks are told what they have missed.
 
 mod record;
@@ -27,21 +27,22 @@ use crate::output::{Exit, Failure, NextCommand, Out, Response, Table, Tone, clea
 const LOOK: Duration = Duration::from_millis(100);
 
 #[derive(Debug, clap::Args)]
+#[group(skip)]
 pub(crate) struct Args {
-    /// Go on with what happens next, until Ctrl-C
-    #[arg(short, long)]
-    follow: bool,
-    /// Only what came after this: a number in the journal, a time (14:30, 2026-01-31T14:30:00Z) or an age (14m)
-    #[arg(long, value_name = "SEQ|TIME|AGE")]
+    /// Whether to wait for more events, as `log --follow` does
+    #[arg(skip)]
+    pub(crate) follow: bool,
+    /// Show events after a number, a time (14:30, 2026-01-31T14:30:00Z) or an age (14m)
+    #[arg(long, value_name = "SEQ|TIME|AGE", requires = "all")]
     since: Option<String>,
-    /// Only what is about this plan
-    #[arg(long)]
-    plan: Option<String>,
-    /// Print JSON lines in the names of another tool, and nothing that it has no name for
-    #[arg(long, value_enum, value_name = "TOOL", conflicts_with = "json")]
+    /// Show events of this plan only
+    #[arg(id = "of_plan", long = "plan", value_name = "PLAN", requires = "all")]
+    pub(crate) plan: Option<String>,
+    /// Print JSON lines with the event names of another tool; skip others
+    #[arg(long, value_enum, value_name = "TOOL", conflicts_with = "json", requires = "all")]
     names: Option<Names>,
-    /// Tell the hooks of the settings what they have missed, and print no event
-    #[arg(long, conflicts_with_all = ["follow", "since", "plan", "names"])]
+    /// Send missed events to the hooks in the settings; print no events
+    #[arg(long, conflicts_with_all = ["follow", "since", "of_plan", "names"], requires = "all")]
     deliver: bool,
 }
 
@@ -92,9 +93,9 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let since = match &args.since {
         None => Since::Begin,
         Some(text) => since(text, wording::now()).ok_or_else(|| {
-            Failure::new(Exit::Usage, format!("`{text}` is neither a number, a time nor an age"))
-                .hint("say 12, 14:30, 2026-01-31T14:30:00Z or 14m")
-                .next(NextCommand::new(["planwright", "help", "events"]))
+            Failure::new(Exit::Usage, format!("`{text}` is not a number, a time or an age"))
+                .hint("use 12, 14:30, 2026-01-31T14:30:00Z or 14m")
+                .next(NextCommand::new(["planwright", "help", "log"]))
         })?,
     };
     let path = args.plan.as_ref().map(|plan| here()?.address(plan).map_err(Failure::from)).transpose()?;
@@ -129,7 +130,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         std::thread::sleep(LOOK);
     }
     if told == 0 {
-        out.talk("nothing has happened yet");
+        out.talk("no events");
     }
     let next = NextCommand::new(["planwright", "status"]);
     Ok(Response::done("events", &Told { events: told, hooks: Vec::new() }).next(next))
@@ -139,7 +140,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
 fn deliver(out: &mut Out<'_>) -> Result<Response, Failure> {
     if process::job_above().is_some() {
         let message = "an agent at work in a run can't deliver: what its hooks take, the user's would miss";
-        return Err(Failure::new(Exit::No, message).next(NextCommand::new(["planwright", "events"])));
+        return Err(Failure::new(Exit::No, message).next(NextCommand::new(["planwright", "log", "--all"])));
     }
     let project = here()?;
     let runs = Runs::open(&project)?;
@@ -154,13 +155,13 @@ fn deliver(out: &mut Out<'_>) -> Result<Response, Failure> {
     }
     out.table(&table);
     if hooks.is_empty() {
-        out.talk("no hook is set");
+        out.talk("no hooks are set");
     }
     let exit = if hooks.iter().any(|hook| hook.left.is_some()) { Exit::No } else { Exit::Done };
     let next = match (hooks.is_empty(), exit) {
-        (true, _) => ["planwright", "config", "hooks.needs_you"],
-        (false, Exit::Done) => ["planwright", "events", "--since=1h"],
-        (false, _) => ["planwright", "events", "--deliver"],
+        (true, _) => vec!["planwright", "config", "hooks.needs_you"],
+        (false, Exit::Done) => vec!["planwright", "log", "--all", "--since=1h"],
+        (false, _) => vec!["planwright", "log", "--all", "--deliver"],
     };
     let events = hooks.iter().map(|hook| hook.delivered).sum();
     Ok(Response::new(exit, "events", &Told { events, hooks }).next(NextCommand::new(next)))

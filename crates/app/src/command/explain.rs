@@ -6,14 +6,17 @@ use planwright_engine::core::verify::{RULES, Rule};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone};
+use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone, markdown};
+
+/// Longer lines are hard to read, however wide the terminal is.
+const PAGE_WIDTH_MAX: usize = 80;
 
 /// What the picture of the states is asked for by.
 const STATES: &str = "states";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The code or the name of a rule, such as PW0203 or unmade-file, or `states`; all rules where none is named
+    /// Rule code or name, such as PW0203 or unmade-file, or `states` [default: list all]
     rule: Option<String>,
 }
 
@@ -51,13 +54,19 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     }
     let Some(rule) = Rule::find(wanted) else {
         let names = RULES.iter().flat_map(|rule| [rule.name, rule.code]).chain([STATES]);
-        let failure = Failure::new(Exit::Usage, format!("there is no rule `{wanted}`"));
+        let failure = Failure::new(Exit::Usage, format!("unknown rule `{wanted}`"));
         return Err(match nearest::nearest(wanted, names) {
-            Some(meant) => failure.next(NextCommand::new(["planwright", "explain", meant])),
+            Some(meant) => failure.hint(format!("did you mean `{meant}`?")).next(NextCommand::new([
+                "planwright",
+                "explain",
+                meant,
+            ])),
             None => failure.next(NextCommand::new(["planwright", "explain"])),
         });
     };
-    out.data(rule.page);
+    let width = out.settings().width.min(PAGE_WIDTH_MAX);
+    let text = markdown(rule.page, width, out.palette());
+    out.data(&text);
     Ok(Response::done("explain", &Rules { rules: vec![data(rule, rule.page)], diagram: None }))
 }
 

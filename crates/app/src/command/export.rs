@@ -19,6 +19,7 @@ use serde::Serialize;
 use super::{Opened, here, open, project_of, shown};
 use crate::output::picture;
 use crate::output::picture::Picture;
+use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean, clean_line};
 
 mod page;
@@ -28,34 +29,34 @@ const BESIDE: &str = ".planwright/receipts";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan; with --receipts all of them where none is named
+    /// Plan to export [default with --receipts: all]
     #[arg(required_unless_present = "receipts")]
     plan: Option<String>,
-    /// The form
+    /// Format
     #[arg(long, value_enum, value_name = "FORM", required_unless_present = "receipts")]
     to: Option<Form>,
-    /// Where it goes; standard output where that is not said
+    /// Output file [default: standard output]
     #[arg(long, short, value_name = "FILE", conflicts_with = "receipts")]
     output: Option<PathBuf>,
-    /// Write the record, by which others can check it, into .planwright/receipts or this folder
+    /// Write the record for verification elsewhere [default directory: .planwright/receipts]
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = BESIDE, conflicts_with = "to")]
     receipts: Option<PathBuf>,
-    /// With what agents and contracts printed
+    /// Include the output of agents and contracts
     #[arg(long, requires = "receipts")]
     outputs: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Form {
-    /// Everything that the plan says, for programs
+    /// The whole plan, for programs
     Json,
-    /// A flowchart for markdown pages
+    /// Flowchart for Markdown pages
     Mermaid,
-    /// A graph for Graphviz
+    /// Graph for Graphviz
     Dot,
-    /// A report for people: what the plan says and how its run stands
+    /// Report: the plan and its run
     Markdown,
-    /// The report as one page for a browser
+    /// The report as an HTML page
     Html,
 }
 
@@ -95,7 +96,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         }
         (None, Some(plan), Some(form)) => told(plan, form, args.output.as_deref(), out),
         // The grammar asks for both.
-        (None, _, _) => Err(Failure::new(Exit::Usage, "say which plan, and in which form")),
+        (None, _, _) => Err(Failure::new(Exit::Usage, "pass a plan and --to")),
     }
 }
 
@@ -132,7 +133,11 @@ fn records(
     for data in &receipts {
         let word = out.palette().paint(Tone::Good, "wrote");
         let path = clean_line(&data.path).into_owned();
-        out.line(&format!("{word}  {path}   {} events, head {}", data.records, &data.head[..8]));
+        out.line(&format!(
+            "{word}  {path}   {}, head {}",
+            wording::number(data.records, "event"),
+            &data.head[..8]
+        ));
     }
     let next = match &path {
         Some(path) => NextCommand::new(["planwright", "audit", shown(path).as_str()]),
@@ -198,7 +203,7 @@ fn report(picture: &Picture<'_>, run: Option<&Run>) -> String {
     if !plan.context.is_empty() {
         let _ = write!(text, "\n{}\n", clean(&plan.context));
     }
-    let _ = write!(text, "\n## What waits for what\n\n```mermaid\n{}```\n", picture::mermaid(picture));
+    let _ = write!(text, "\n## Dependencies\n\n```mermaid\n{}```\n", picture::mermaid(picture));
     text.push_str("\n## Steps\n");
     for step in &plan.steps {
         text.push_str(&step_report(step, run));
@@ -215,7 +220,7 @@ fn step_report(step: &StepView, run: Option<&Run>) -> String {
     let verdict = run.and_then(|run| super::step_word(run, &step.id));
     let verdict = match (verdict, &step.mark) {
         (Some(verdict), _) => verdict,
-        (None, Some(mark)) => format!("not run; the file claims that it is {mark}"),
+        (None, Some(mark)) => format!("not run; the file claims {mark}"),
         (None, None) => "not run".to_owned(),
     };
     let _ = writeln!(text, "- verdict: {verdict}");
@@ -227,12 +232,12 @@ fn step_report(step: &StepView, run: Option<&Run>) -> String {
         let _ = writeln!(text, "- {word}: {}", inline(&items.join(", ")));
     }
     match &step.contract {
-        None => text.push_str("- contract: a person confirms\n"),
+        None => text.push_str("- contract: you confirm it\n"),
         Some(command) => {
             let ticks = fence(command);
             let _ = write!(
                 text,
-                "- contract, done if it exits with {}:\n\n{ticks}shell\n{}\n{ticks}\n",
+                "- contract, passes with exit code {}:\n\n{ticks}shell\n{}\n{ticks}\n",
                 step.exit_code,
                 clean(command.trim_end())
             );

@@ -14,10 +14,10 @@ use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean, clea
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Plans to format; all plans of the project where none is named, standard input for `-`
+    /// Plans to format; `-` reads standard input [default: all]
     #[arg(value_name = "PLAN")]
     plans: Vec<String>,
-    /// Change nothing; fail if a plan is not in canonical form
+    /// Write nothing; fail if a plan is not formatted
     #[arg(long)]
     check: bool,
 }

@@ -1,4 +1,4 @@
-//! `history`: the versions of a plan and the runs of each, the oldest first.
+//! `log PLAN --versions`: the versions of a plan and the runs of each, oldest first.
 
 use std::path::Path;
 
@@ -14,17 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Opened, open, run_word, shown};
-use crate::interaction::target::NamedPlan;
 use crate::output::{Cell, Failure, NextCommand, Out, Response, Table, Tone, clean, clean_line};
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// The plan; where none is named, the one that this worktree is bound to
-    #[arg(default_value = "", hide_default_value = true)]
-    pub(crate) plan: String,
-    #[command(flatten)]
-    pub(crate) named: NamedPlan,
-}
 
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -96,8 +86,8 @@ pub(crate) struct RunData {
     pub(crate) state: String,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    let Opened { path, project, .. } = open(&args.plan)?;
+pub(crate) fn run(plan: &str, out: &mut Out<'_>) -> Result<Response, Failure> {
+    let Opened { path, project, .. } = open(plan)?;
     let mut all = Vec::new();
     for file in versions::of(&project, &path) {
         all.extend(version(&project, &file)?);
@@ -163,7 +153,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         }
     }
     if all.iter().all(|version| version.runs.is_empty()) {
-        out.talk(&format!("{} was not run yet", clean_line(&project::name(&path))));
+        out.talk(&format!("{} has not been run", clean_line(&project::name(&path))));
     }
     let next = NextCommand::new(["planwright", "show", shown(&path).as_str()]);
     Ok(Response::done("history", &History { versions: all }).next(next))

@@ -12,9 +12,9 @@ use crate::output::{Exit, Failure, NextCommand, Out, Response, clean};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What it is about: pre-tool, session-start, pre-compact or stop; where it is not said, the JSON tells
+    /// pre-tool, session-start, pre-compact or stop [default: from the input]
     event: Option<String>,
-    /// Say it in JSON where a tool may be called: for agents that take silence for a no
+    /// Print JSON for allowed calls as well, for agents that need it
     #[arg(long)]
     grant: bool,
 }
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
 fn event(word: &str) -> Result<HookEvent, Failure> {
     HookEvent::of_word(word).ok_or_else(|| {
         let words: Vec<&str> = hook::EVENTS.iter().map(|(_, word, _)| *word).collect();
-        Failure::new(Exit::Usage, format!("there is no event `{word}`"))
+        Failure::new(Exit::Usage, format!("unknown event `{word}`"))
             .hint(format!("the events are {}", words.join(", ")))
             .next(NextCommand::new(["planwright", "help", "hook"]))
     })

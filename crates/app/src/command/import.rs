@@ -22,12 +22,12 @@ use crate::output::{Exit, Failure, NextCommand, Out, Response};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The file of the other tool, or a folder with one for each task
+    /// File of the other tool, or a directory with a file per task
     path: PathBuf,
-    /// The format; told by content and place where it is not said
+    /// Format [default: detected]
     #[arg(long, value_name = "FORMAT")]
     from: Option<String>,
-    /// The dialect of the new plan
+    /// Dialect of the new plan
     #[arg(long, value_name = "DIALECT", default_value = "native")]
     to: String,
     #[command(flatten)]
@@ -104,7 +104,7 @@ fn told(foreign: &Importer, because: &str) -> String {
 
 fn unknown_format(name: &str) -> Failure {
     let names: Vec<&str> = IMPORTERS.iter().map(|foreign| foreign.name).collect();
-    let failure = Failure::new(Exit::Usage, format!("there is no format `{name}`"));
+    let failure = Failure::new(Exit::Usage, format!("unknown format `{name}`"));
     let failure = match nearest::nearest(name, names.iter().copied()) {
         Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
         None => failure.hint(format!("the formats are {}", names.join(", "))),

@@ -1,4 +1,4 @@
-//! `inbox`: everything in this project that waits for a person, and what they can say to it. Answers nothing itself.
+//! `status --inbox`: everything in this project that needs a person, with the answers to each. Answers nothing itself.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,6 @@ use serde::Serialize;
 use super::{OutcastData, ReviewData, here, outcasts, reviews};
 use crate::output::wording;
 use crate::output::{Failure, Glyph, NextCommand, Out, Response, Table, Tone, clean_line};
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
 
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -54,7 +51,7 @@ struct Shown {
     choices: Vec<(String, &'static str)>,
 }
 
-pub(crate) fn run(_: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
+pub(crate) fn run(out: &mut Out<'_>) -> Result<Response, Failure> {
     let here = here()?;
     let reviews = reviews(&here, out)?;
     let evicted = outcasts(&here)?;
@@ -94,7 +91,7 @@ pub(crate) fn run(_: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         print_evicted(outcast, now, out);
     }
     if asks.is_empty() && reviews.is_empty() && evicted.is_empty() {
-        out.line("nothing waits for you");
+        out.line("nothing needs you");
     }
     let next = match (asks.first(), reviews.first(), evicted.first()) {
         (Some(ask), ..) if ask.data.reason == "stalled" => {

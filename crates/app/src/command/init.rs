@@ -13,13 +13,13 @@ use connect::{Connected, ConnectionData, Consent, connect, meant};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Let Git merge plans and progress files by what they say
+    /// Install the git merge driver for plan and progress files
     #[arg(long)]
     merge_driver: bool,
-    /// Connect these agents: hooks, the MCP server and the skill; shows what differs and asks before it writes
+    /// Connect agents: hooks, MCP server and skill; shows changes and asks
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     agents: Vec<String>,
-    /// Say yes to what --agents shows, where nobody can be asked
+    /// Write the changes of --agents without asking
     #[arg(long, requires = "agents")]
     write: bool,
 }
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         connections: files,
     };
     if is_waiting {
-        out.talk("nothing was written for an agent: a person has to say yes");
+        out.talk("nothing was written for agents: pass --write");
     }
     let exit = if is_waiting { Exit::Person } else { Exit::Done };
     Ok(Response::new(exit, "init", &initialised).next(next))

@@ -6,23 +6,31 @@ use planwright_engine::Project;
 use planwright_engine::core::dialect::NATIVE;
 use planwright_engine::core::plan::verified;
 use planwright_engine::core::plan::view::Summary;
+use planwright_engine::core::workspace::portfolio::PlanProgress;
+use planwright_engine::portfolio::board;
 use planwright_engine::run::Runs;
+use planwright_engine::store::plan_file;
+use planwright_engine::store::plan_file::FileText;
 use planwright_engine::workspace::project::PlanListing;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{here, shown};
+use crate::output::wording;
 use crate::output::wording::found::with_findings;
-use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone, clean_line};
+use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only plans with this status
+    /// List plans with this status
     #[arg(long)]
     status: Option<String>,
-    /// Only plans whose name or title has this text
+    /// List plans with this text in their name or title
     #[arg(long, value_name = "TEXT")]
     find: Option<String>,
+    /// List shelved plans
+    #[arg(long)]
+    shelved: bool,
 }
 
 /// The data of the envelope.
@@ -39,14 +47,21 @@ pub(crate) struct Listing {
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let here = here()?;
-    let PlanListing { plans: all, faults } = here.survey()?;
+    let PlanListing { plans: all, faults } = match args.shelved {
+        true => shelved(&here)?,
+        false => here.survey()?,
+    };
     for fault in &faults {
         out.warn(fault);
     }
     if all.is_empty() {
         let nothing = Response::done("list", &Listing { plans: all, faults, findings: BTreeMap::new() });
-        out.talk(&format!("there are no plans below {}", clean_line(&here.root.to_string_lossy())));
-        return Ok(nothing.next(NextCommand::new(["planwright", "new", "first-plan"])));
+        if args.shelved {
+            out.talk("no shelved plans");
+            return Ok(nothing);
+        }
+        out.talk("no plans; create one: planwright new NAME");
+        return Ok(nothing);
     }
     let count = all.len();
     let is_alone = |one: &Summary| all.iter().filter(|plan| plan.name == one.name).count() == 1;
@@ -55,10 +70,13 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         true => plan.name.clone(),
         false => shown(&here.root.join(&plan.path)),
     };
-    let first = all.iter().find(|plan| is_wanted(args, plan)).map(address);
+    let first = all.iter().find(|plan| is_wanted(args, plan)).map(|plan| match args.shelved {
+        true => NextCommand::new(["planwright", "unshelve", plan.name.as_str()]),
+        false => NextCommand::new(["planwright", "show", address(plan).as_str()]),
+    });
     let plans: Vec<Summary> = all.into_iter().filter(|plan| is_wanted(args, plan)).collect();
     if plans.is_empty() {
-        out.talk(&format!("no plan matches; the project has {count}"));
+        out.talk(&format!("no plan matches; {} in all", wording::number(count, "plan")));
     }
     let findings = findings(&here)?;
     let mut table = Table::new();
@@ -68,11 +86,25 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     out.table(&table);
     let exit = if plans.is_empty() { Exit::No } else { Exit::Done };
     let mut answer = Response::new(exit, "list", &Listing { plans, faults, findings });
-    answer.next.push(match first {
-        Some(address) => NextCommand::new(["planwright", "show", address.as_str()]),
-        None => NextCommand::new(["planwright", "list"]),
-    });
+    answer.next.push(first.unwrap_or_else(|| NextCommand::new(["planwright", "list"])));
     Ok(answer)
+}
+
+/// The plans on the shelf.
+fn shelved(here: &Project) -> Result<PlanListing, Failure> {
+    let board = board::board(here)?;
+    let mut plans = Vec::new();
+    for card in board.cards.iter().filter(|card| card.entry.status == PlanProgress::Staged) {
+        let (name, path) = (card.entry.name.clone(), card.path.to_string_lossy().into_owned());
+        let file = here.root.join(&card.path);
+        plans.push(match plan_file::read(&file, &shown(&file), here.reading())? {
+            FileText::Plan(source) => Summary::of(name, path, (source.dialect().name, &source.draft())),
+            FileText::Unreadable(unreadable) => {
+                Summary::unreadable(name, path, unreadable.diagnostic.message)
+            }
+        });
+    }
+    Ok(PlanListing { plans, faults: board.faults })
 }
 
 /// How much reviewers found in the newest run of each plan.

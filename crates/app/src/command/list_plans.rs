@@ -20,13 +20,13 @@ const NOBODY: &str = "?";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Print what a session is told when it begins; what the agent says of it comes on standard input
+    /// Print the session-start text; reads the hook input from standard input
     #[arg(long, conflicts_with = "gate")]
     session: bool,
-    /// Fail if a document says that there is one plan, if a session-start script is not what planwright makes, or if no resolver is there
+    /// Fail if a document claims a single plan, a session-start script is outdated, or no resolver exists
     #[arg(long)]
     gate: bool,
-    /// The project, where it is not the one that you stand in
+    /// Project [default: the current directory]
     #[arg(long, value_name = "FOLDER")]
     project_root: Option<PathBuf>,
 }
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let first = listing.files().next().map(|(_, plan, _)| shown(&plan));
     let next = match (&listing.bound, first) {
         (Some(Err(_)), _) => NextCommand::new(["planwright", "use", "--clear"]),
-        (Some(Ok(_)), _) => NextCommand::new(["planwright", "active"]),
+        (Some(Ok(_)), _) => NextCommand::new(["planwright", "use"]),
         (None, Some(plan)) => NextCommand::new(["planwright", "show", plan.as_str()]),
         (None, None) => NextCommand::new(["planwright", "list"]),
     };
@@ -143,7 +143,7 @@ fn tell(args: &Args, out: &mut Out<'_>) -> Response {
         }
         Err(failure) => {
             if failure.exit != Exit::No {
-                out.warn(&format!("cannot report the plan: {}", failure.message));
+                out.warn(&format!("cannot show plans: {}", failure.message));
             }
             Response::done("list-plans", &Plans::default())
         }
@@ -161,9 +161,7 @@ fn gate(project: &Project, out: &mut Out<'_>) -> Result<Response, Failure> {
     let exit = if breaches.is_empty() { Exit::Done } else { Exit::No };
     if breaches.is_empty() {
         let word = out.palette().paint(Tone::Good, "ok");
-        out.line(&format!(
-            "{word}  no document says that there is one plan, and what resolves plans is as it should be"
-        ));
+        out.line(&format!("{word}  no document claims a single plan; scripts and resolver are up to date"));
     }
     let data = breaches.iter().map(|breach| BreachData {
         kind: breach.word().to_owned(),

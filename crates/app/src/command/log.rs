@@ -23,30 +23,30 @@ const LOOK: Duration = Duration::from_millis(250);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan, PLAN/STEP, or PLAN/STEP@ATTEMPT for everything that was told, said and printed in it; where none is named, the one that this worktree is bound to
+    /// Plan, step, or attempt N of a step [default: the plan this worktree uses]
     #[arg(value_name = "PLAN[/STEP[@N]]", default_value = "", hide_default_value = true)]
     pub(crate) plan: String,
-    /// One step of the plan: task N
+    /// Show step N only
     #[arg(value_name = "task N", num_args = 0..=2)]
     pub(crate) task: Vec<String>,
     #[command(flatten)]
     pub(crate) named: NamedPlan,
-    /// What the agent was told
+    /// Show the prompt of an attempt
     #[arg(long, group = "part")]
     prompt: bool,
-    /// What the agent said
+    /// Show the agent's output
     #[arg(long, group = "part")]
     agent: bool,
-    /// What the contract printed
+    /// Show the contract's output
     #[arg(long, group = "part")]
     contract: bool,
-    /// Exactly the bytes that were kept, and nothing else; not for a terminal
+    /// Print the recorded bytes unchanged; not to a terminal
     #[arg(long, requires = "part")]
     raw: bool,
-    /// Go on with what happens next, until the run rests
+    /// Wait for more events until the run stops
     #[arg(short, long, conflicts_with = "part")]
-    follow: bool,
-    /// An older run, by its number
+    pub(crate) follow: bool,
+    /// Show run N [default: the newest]
     #[arg(long, value_name = "N")]
     run: Option<i64>,
 }
@@ -129,8 +129,8 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     }
     let step = found.step.map(|place| found.run.plan.steps[place].id.clone());
     if attempt.is_some() && step.is_none() {
-        return Err(Failure::new(Exit::Usage, format!("`{}` names an attempt, but no step", args.plan))
-            .hint("say PLAN/STEP@N")
+        return Err(Failure::new(Exit::Usage, format!("`{}` has an attempt but no step", args.plan))
+            .hint("use PLAN/STEP@N")
             .next(NextCommand::new(["planwright", "log", address])));
     }
     let wanted = Wanted { step, attempt };
@@ -166,8 +166,8 @@ fn address(text: &str) -> Result<(&str, Option<u32>), Failure> {
     let Some((address, attempt)) = text.rsplit_once('@') else { return Ok((text, None)) };
     match attempt.parse() {
         Ok(number) => Ok((address, Some(number))),
-        Err(_) => Err(Failure::new(Exit::Usage, format!("`{attempt}` is no attempt"))
-            .hint("attempts are counted from 1")
+        Err(_) => Err(Failure::new(Exit::Usage, format!("invalid attempt `{attempt}`"))
+            .hint("attempts start at 1")
             .next(NextCommand::new(["planwright", "help", "log"]))),
     }
 }
@@ -214,7 +214,7 @@ fn print(events: &[&RecordedEvent], out: &mut Out<'_>) {
     out.table(&table);
 }
 
-/// Shows what happened and what happens next, until the run is over or nobody drives it.
+/// Shows what happened and what happens next, until the run is over or no process is running it.
 fn follow(found: &RunOf, wanted: &Wanted, out: &mut Out<'_>) -> Result<Response, Failure> {
     let RunOf { runs, run, .. } = found;
     let (id, name) = (run.row.id, run.row.name.as_str());

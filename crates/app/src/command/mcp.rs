@@ -12,10 +12,10 @@ use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Whom it serves
+    /// Role of the client
     #[arg(long)]
     role: McpRole,
-    /// Show the tools of the role, and serve nobody
+    /// List the tools of the role and exit
     #[arg(long)]
     list: bool,
 }

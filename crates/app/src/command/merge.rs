@@ -22,12 +22,12 @@ const OUTPUT_LINES_MAX: usize = 8;
 
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Args {
-    /// The plans; none: every one that is done and has a branch
+    /// Plans [default: all finished plans with a branch]
     plans: Vec<String>,
-    /// The branch that they go into; without it, the one that is checked out
+    /// Target branch [default: the current branch]
     #[arg(long, value_name = "BRANCH")]
     into: Option<String>,
-    /// Show the order and the conflicts; no contract is run and nothing moves
+    /// Show order and conflicts; run and merge nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -226,7 +226,7 @@ fn print(report: &MergeReport, act: MergeAction, out: &mut Out<'_>) {
             let landed = report.landed.len();
             out.line(&format!("{landed} of {} landed; {tried} tried", wording::number(count, "plan")));
         }
-        (_, MergeAction::Rehearse) => out.line("no contract was run"),
+        (_, MergeAction::Rehearse) => out.line("no contracts ran"),
     }
 }
 
@@ -239,8 +239,8 @@ fn print_evicted(evicted: &Evicted, into: &str, out: &mut Out<'_>) {
             format!("it breaks what {} has proved in {into}", evidence.plan)
         }
         (Some(_), true) => format!("it fails on {into}, without any other plan"),
-        (Some(_), false) => format!("it breaks together with {with}; without one of them it is fine"),
-        (None, true) => "what is there already changed the same lines".to_owned(),
+        (Some(_), false) => format!("fails only in combination with {with}"),
+        (None, true) => "conflicts with the target branch".to_owned(),
         (None, false) => format!("{with} changed the same lines"),
     };
     out.line(&format!("{glyph} {word}  {}   {}", clean_line(&evicted.plan), clean_line(&why)));
@@ -324,9 +324,9 @@ fn next(report: &MergeReport, act: MergeAction, args: &Args) -> NextCommand {
                 ["planwright", "merge"].into_iter().chain(args.plans.iter().map(String::as_str)).chain(into),
             )
         }
-        (Some(evicted), _, _) => NextCommand::new(["planwright", "history", &path(&evicted.path)]),
+        (Some(evicted), _, _) => NextCommand::new(["planwright", "log", &path(&evicted.path), "--versions"]),
         (None, Some(planned), MergeAction::Land) => {
-            NextCommand::new(["planwright", "history", &path(&planned.path)])
+            NextCommand::new(["planwright", "log", &path(&planned.path), "--versions"])
         }
         (None, None, _) => NextCommand::new(["planwright", "status"]),
     }
@@ -357,7 +357,7 @@ fn failed(error: Error, args: &Args) -> Failure {
         Error::Store(error) => error.into(),
         Error::Cycle(_) => failure(Exit::No)
             .hint("`depends_on` in front of one of them has to go")
-            .next(NextCommand::new(["planwright", "queue"])),
+            .next(NextCommand::new(["planwright", "status", "--queue"])),
         Error::InTree { ref origin, .. } => {
             let origin = origin.to_string_lossy().into_owned();
             failure(Exit::No).next(NextCommand::new(["cd", &origin]))
@@ -365,9 +365,9 @@ fn failed(error: Error, args: &Args) -> Failure {
         Error::NoBranch { .. } => failure(Exit::Usage)
             .hint("say which branch: --into BRANCH")
             .next(NextCommand::new(["planwright", "help", "merge"])),
-        Error::UnknownBranch { .. } => {
-            failure(Exit::Usage).hint("nothing was merged").next(NextCommand::new(["git", "branch", "--list"]))
-        }
+        Error::UnknownBranch { .. } => failure(Exit::Usage)
+            .hint("nothing was merged")
+            .next(NextCommand::new(["git", "branch", "--list"])),
         Error::Elsewhere { ref path, .. } => {
             let path = path.to_string_lossy().into_owned();
             failure(Exit::No)
@@ -379,10 +379,10 @@ fn failed(error: Error, args: &Args) -> Failure {
             .next(NextCommand::new(["git", "status"])),
         Error::Held { .. } => failure(Exit::Moved).hint("wait for it, and merge again").next(again()),
         Error::NotDone { ref plan, .. } => failure(Exit::No)
-            .hint("only the journal says that a plan is done")
+            .hint("only the journal decides when a plan is done")
             .next(NextCommand::new(["planwright", "status", plan])),
         Error::NoWork { ref plan, .. } => {
-            failure(Exit::No).next(NextCommand::new(["planwright", "history", plan]))
+            failure(Exit::No).next(NextCommand::new(["planwright", "log", plan, "--versions"]))
         }
         Error::Edited { ref paths } => {
             let other = paths.iter().find_map(|path| path.strip_prefix("../")?.split('/').next());
@@ -391,19 +391,21 @@ fn failed(error: Error, args: &Args) -> Failure {
                 None => NextCommand::new(["git", "status"]),
             };
             failure(Exit::Person)
-                .hint("commit them, or put them away with `git stash push`, and merge again; nothing was moved")
+                .hint(
+                    "commit them, or put them away with `git stash push`, and merge again; nothing was moved",
+                )
                 .next(look)
         }
         Error::Restless { .. } => {
             failure(Exit::Moved).hint("nothing was moved; merge again when it rests").next(again())
         }
         Error::Repositories(_) => failure(Exit::Usage)
-            .hint("`repositories.NAME` says where a repository lies, and `repositories:` in front of a plan which it needs")
+            .hint("set repositories.NAME to its path, and list it under `repositories:` in the plan")
             .next(NextCommand::new(["planwright", "config"])),
         Error::Stopped => failure(Exit::Interrupted).next(again()),
-        Error::Keep(repository::Error::NoRepository { .. }) => {
-            failure(Exit::No).hint("plans have branches where there is a repository").next(NextCommand::new(["git", "init"]))
-        }
+        Error::Keep(repository::Error::NoRepository { .. }) => failure(Exit::No)
+            .hint("plans have branches where there is a repository")
+            .next(NextCommand::new(["git", "init"])),
         Error::Keep(_) | Error::Base(_) | Error::State(_) | Error::Journal(_) => failure(Exit::Machine),
     }
 }

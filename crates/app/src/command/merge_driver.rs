@@ -11,16 +11,16 @@ use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line}
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What both sides began with (%O)
+    /// Common ancestor (%O)
     base: PathBuf,
-    /// Our version; the result is written over it (%A)
+    /// Our version; overwritten with the result (%A)
     ours: PathBuf,
     /// Their version (%B)
     theirs: PathBuf,
-    /// How long a conflict marker is (%L)
+    /// Conflict marker length (%L)
     #[arg(default_value_t = 7)]
     marker_size: usize,
-    /// Where the file lies in the repository (%P)
+    /// Path in the repository (%P)
     path: Option<String>,
 }
 

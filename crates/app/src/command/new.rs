@@ -24,31 +24,31 @@ use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The name of the plan: small letters, digits and dashes
+    /// Plan name: lowercase letters, digits and dashes
     #[arg(required_unless_present = "templates", default_value = "", hide_default_value = true)]
-    name: String,
-    /// The title; made of the name where it is not said
+    pub(crate) name: String,
+    /// Title [default: from the name]
     #[arg(long)]
     title: Option<String>,
-    /// Who owns its execution
+    /// Owner
     #[arg(long, default_value = "orchestrator")]
     owner: String,
-    /// The title of a step; may be given several times
+    /// Add a step with this title (repeatable)
     #[arg(long = "step", value_name = "TITLE")]
     steps: Vec<String>,
-    /// The role or agent that does the steps
+    /// Role or agent for the steps
     #[arg(long, default_value = "coder")]
     target: String,
-    /// Begin with a template: its name, or a file
+    /// Template name or file
     #[arg(long, value_name = "NAME|FILE", conflicts_with = "steps")]
     template: Option<String>,
-    /// What a variable of the template stands for; may be given several times
+    /// Set a template variable (repeatable)
     #[arg(long = "var", value_name = "KEY=VALUE", requires = "template")]
     variables: Vec<String>,
-    /// Write the template's `N` steps out, once for each line of FILE (`-` for standard input)
+    /// Expand the template's `N` steps, once per line of FILE; `-` reads standard input
     #[arg(long, value_name = "FILE", requires = "template")]
     each: Option<String>,
-    /// List the templates, with their variables
+    /// List templates and their variables
     #[arg(long, conflicts_with_all = ["name", "template"])]
     templates: bool,
 }
@@ -86,8 +86,8 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     }
     let slug = verified::slug(&args.name);
     if slug != args.name || slug.is_empty() {
-        let failure = Failure::new(Exit::Usage, format!("`{}` is no name for a plan", args.name));
-        let failure = failure.hint("use small letters, digits and dashes");
+        let failure = Failure::new(Exit::Usage, format!("`{}` is not a valid plan name", args.name));
+        let failure = failure.hint("use lowercase letters, digits and dashes");
         return Err(match slug.is_empty() {
             true => failure,
             false => failure.next(NextCommand::new(["planwright", "new", slug.as_str()])),
@@ -181,7 +181,7 @@ fn filled(args: &Args, project: &Project, name: &str) -> Result<String, Failure>
     ];
     let given = given.map(|(name, value)| (name.to_owned(), value)).into();
     let text = template::fill(&found.text, &said, &given).map_err(|unfilled| {
-        Failure::new(Exit::Usage, format!("the template {} can't be filled in: {unfilled}", found.name))
+        Failure::new(Exit::Usage, format!("cannot fill in template {}: {unfilled}", found.name))
             .hint("say each variable with --var KEY=VALUE; nothing was written")
             .next(NextCommand::new(["planwright", "new", "--templates"]))
     })?;
@@ -199,9 +199,9 @@ fn filled(args: &Args, project: &Project, name: &str) -> Result<String, Failure>
     }
     while let Some(step) = list_of(&source) {
         let change = PlanEdit::Expand { step, items: items.clone() };
-        let edits = NATIVE.patch(&source, &change).map_err(|refusal| {
-            Failure::new(Exit::No, format!("{each} can't be written out")).because(&refusal)
-        })?;
+        let edits = NATIVE
+            .patch(&source, &change)
+            .map_err(|refusal| Failure::new(Exit::No, format!("cannot expand {each}")).because(&refusal))?;
         source = source.edited(&edits);
     }
     Ok(source.text().to_owned())
@@ -218,7 +218,7 @@ fn list_of(source: &Source) -> Option<usize> {
 fn unknown(project: &Project, name: &str, error: Option<plan_file::Error>) -> Failure {
     let Some(error) = error else {
         let names: Vec<String> = templates::all(project).into_iter().map(|found| found.name).collect();
-        let failure = Failure::new(Exit::Usage, format!("there is no template `{name}`"));
+        let failure = Failure::new(Exit::Usage, format!("unknown template `{name}`"));
         let failure = match nearest::nearest(name, names.iter().map(String::as_str)) {
             Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
             None => failure.hint(format!("the templates are {}", names.join(", "))),

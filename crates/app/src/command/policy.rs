@@ -35,16 +35,16 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 #[command(disable_help_subcommand = true)]
 enum Act {
-    /// Show the policy that holds; this is what is done where nothing is said
+    /// Show the policy (default)
     Show,
-    /// Look at a policy without using it
+    /// Check a policy file
     Check {
-        /// The file
+        /// Policy file
         file: PathBuf,
     },
-    /// Have a policy hold for this repository; the one before is kept as a backup
+    /// Install a policy for this repository; keep a backup
     Install {
-        /// The file
+        /// Policy file
         file: PathBuf,
     },
 }
@@ -123,7 +123,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         Some(Act::Check { file }) => {
             let loaded = policy::check(file)?;
             show(&places, Some(&loaded), out);
-            out.talk("it holds once it is installed");
+            out.talk("not in effect until it is installed");
             let next = NextCommand::new(["planwright", "policy", "install", shown(file).as_str()]);
             Ok(Response::done("policy", &data(&places, Some(&loaded))).next(next))
         }
@@ -148,7 +148,7 @@ fn install(places: &PolicyPaths, file: &Path, out: &mut Out<'_>) -> Result<Respo
         out.talk(&format!("the one before is {}", shown(backup)));
     }
     if is_changed {
-        out.talk("what was approved under another policy has lapsed");
+        out.talk("approvals under another policy have lapsed");
     }
     let data = PolicyData { is_changed, backup: backup.as_deref().map(shown), ..data(places, Some(&loaded)) };
     Ok(Response::done("policy", &data))
@@ -162,7 +162,7 @@ fn difference(old: &str, new: &str) -> Vec<String> {
     let hidden = lines.len().saturating_sub(LINES_MAX);
     lines.truncate(LINES_MAX);
     if hidden > 0 {
-        lines.push(format!("  and {hidden} lines more"));
+        lines.push(format!("  and {hidden} more lines"));
     }
     lines
 }
@@ -191,7 +191,7 @@ fn show(places: &PolicyPaths, loaded: Option<&Loaded>, out: &mut Out<'_>) {
     }
     let signers = match &loaded.signers {
         Some(signers) => format!("{}  {} keys", shown(&signers.path), signers.len()),
-        None => "none, so no approval can be signed".to_owned(),
+        None => "none; approvals cannot be signed".to_owned(),
     };
     table.row([head("signers"), Cell::new(signers)]);
     out.table(&table);

@@ -29,21 +29,21 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Act {
-    /// The system prompt of an overseer that plans in folders
+    /// Print the system prompt of an overseer that plans in directories
     Overseer,
-    /// Where an overseer writes: the folder of its thread, which is made now, and those of further threads
+    /// Print where an overseer writes; create the directory of its thread
     Context,
-    /// What `draft` tells the agent that writes a plan
+    /// Print the prompt that `draft` gives a planner
     Planner {
-        /// What is wanted
+        /// Task
         #[arg(default_value = "(what you want done)")]
         task: String,
     },
-    /// The skill that teaches agents to write plans: SKILL.md
+    /// Print the skill for agents: SKILL.md
     Skill,
-    /// The script that tells a session of named plans when it begins; both twins are made of one source
+    /// Print the session-start script
     SessionStart {
-        /// For which shell
+        /// Shell
         #[arg(long, value_enum, default_value = "bash")]
         shell: Shell,
     },

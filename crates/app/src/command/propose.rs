@@ -29,13 +29,13 @@ const INPUT_BYTES_MAX: u64 = 16 << 20;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plans; where none is named, the one that this worktree is bound to; `-` reads the text of one from standard input
+    /// Plans; `-` reads standard input [default: the plan this worktree uses]
     #[arg(value_name = "PLAN")]
     pub(crate) plans: Vec<String>,
-    /// The plan PLAN-<NAME>.md of the harness folder; with `-`, what the plan from standard input is called
+    /// Use .harness/PLAN-<NAME>.md; with `-`, the name of the new plan
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Make a proposal of a JSON file (`-` for standard input): {"title", "steps": [{"description", "tool", "operation", "target"}], "context"}
+    /// Read a proposal from a JSON file; `-` reads standard input: {"title", "steps": [{"description", "tool", "operation", "target"}], "context"}
     #[arg(long, value_name = "FILE", conflicts_with_all = ["plans", "name"])]
     pub(crate) steps: Option<String>,
 }
@@ -103,7 +103,7 @@ fn from_stdin(args: &Args) -> Result<Candidate, Failure> {
     let Some(name) = args.name.as_ref().filter(|name| !name.is_empty() && verified::slug(name) == **name)
     else {
         let failure = Failure::new(Exit::Usage, "a plan from standard input needs a name");
-        return Err(failure.hint("say --name with small letters, digits and dashes"));
+        return Err(failure.hint("pass --name with lowercase letters, digits and dashes"));
     };
     let project = here()?;
     let text = read(STDIN)?;
@@ -119,7 +119,7 @@ fn from_stdin(args: &Args) -> Result<Candidate, Failure> {
 fn inline(file: &str) -> Result<Candidate, Failure> {
     let text = read(file)?;
     let draft = proposal::inline(&text).map_err(|why| {
-        Failure::new(Exit::Usage, format!("{file} holds no proposal: {why}")).hint(
+        Failure::new(Exit::Usage, format!("{file} is not a proposal: {why}")).hint(
             "it is {\"title\": …, \"steps\": [{\"description\": …, \"tool\": …, \"operation\": …, \"target\": …}], \"context\": …}",
         )
     })?;
@@ -165,9 +165,8 @@ fn refuse_unclean(candidate: &Candidate) -> Result<(), Failure> {
         .next()
         .unwrap_or_default();
     let name = shown(&candidate.path);
-    let failure =
-        Failure::new(Exit::No, format!("{name} has errors, and only a plan without any can be proposed"))
-            .hint(format!("the first one: {first}; nothing was proposed"));
+    let failure = Failure::new(Exit::No, format!("{name} has errors; fix them before proposing"))
+        .hint(format!("first error: {first}"));
     Err(match candidate.is_new {
         true => failure,
         false => failure.next(NextCommand::new(["planwright", "verify", name.as_str()])),

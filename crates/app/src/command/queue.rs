@@ -1,5 +1,5 @@
-//! `queue`: the plans that may begin and those that may not, with every reason; then the attempts that wait for a worker or are
-//! under way, and what is in one of them. Takes none.
+//! `status --queue`: plans that can start and plans that cannot, with every reason; then the attempts that are queued or
+//! running. `show PLAN/STEP --work-item` shows one of them. Claims none.
 
 mod dashboard;
 mod plans;
@@ -23,7 +23,7 @@ use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone
 pub(crate) struct Args {
     #[command(subcommand)]
     verb: Option<Verb>,
-    /// Only name, status and last progress of every plan; never fails
+    /// Print name, status and last progress of every plan; never fails
     #[arg(long)]
     status: bool,
 }
@@ -32,7 +32,7 @@ pub(crate) struct Args {
 enum Verb {
     /// Show the work item of one attempt
     Show {
-        /// The step
+        /// Step
         #[arg(value_name = "PLAN/STEP")]
         step: String,
     },
@@ -77,13 +77,19 @@ pub(crate) struct ItemData {
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     match &args.verb {
-        None if args.status => Ok(dashboard::run(out)),
+        None if args.status => Ok(status(out)),
         None => list(out),
         Some(Verb::Show { step }) => show(step, out),
     }
 }
 
-fn list(out: &mut Out<'_>) -> Result<Response, Failure> {
+/// `queue-status`: one line per plan, for scripts and sessions.
+pub(crate) fn status(out: &mut Out<'_>) -> Response {
+    dashboard::run(out)
+}
+
+/// `status --queue`.
+pub(crate) fn list(out: &mut Out<'_>) -> Result<Response, Failure> {
     let here = here()?;
     let (plans, ready) = plans::plans(&here)?;
     plans::print(&plans, out);
@@ -108,11 +114,11 @@ fn list(out: &mut Out<'_>) -> Result<Response, Failure> {
     }
     out.table(&table);
     if items.is_empty() {
-        out.talk("no attempt waits or is under way");
+        out.talk("no queued or running attempts");
     }
     let next = match (items.first(), ready) {
         (Some(item), _) => {
-            NextCommand::new(["planwright", "queue", "show", &format!("{}/{}", item.plan, item.step)])
+            NextCommand::new(["planwright", "show", &format!("{}/{}", item.plan, item.step), "--work-item"])
         }
         (None, Some(ready)) => ready,
         (None, None) => NextCommand::new(["planwright", "status"]),
@@ -147,19 +153,20 @@ fn item_data(pending: &QueuedAttempt) -> ItemData {
     }
 }
 
-fn show(address: &str, out: &mut Out<'_>) -> Result<Response, Failure> {
+/// `show PLAN/STEP --work-item`.
+pub(crate) fn show(address: &str, out: &mut Out<'_>) -> Result<Response, Failure> {
     let found = run_of(address)?;
     let Some(place) = found.step else {
-        return Err(Failure::new(Exit::Usage, format!("`{address}` is a plan: name one of its steps"))
+        return Err(Failure::new(Exit::Usage, format!("`{address}` is a plan; name a step"))
             .hint("PLAN/STEP")
-            .next(NextCommand::new(["planwright", "queue"])));
+            .next(NextCommand::new(["planwright", "status", "--queue"])));
     };
     let step = &found.run.plan.steps[place].id;
     let is_it = |one: &&QueuedAttempt| one.queued.run == found.run.row.id && one.queued.step == *step;
     let queue = found.runs.pending()?;
     let Some(pending) = queue.iter().find(is_it) else {
         let name = format!("{}/{step}", found.run.row.name);
-        return Err(Failure::new(Exit::No, format!("no attempt of {name} waits or is under way"))
+        return Err(Failure::new(Exit::No, format!("{name} has no queued or running attempt"))
             .next(NextCommand::new(["planwright", "log", name.as_str()])));
     };
     let item = found.runs.work_item(&found.run, &pending.queued)?;

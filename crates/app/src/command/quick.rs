@@ -13,22 +13,22 @@ use crate::output::{Exit, Failure, NextCommand};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What shall be done
+    /// Task for the agent
     #[arg(value_name = "TASK")]
     task: String,
-    /// The command that exits 0 only when it is done
+    /// Command that exits 0 only when the task is done
     #[arg(long, value_name = "COMMAND")]
     contract: String,
-    /// The role or agent that does it
+    /// Role or agent for the task
     #[arg(long, value_name = "AGENT", default_value = "coder")]
     agent: String,
-    /// How often it is tried again
+    /// Retries after a failure
     #[arg(long, value_name = "N", default_value_t = 2)]
     retries: u32,
-    /// Approve exactly this digest (its first 8 digits or more); needed where no person is at the terminal
+    /// Approve this digest (8 digits or more); required without a terminal
     #[arg(long, value_name = "DIGEST")]
     pub(crate) rev: Option<String>,
-    /// Show what would be done; start nothing
+    /// Show steps, agents, files and forecast; start nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -39,23 +39,23 @@ pub(crate) fn open(args: &Args) -> Result<Opened, Failure> {
         Err(Failure::new(Exit::Usage, message).next(NextCommand::new(["planwright", "help", "quick"])))
     };
     if args.task.trim().is_empty() {
-        return usage("there is no task");
+        return usage("missing task");
     }
     if args.contract.trim().is_empty() {
-        return usage("there is no command that decides when it is done");
+        return usage("missing contract");
     }
     let project = here()?;
     let text = planning::quick(&args.task, &args.contract, &args.agent, args.retries);
     let verified = project.check(FileText::Plan(Source::new("the plan", text.as_str())))?;
     let Some(plan) = &verified.plan else {
-        let mut failure = Failure::new(Exit::No, "this can't be carried out");
+        let mut failure = Failure::new(Exit::No, "cannot run this task");
         let errors = verified.diagnostics.iter().filter(|found| found.severity == Severity::Error);
         failure.causes = errors.map(|found| format!("[{}] {}", found.code, found.message)).collect();
         return Err(failure.hint("nothing was started"));
     };
     if project.config.agents_of(plan).get(&args.agent).is_some_and(Vec::is_empty) {
         let name = project.config.agent_of(&args.agent);
-        let message = format!("no command line is known for `{name}`, so nobody could do it");
+        let message = format!("agent `{name}` has no command; set agents.{name}.command");
         return Err(Failure::new(Exit::No, message)
             .hint(format!("planwright.toml could say: [roles] {} = \"claude\"", args.agent))
             .next(NextCommand::new(["planwright", "doctor"])));

@@ -13,15 +13,15 @@ use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line}
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan
+    /// Plan to reject
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) plan: String,
     #[command(flatten)]
     pub(crate) named: NamedPlan,
-    /// What should change; it goes to the planner
+    /// What should change; sent to the planner
     #[arg(short, long)]
     message: String,
-    /// Reject only if this is the digest that was proposed
+    /// Reject only if this digest is proposed
     #[arg(long, value_name = "DIGEST")]
     rev: Option<String>,
 }
@@ -42,7 +42,7 @@ pub(crate) struct RejectedData {
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     refuse_agents("reject a plan")?;
     if args.message.trim().is_empty() {
-        let failure = Failure::new(Exit::Usage, "a plan is rejected for a reason, and this one is empty");
+        let failure = Failure::new(Exit::Usage, "missing reason: pass -m");
         return Err(failure.next(NextCommand::new(["planwright", "help", "reject"])));
     }
     let Opened { path, project, .. } = open(&args.plan)?;
@@ -57,12 +57,12 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let is_spent = state == PlanState::Waiting(WaitReason::RevisionsSpent);
     if is_spent {
         out.line(&format!(
-            "          rejected {} times: a person has to look before it is proposed again",
+            "          rejected {} times: revise it before it is proposed again",
             case.standing.rejected
         ));
     }
     let data =
         RejectedData { plan: name, revision, rejections: case.standing.rejected, state: state.to_string() };
-    let verb = if is_spent { "reopen" } else { "show" };
+    let verb = if is_spent { "revise" } else { "show" };
     Ok(Response::done("reject", &data).next(NextCommand::new(["planwright", verb, shown(&path).as_str()])))
 }

@@ -1,4 +1,4 @@
-//! `reopen`: gives a plan back to its author: a proposal that is taken back, or a plan that ended and is taken up again.
+//! `revise PLAN`: returns a plan to draft: withdraws a proposal, or reopens a plan that has finished.
 
 use planwright_engine::approval::Approvals;
 use planwright_engine::workspace::project;
@@ -7,20 +7,7 @@ use serde::Serialize;
 
 use super::{Opened, open, refuse_agents, shown};
 use crate::interaction::confirm::who;
-use crate::interaction::target::NamedPlan;
 use crate::output::{Failure, NextCommand, Out, Response, Tone, clean_line};
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// The plan
-    #[arg(default_value = "", hide_default_value = true)]
-    pub(crate) plan: String,
-    #[command(flatten)]
-    pub(crate) named: NamedPlan,
-    /// Why
-    #[arg(short, long, default_value = "")]
-    message: String,
-}
 
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -33,12 +20,12 @@ pub(crate) struct Reopened {
     pub(crate) state: String,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    refuse_agents("take a plan back")?;
-    let Opened { path, project, .. } = open(&args.plan)?;
+pub(crate) fn run(plan: &str, message: &str, out: &mut Out<'_>) -> Result<Response, Failure> {
+    refuse_agents("revise a plan")?;
+    let Opened { path, project, .. } = open(plan)?;
     let decisions = Approvals::open(&project)?;
     let from = decisions.case(&path)?.state();
-    let (case, complaints) = decisions.reopen(&path, &who(), &args.message)?;
+    let (case, complaints) = decisions.reopen(&path, &who(), message)?;
     out.warn_all(&complaints);
     let data =
         Reopened { plan: project::name(&path), from: from.to_string(), state: case.state().to_string() };

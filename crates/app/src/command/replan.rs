@@ -1,4 +1,4 @@
-//! `replan`: has a planner write the next version of a plan after a step failed, and proposes it. What was finished stays finished;
+//! `revise PLAN --planner`: has a planner write the next version of a plan after a step failed, and proposes it. What was finished stays finished;
 //! the new version has to be approved anew, and a plan that goes in circles is not made anew for ever.
 
 mod case;
@@ -28,43 +28,81 @@ use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line}
 use case::Case;
 
 #[derive(Debug, clap::Args)]
+#[group(skip)]
 pub(crate) struct Args {
-    /// The plan, or PLAN/STEP for the step that failed
-    #[arg(value_name = "PLAN[/STEP]")]
-    plan: String,
-    /// The step that failed; the one that its run says where it is not said
-    #[arg(long, value_name = "STEP")]
+    /// The plan, or PLAN/STEP, which `revise` takes
+    #[arg(skip)]
+    pub(crate) plan: String,
+    /// Failed step [default: from the run]
+    #[arg(long, value_name = "STEP", requires = "next_version", help_heading = "Next version")]
     step: Option<String>,
-    /// Why the step failed; what its run says where that is not said
-    #[arg(long, value_name = "TEXT")]
+    /// Why the step failed [default: from the run]
+    #[arg(long, value_name = "TEXT", requires = "next_version", help_heading = "Next version")]
     error: Option<String>,
-    /// What was found out meanwhile; may be given several times
-    #[arg(long = "discovery", value_name = "TEXT")]
+    /// Tell the planner something new (repeatable)
+    #[arg(long = "discovery", value_name = "TEXT", requires = "next_version", help_heading = "Next version")]
     discoveries: Vec<String>,
-    /// What has to be kept to from now on; may be given several times
-    #[arg(long = "constraint", value_name = "TEXT")]
+    /// Add a constraint for the new version (repeatable)
+    #[arg(
+        long = "constraint",
+        value_name = "TEXT",
+        requires = "next_version",
+        help_heading = "Next version"
+    )]
     constraints: Vec<String>,
-    /// Ask nobody: write the same steps once more, for you to edit
-    #[arg(long, conflicts_with_all = ["from", "agent", "tries"])]
+    /// Copy the steps for you to edit; ask no planner
+    #[arg(long, conflicts_with_all = ["from", "agent", "tries"], help_heading = "Next version")]
     copy: bool,
-    /// What is different in the new version, where you write it yourself
-    #[arg(long, value_name = "TEXT", default_value = "")]
+    /// What changed, if you write the version yourself
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true,
+        requires = "next_version",
+        help_heading = "Next version"
+    )]
     changes: String,
-    /// Why it is
-    #[arg(long, value_name = "TEXT", default_value = "")]
+    /// Why it changed
+    #[arg(
+        long,
+        value_name = "TEXT",
+        default_value = "",
+        hide_default_value = true,
+        requires = "next_version",
+        help_heading = "Next version"
+    )]
     reasoning: String,
-    /// Take the planner's answer from a file (`-` for standard input), and ask nobody
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["agent", "tries"])]
+    /// Read the planner's answer from a file; `-` reads standard input
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["agent", "tries"],
+        help_heading = "Next version"
+    )]
     from: Option<String>,
-    /// The agent that plans; who plays the planner, or the coder, where it is not said
-    #[arg(long, value_name = "AGENT")]
+    /// Agent that writes the version [default: role planner, then coder]
+    #[arg(long, value_name = "AGENT", requires = "next_version", help_heading = "Next version")]
     agent: Option<String>,
-    /// How often the planner is asked; `draft.tries` of the settings where it is not said
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
+    /// Times to ask the planner [default: setting draft.tries]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=20),
+        requires = "next_version",
+        help_heading = "Next version"
+    )]
     tries: Option<u32>,
-    /// Only write the new version; ask nobody for an approval
-    #[arg(long)]
+    /// Write the new version without proposing it
+    #[arg(long, requires = "next_version", help_heading = "Next version")]
     no_propose: bool,
+}
+
+impl Args {
+    /// Whether a next version is asked for without `--planner`.
+    pub(crate) const fn is_asked_for(&self) -> bool {
+        self.copy || self.from.is_some()
+    }
 }
 
 /// The data of the envelope.
@@ -142,7 +180,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         planner: &asked,
         first: prompt(args, &case),
         tries,
-        hand_in: ["planwright", "replan", &shown(&case.path), "--from"].map(str::to_owned).to_vec(),
+        hand_in: ["planwright", "revise", &shown(&case.path), "--from"].map(str::to_owned).to_vec(),
     };
     let mut called = None;
     let judge = |said: &str| match read(args, &case, said)? {
@@ -323,8 +361,8 @@ fn nothing(case: &Case, action: &str, reasoning: String) -> Replanned {
 
 /// Says that an agent says that it is done, which moves nothing.
 fn done(case: &Case, summary: String, out: &mut Out<'_>) -> Response {
-    out.line(&format!("the agent says that it is done: {}", clean_line(&summary)));
-    out.talk("nobody takes its word for it: contracts decide, and nothing was written");
+    out.line(&format!("the agent reports: {}", clean_line(&summary)));
+    out.talk("no plan was written: the agent reports the work as done, but only contracts decide");
     let next = NextCommand::new(["planwright", "status", case.name.as_str()]);
     Response::done("replan", &nothing(case, "done", summary)).next(next)
 }
@@ -341,7 +379,7 @@ fn escalate(
     let step = known.or(case.failed).map(|place| case.ids[place].as_str());
     let text = format!("asks for a person: {reason}");
     let number = Approvals::open(&case.project)?.comment(&case.path, step, by, &text)?;
-    let word = out.palette().paint(Tone::Attention, "remarked");
+    let word = out.palette().paint(Tone::Attention, "commented");
     out.line(&format!("{word}  {}   {}", clean_line(&case.name), clean_line(&text)));
     out.talk(&format!("it is comment {number}; no new version was written"));
     let next = NextCommand::new(["planwright", "comment", shown(&case.path).as_str()]);

@@ -4,7 +4,6 @@
 mod markdown;
 mod text;
 
-use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
 use clap::ValueEnum;
@@ -16,36 +15,32 @@ use planwright_engine::core::workspace::active_plan::ResolvedBy;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ReviewData, agent_sign, here, project_of, reviews, shown};
-use crate::interaction::confirm::{answer, say_approved, who};
+use super::{ReviewData, here, project_of, reviews, shown};
+use crate::interaction::choice::{Choice, Pressed, can_ask, choose, line};
+use crate::interaction::confirm::{say_approved, who};
 use crate::interaction::target::NamedPlan;
 use crate::output::wording;
 use crate::output::{Cell, Exit, Failure, Glyph, NextCommand, Out, Response, Table, Tone, clean, clean_line};
 
-/// How often a person may look again before they say yes or no.
-const QUESTIONS_MAX: usize = 50;
-/// How many digits of a digest are enough.
-const DIGITS_MIN: usize = 4;
-
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan; without one, the one that this worktree is bound to, and without that everything that waits for a review
+    /// Plan to review [default: the plan this worktree uses; otherwise list all plans pending review]
     pub(crate) plan: Option<String>,
     #[command(flatten)]
     pub(crate) named: NamedPlan,
     /// By what the plan was chosen: a person is asked only about one that was named
     #[arg(skip = ResolvedBy::Argument)]
     pub(crate) by: ResolvedBy,
-    /// The revision to compare with, such as r2; otherwise the one that you read last
+    /// Compare with this revision [default: the last you read]
     #[arg(long, value_name = "REVISION", value_parser = revision)]
     since: Option<u32>,
-    /// How to say it
+    /// text, markdown or json
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
     format: Format,
-    /// Show all changes, with what was said before
+    /// Show every change in full
     #[arg(long)]
     diff: bool,
-    /// Show the whole text of the plan, too
+    /// Show the whole plan text as well
     #[arg(long)]
     full: bool,
 }
@@ -148,7 +143,7 @@ fn list(out: &mut Out<'_>) -> Result<Response, Failure> {
     }
     out.table(&table);
     if waiting.is_empty() {
-        out.line("nothing waits for review");
+        out.line("no plans pending review");
     }
     let next = match waiting.first() {
         Some(first) => first.command(),
@@ -178,9 +173,8 @@ fn next(path: &Path, reviewed: &Reviewed) -> NextCommand {
 
 /// Whether a person is there who can say yes or no now.
 fn may_ask(reviewed: &Reviewed, out: &Out<'_>) -> bool {
-    let is_person = io::stdin().is_terminal() && out.settings().stdout.is_terminal && agent_sign().is_none();
-    is_person
-        && !out.settings().is_json
+    can_ask(out)
+        && out.settings().stdout.is_terminal
         && reviewed.state == PlanState::Proposed
         && reviewed.subject.is_some()
 }
@@ -192,25 +186,35 @@ struct Asking<'a> {
     reviewed: &'a Reviewed,
 }
 
+/// What a person can do with a proposal.
+const KEYS: &[Choice] = &[
+    Choice::new("[a]pprove", "approves this digest, after one more question"),
+    Choice::new("[s]tart", "approves it and runs the plan"),
+    Choice::new("[c]hanges", "rejects it; asks what should change"),
+    Choice::new("[d]iff", "shows every change in full"),
+    Choice::new("[f]ull text", "shows the whole plan text"),
+    Choice::new("[Q]uit", "decides nothing; so do Esc and Ctrl-D"),
+];
+
 fn ask(asking: &Asking<'_>, out: &mut Out<'_>) -> Result<Ended, Failure> {
     let review = &asking.reviewed.review;
-    for _ in 0..QUESTIONS_MAX {
-        out.complain("\n[a]pprove  [A]pprove and start  [c]hanges  [d]iff  [f]ull text  [q]uit  ?  ");
-        match answer()?.as_str() {
-            key @ ("a" | "A") => {
+    out.complain("\n");
+    loop {
+        match choose("", KEYS, out)? {
+            Pressed::Key(key @ ('a' | 's')) => {
                 if let Some((answer, missing)) = approve(asking, out)? {
-                    let starts = key == "A" && missing == 0;
+                    let starts = key == 's' && missing == 0;
                     return Ok(if starts { Ended::Start(shown(asking.path)) } else { answer.into() });
                 }
             }
-            "c" => {
+            Pressed::Key('c') => {
                 if let Some(answer) = reject(asking, out)? {
                     return Ok(answer.into());
                 }
             }
-            "d" => text::print_differences(review, out),
-            "f" => print_full(asking.reviewed, out),
-            _ => break,
+            Pressed::Key('d') => text::print_differences(review, out),
+            Pressed::Key('f') => print_full(asking.reviewed, out),
+            Pressed::Key(_) | Pressed::Nothing => break,
         }
         out.flush();
     }
@@ -223,10 +227,10 @@ fn approve(asking: &Asking<'_>, out: &mut Out<'_>) -> Result<Option<(Response, u
     let review = &asking.reviewed.review;
     let Some(subject) = &asking.reviewed.subject else { return Ok(None) };
     let revision = review.revision.unwrap_or_default();
-    out.complain(&format!("Approve exactly r{revision} {}?  y, or its first digits: ", review.short()));
-    let said = answer()?;
-    let is_digits = said.len() >= DIGITS_MIN && subject.digest.starts_with(&said);
-    if !(said == "y" || said == "yes" || is_digits) {
+    let question = format!("Approve r{revision} {}?", review.short());
+    let choices =
+        [Choice::new("[y]es", "approves exactly this digest"), Choice::new("[N]o", "approves nothing")];
+    if choose(&question, &choices, out)? != Pressed::Key('y') {
         out.talk("nothing was approved");
         return Ok(None);
     }
@@ -240,10 +244,7 @@ fn approve(asking: &Asking<'_>, out: &mut Out<'_>) -> Result<Option<(Response, u
     let next = match approved.missing {
         0 => NextCommand::new(["planwright", "run", plan.as_str()]),
         missing => {
-            out.talk(&format!(
-                "{missing} more have to approve, by the rule: {}",
-                clean_line(&approved.approval.rule)
-            ));
+            out.talk(&format!("{missing} more must approve; rule: {}", clean_line(&approved.approval.rule)));
             NextCommand::new(["planwright", "review", plan.as_str()])
         }
     };
@@ -253,8 +254,7 @@ fn approve(asking: &Asking<'_>, out: &mut Out<'_>) -> Result<Option<(Response, u
 /// Takes a no with what should change.
 fn reject(asking: &Asking<'_>, out: &mut Out<'_>) -> Result<Option<Response>, Failure> {
     let review: &Review = &asking.reviewed.review;
-    out.complain("Say what should change (it goes to the planner; nothing starts): ");
-    let feedback = answer()?;
+    let feedback = line("What should change? (sent to the planner; empty line cancels) ", out)?;
     if feedback.is_empty() {
         out.talk("nothing was rejected");
         return Ok(None);

@@ -13,9 +13,9 @@ const NAMED_MAX: usize = 10;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan
+    /// Plan
     plan: String,
-    /// The step, by number or id: everything is as it was before it
+    /// Step, by number or id
     step: String,
 }
 
@@ -52,10 +52,10 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         ])));
     };
     if run.state.outcome().is_some() {
-        let message = format!("{} is over: a record that is closed stays as it is", run.row.name);
+        let message = format!("cannot roll back {}: its run has finished", run.row.name);
         return Err(Failure::new(Exit::No, message)
             .hint("what each step left is kept in commits: git for-each-ref refs/planwright")
-            .next(NextCommand::new(["planwright", "history", shown.as_str()])));
+            .next(NextCommand::new(["planwright", "log", shown.as_str(), "--versions"])));
     }
     let RolledBack { reopened, files, removed, kept } = runs.roll_back(&run, &path, &step.id)?;
     let name = clean_line(&run.row.name).into_owned();

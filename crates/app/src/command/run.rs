@@ -37,6 +37,7 @@ use serde::Serialize;
 use super::{Opened, find_step, open, open_file, refuse_agents};
 use crate::interaction::confirm::who;
 use crate::interaction::target::NamedPlan;
+use crate::output::wording::ahead::Simulated;
 use crate::output::wording::found::FindingData;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, clean_line};
 
@@ -47,47 +48,47 @@ const ENTRANTS_MAX: u32 = 16;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan; where none is named, the one that this worktree is bound to
+    /// Plan to run [default: the plan this worktree uses]
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) plan: String,
-    /// One step of the plan: task N
+    /// Run step N only, same as --only N
     #[arg(value_name = "task N", num_args = 0..=2, conflicts_with_all = ["only", "until"])]
     pub(crate) task: Vec<String>,
     #[command(flatten)]
     pub(crate) named: NamedPlan,
-    /// Approve exactly this digest (its first 8 digits or more); needed where no person is at the terminal
+    /// Approve this digest (8 digits or more); required without a terminal
     #[arg(long, value_name = "DIGEST")]
     rev: Option<String>,
-    /// Go up to this step: it and everything that it waits for
+    /// Run a step and everything it needs, then stop
     #[arg(long, value_name = "STEP", conflicts_with = "only")]
     until: Option<String>,
-    /// Do this step alone
+    /// Run one step; the steps it needs must be done
     #[arg(long, value_name = "STEP")]
     pub(crate) only: Option<String>,
-    /// How many steps may be under way at once; `run.jobs` of the settings where it is not said
+    /// Run up to N steps in parallel [default: run.jobs, 1]
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
-    /// How many attempts this process makes at once; 0 leaves them to `planwright worker`. As many as jobs where it is not said
+    /// Attempts in this process; 0 leaves all to `planwright worker` [default: same as --jobs]
     #[arg(long, value_name = "N")]
     workers: Option<usize>,
-    /// Have N agents do STEP, each in a tree of its own; the contract picks one of them
+    /// Let N agents compete on a step
     #[arg(long, num_args = 2, value_names = ["N", "STEP"])]
     tournament: Option<Vec<String>>,
-    /// Work in the plan's own worktree, which is made where there is none, and leave this folder to others
+    /// Run in the plan's worktree; create it if needed
     #[arg(long)]
     worktree: bool,
-    /// Wait for plans that are to be done first, or are at work in this folder or on the same files
+    /// Wait for plans this one depends on or overlaps with
     #[arg(long)]
     wait: bool,
-    /// Print one line per fact, and redraw nothing
+    /// Print one line per event; redraw nothing
     #[arg(long)]
     plain: bool,
-    /// Show what would be done; start nothing
+    /// Show steps, agents, files and forecast; start nothing
     #[arg(long)]
     dry_run: bool,
-    /// Whether a plan that failed is tried again, on the strength of the approval that it has
-    #[arg(skip)]
-    again: bool,
+    /// Run a failed plan again under the same approval
+    #[arg(long, conflicts_with_all = ["task", "dry_run"])]
+    pub(crate) retry: bool,
     /// By what the plan was chosen: a person is asked only about one that was named
     #[arg(skip = ResolvedBy::Argument)]
     pub(crate) by: ResolvedBy,
@@ -110,7 +111,7 @@ impl Args {
             wait: false,
             plain: false,
             dry_run: false,
-            again: false,
+            retry: false,
             by: ResolvedBy::Argument,
         }
     }
@@ -140,14 +141,10 @@ impl Args {
             self.tournament.clone().map(|words| [vec!["--tournament".to_owned()], words].concat()),
             flag("--worktree", self.worktree.then_some(())),
             flag("--wait", self.wait.then_some(())),
+            flag("--retry", self.retry.then_some(())),
         ];
         words.extend(more.into_iter().flatten().flatten());
         words
-    }
-
-    /// A plan that failed, once more.
-    pub(crate) fn again(plan: &str) -> Self {
-        Self { again: true, ..Self::of(plan) }
     }
 }
 
@@ -175,6 +172,9 @@ pub(crate) struct Ran {
     /// What reviewers found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) findings: Vec<FindingData>,
+    /// Waves, agents, reads, tools and forecast, with `--dry-run`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) simulation: Option<Simulated>,
 }
 
 /// Where a step stands.
@@ -239,7 +239,7 @@ fn in_its_tree(args: &Args, opened: Opened, out: &mut Out<'_>) -> Result<Opened,
     if !matches!(setup, None | Some(SetUp::Nothing | SetUp::Well)) {
         let message = format!("the worktree {} is not set up", added.place.display());
         return Err(Failure::new(Exit::Person, message)
-            .hint("nothing was started; `worktree add` says what is missing")
+            .hint("nothing was started; run `worktree add` for details")
             .next(NextCommand::new(["planwright", "worktree", "add", super::shown(&path).as_str()])));
     }
     out.talk(&format!("worktree  {}", clean_line(&added.place.to_string_lossy())));
@@ -261,16 +261,15 @@ fn tell_apart(args: &Args, here: Opened, there: &Path, out: &mut Out<'_>) -> Res
     if ours == theirs {
         return Ok(());
     }
-    let message =
-        format!("the worktree has a copy of its own of {}, which says something else", super::shown(&path));
+    let message = format!("the worktree's copy of {} is different", super::shown(&path));
     let is_meant = |rev: &String| ours.is_some_and(|ours| ours.starts_with(rev.as_str()));
     if args.rev.as_ref().is_some_and(is_meant) {
         let words = ["cp", "-rT", &super::shown(&path), &there.to_string_lossy()];
         return Err(Failure::new(Exit::Moved, message)
-            .hint("nothing was started; what is run is the copy: take the text there that you mean")
+            .hint("nothing was started; planwright runs the copy: update it first")
             .next(NextCommand::new(words)));
     }
-    out.warn(&clean_line(&format!("{message}; what is run is the copy: {}", there.display())));
+    out.warn(&clean_line(&format!("{message}; planwright runs the copy: {}", there.display())));
     Ok(())
 }
 
@@ -280,12 +279,12 @@ pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Resu
     let verified = project.check(FileText::Plan(source))?;
     let name = project::name(&path);
     let Some(plan) = &verified.plan else {
-        return Err(Failure::new(Exit::No, format!("{name} has errors, so it can't be run"))
+        return Err(Failure::new(Exit::No, format!("cannot run {name}: it has errors"))
             .next(NextCommand::new(["planwright", "verify", args.plan.as_str()])));
     };
     if args.jobs == Some(0) {
-        return Err(Failure::new(Exit::Usage, "with --jobs 0 nothing could be done")
-            .hint("say how many steps may be under way at once; --workers 0 leaves them to others")
+        return Err(Failure::new(Exit::Usage, "--jobs must be at least 1")
+            .hint("--workers 0 leaves attempts to other processes")
             .next(NextCommand::new(["planwright", "help", "run"])));
     }
     let selection = wanted(args, &verified)?;
@@ -313,7 +312,11 @@ pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Resu
     if args.wait {
         wait(&subject.name, || in_the_way(&subject, &runs), out)?;
     } else if let Some(other) = hindrance(&subject, &runs)? {
-        out.warn(&format!("{} {}; `--wait` waits for it", clean_line(&other.plan), clean_line(&other.why)));
+        out.warn(&format!(
+            "{} {}; pass --wait to wait for it",
+            clean_line(&other.plan),
+            clean_line(&other.why)
+        ));
     }
     let is_new = runs.latest(&path)?.is_none_or(|old| !goes_on(&old, &subject.digest.to_string()));
     if is_new && worktree::plan_of(&project.root)?.is_some() && !is_pinned(&project, &path)? {
@@ -332,7 +335,7 @@ fn wait(
     let mut told = None;
     while let Some((plan, why)) = in_the_way()? {
         if told.as_ref() != Some(&plan) {
-            let line = format!("waiting  {name} waits for {plan}, which {why}");
+            let line = format!("waiting  {name} waits for {plan}: it {why}");
             out.talk(&clean_line(&line));
             told = Some(plan);
         }
@@ -351,7 +354,7 @@ fn is_pinned(project: &Project, path: &Path) -> Result<bool, Failure> {
 /// the same files.
 fn in_the_way(subject: &Subject<'_>, runs: &Runs) -> Result<Option<(String, String)>, Failure> {
     if let Some((plan, holder)) = runs.occupant()?.filter(|(plan, _)| *plan != subject.name) {
-        return Ok(Some((plan, format!("is at work in this folder ({holder})"))));
+        return Ok(Some((plan, format!("is running in this directory ({holder})"))));
     }
     Ok(hindrance(subject, runs)?.map(|hindrance| (hindrance.plan, hindrance.why)))
 }
@@ -365,7 +368,7 @@ fn hindrance(subject: &Subject<'_>, runs: &Runs) -> Result<Option<Hindrance>, Fa
 fn carry_out(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<Response, Failure> {
     // Whoever drives a run says by its environment what `bash` and every other program is that judges the work.
     if process::job_above().is_some() {
-        refuse_agents("approve or carry out a plan")?;
+        refuse_agents("approve or run a plan")?;
     }
     let (run, driving, seen) = match start(subject, runs, out)? {
         Start::Begun(run, driving, _) => {
@@ -401,7 +404,7 @@ fn start(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<Start,
         jobs: subject.args.jobs,
         workers: subject.args.workers,
         tournament: subject.tournament.clone(),
-        retry: if subject.args.again { Retry::Yes } else { Retry::No },
+        retry: if subject.args.retry { Retry::Yes } else { Retry::No },
         expected: subject.args.rev.as_deref(),
         ..StartOptions::of(subject.path, subject.verified, who())
     };
@@ -461,7 +464,7 @@ fn follow(
 ) -> Result<Response, Failure> {
     let args = subject.args;
     if subject.steps.is_some() || args.jobs.is_some() || args.workers.is_some() {
-        out.warn("what is done, and how much at once, is for the process that drives the run to say");
+        out.warn("step and job options are ignored: this run is owned by another process");
     }
     let watched = watch::follow(subject, runs, (&run, last(&run), &holder), out)?;
     report::report(subject, runs, &watched, out)
@@ -493,7 +496,7 @@ fn tournament(args: &Args, verified: &Verified) -> Result<Option<(String, u32)>,
     let place = find_step(draft, step, &args.plan)?;
     let count = count.parse().ok().filter(|count| (2..=ENTRANTS_MAX).contains(count));
     let count = count.ok_or_else(|| {
-        Failure::new(Exit::Usage, format!("a tournament has 2 to {ENTRANTS_MAX} entrants"))
+        Failure::new(Exit::Usage, format!("a tournament needs 2 to {ENTRANTS_MAX} agents"))
             .next(NextCommand::new(["planwright", "help", "run"]))
     })?;
     let step = &plan.steps[place];
@@ -515,7 +518,10 @@ fn dollars(micro_dollars: u64) -> String {
     if cents == 0 { "$0".to_owned() } else { format!("${}.{:02}", cents / 100, cents % 100) }
 }
 
-/// A duration, in milliseconds, with a tenth of a second.
+/// A duration, in milliseconds: tenths of a second, or minutes where it was long.
 fn seconds(milliseconds: u64) -> String {
-    format!("{}.{} s", milliseconds / 1000, milliseconds % 1000 / 100)
+    match milliseconds / 1000 {
+        seconds @ 0..120 => format!("{seconds}.{} s", milliseconds % 1000 / 100),
+        seconds => format!("{} min", seconds / 60),
+    }
 }

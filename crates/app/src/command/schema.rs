@@ -7,9 +7,13 @@ use serde_json::Value;
 use super::SCHEMAS;
 use crate::output::{Exit, Failure, NextCommand, Out, Response};
 
+/// Commands whose output has a schema of another name.
+const RENAMED: &[(&str, &str)] =
+    &[("revise", "reopen"), ("shelve", "stage"), ("unshelve", "activate"), ("resolve-active-plan", "active")];
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The name of a schema, such as verify or planwright.verify/1; the list of names where none is named
+    /// Schema, such as verify or planwright.verify/1 [default: list all]
     name: Option<String>,
 }
 
@@ -32,8 +36,9 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         return Ok(Response::done("schema", &Schemas { names, schema: None }).next(next));
     };
     let short = wanted.trim_start_matches("planwright.").trim_end_matches("/1");
+    let short = RENAMED.iter().find(|(command, _)| *command == short).map_or(short, |(_, schema)| schema);
     let Some((_, make)) = SCHEMAS.iter().find(|(name, _)| *name == short) else {
-        let failure = Failure::new(Exit::Usage, format!("there is no schema `{wanted}`"));
+        let failure = Failure::new(Exit::Usage, format!("unknown schema `{wanted}`"));
         return Err(failure.next(NextCommand::new(["planwright", "schema"])));
     };
     let mut schema = make(SchemaSettings::draft2020_12().for_serialize().into_generator());

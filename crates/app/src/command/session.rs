@@ -16,27 +16,27 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Act {
-    /// Print the plan folder of the current thread; it is made where there is none
+    /// Print the plan directory of the current thread; create it if needed
     Dir,
-    /// Give out the plan folder of one more thread
+    /// Allocate the plan directory of another thread
     Add,
-    /// Take back the folder of an additional thread, with what is in it
+    /// Remove an additional thread and its directory
     Drop {
-        /// The thread
+        /// Thread
         #[arg(value_name = "THREAD", allow_hyphen_values = true)]
         thread: String,
     },
-    /// Remove the plan from the folder of the current thread; the folder stays
+    /// Remove the plan of the current thread; keep its directory
     Clear,
-    /// Check all plan folders and propose what is in them: all or none
+    /// Check and propose the plans of all threads, all or none
     Commit,
-    /// Say what the session is about, in at most 100 characters
+    /// Set the topic of the session, 100 characters at most
     Topic {
-        /// The topic
+        /// Topic
         #[arg(allow_hyphen_values = true)]
         topic: String,
     },
-    /// Show the threads, their folders and where their plans stand
+    /// Show threads, directories and plan states
     Show,
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
 
 fn print(data: &SessionData, out: &mut Out<'_>) {
     if data.threads.is_empty() {
-        out.line("no session was begun here");
+        out.line("no planning session");
         return;
     }
     if let Some(topic) = &data.topic {

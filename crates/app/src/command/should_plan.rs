@@ -10,7 +10,7 @@ use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The task, in the words of who wants it
+    /// Task, as requested
     task: String,
 }
 

@@ -35,36 +35,36 @@ const CONTEXT_LINES_MAX: usize = 8;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan, or PLAN/STEP for one of its steps; where none is named, the one that this worktree is bound to
+    /// Plan, or PLAN/STEP [default: the plan this worktree uses]
     #[arg(value_name = "PLAN[/STEP]", default_value = "", hide_default_value = true)]
     pub(crate) plan: String,
-    /// One step of the plan: task N
+    /// Show step N only
     #[arg(value_name = "task N", num_args = 0..=2)]
     pub(crate) task: Vec<String>,
     #[command(flatten)]
     pub(crate) named: NamedPlan,
-    /// Draw what waits for what
+    /// Draw the dependency graph
     #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, default_missing_value = "ascii")]
     graph: Option<Form>,
-    /// Show one section of its text, such as `Tool Outputs` or `context/notes`
+    /// Show a section, such as `Tool Outputs` or `context/notes`
     #[arg(long, value_name = "NAME", conflicts_with = "graph")]
     section: Option<String>,
-    /// Show what somebody else is told about it
+    /// Show what another role is told
     #[arg(long = "for", value_enum, value_name = "WHO", conflicts_with_all = ["graph", "section"])]
     reader: Option<Reader>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Reader {
-    /// Whoever chooses which agent does the next step, and how the plan goes on
+    /// The arbiter, which chooses agents and actions
     Arbiter,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Form {
-    /// A picture for the terminal
+    /// For the terminal
     Ascii,
-    /// Mermaid, for markdown pages
+    /// Mermaid, for Markdown pages
     Mermaid,
     /// Graphviz
     Dot,
@@ -127,7 +127,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let verified = opened.project.check(FileText::Plan(opened.source))?;
     let name = project::name(&opened.path);
     let Some(mut plan) = view_of(&name, &verified) else {
-        return Err(Failure::new(Exit::No, format!("{name} can't be read as a plan")));
+        return Err(Failure::new(Exit::No, format!("{name} cannot be read as a plan")));
     };
     let reasoning = reasoning(&opened.project, &opened.path)?;
     let graph = args.graph.map(|form| draw(form, &plan, &verified));

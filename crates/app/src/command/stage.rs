@@ -1,4 +1,4 @@
-//! `stage` and `activate`: put a plan aside into `queued-plans/`, and put one that waits there into its place. Never over another
+//! `shelve` and `unshelve`: move a plan into `queued-plans/`, and back. Never over another
 //! plan, and never one that has shipped.
 
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line}
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan; `activate` takes a name, a stem (PLAN-x) or a file name
+    /// Plan; `unshelve` accepts a name, PLAN-x or a file name
     plan: String,
 }
 
@@ -32,24 +32,24 @@ pub(crate) struct Staged {
     pub(crate) to: String,
 }
 
-/// Puts a plan aside.
-pub(crate) fn stage(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    refuse_agents("put a plan aside")?;
+/// Moves a plan to the shelf.
+pub(crate) fn shelve(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
+    refuse_agents("shelve a plan")?;
     let opened = open(&args.plan)?;
     let moved = board::stage(&opened.project, &opened.path).map_err(refused)?;
     warn_of_twins(&opened.project, (&moved.to, &opened.source.draft()), out)?;
-    let data = told("staged", &moved, out);
-    let next = NextCommand::new(["planwright", "activate", data.name.as_str()]);
+    let data = told("shelved", &moved, out);
+    let next = NextCommand::new(["planwright", "unshelve", data.name.as_str()]);
     Ok(Response::done("stage", &data).next(next))
 }
 
-/// Puts a staged plan into its place.
-pub(crate) fn activate(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    refuse_agents("put a plan into its place")?;
+/// Moves a shelved plan back.
+pub(crate) fn unshelve(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
+    refuse_agents("unshelve a plan")?;
     let project = here()?;
     let moved = board::activate(&project, &args.plan).map_err(refused)?;
     warn(&project, &moved.to, out)?;
-    let data = told("activated", &moved, out);
+    let data = told("unshelved", &moved, out);
     let next = NextCommand::new(["planwright", "verify", data.to.as_str()]);
     Ok(Response::done("activate", &data).next(next))
 }
@@ -72,30 +72,29 @@ fn told(word: &str, moved: &ShelveResult, out: &mut Out<'_>) -> Staged {
 fn refused(refused: ShelveError) -> Failure {
     let failure = |exit| Failure::from_error(exit, &refused);
     match refused {
-        ShelveError::Name(_) | ShelveError::Staged { .. } => {
-            failure(Exit::Usage).hint("nothing was moved").next(NextCommand::new(["planwright", "queue"]))
-        }
+        ShelveError::Name(_) | ShelveError::Staged { .. } => failure(Exit::Usage)
+            .hint("nothing was moved")
+            .next(NextCommand::new(["planwright", "list", "--shelved"])),
         ShelveError::Missing { ref staged, .. } => {
             let hint = match staged.is_empty() {
-                true => "nothing is staged: plans are in queued-plans/ below the folder that they belong to"
-                    .to_owned(),
-                false => format!("staged are {}", staged.join(", ")),
+                true => "no plans are shelved; shelved plans are in queued-plans/".to_owned(),
+                false => format!("shelved plans: {}", staged.join(", ")),
             };
-            failure(Exit::Usage).hint(hint).next(NextCommand::new(["planwright", "queue"]))
+            failure(Exit::Usage).hint(hint).next(NextCommand::new(["planwright", "list", "--shelved"]))
         }
         ShelveError::Ambiguous { ref paths, .. } => {
             let paths: Vec<String> = paths.iter().map(|path| shown(path)).collect();
             failure(Exit::Usage)
-                .hint(format!("they are {}; move all but one away", paths.join(", ")))
-                .next(NextCommand::new(["planwright", "queue"]))
+                .hint(format!("found {}; move all but one away", paths.join(", ")))
+                .next(NextCommand::new(["planwright", "list", "--shelved"]))
         }
         ShelveError::Clobber { path } => {
             Failure::new(Exit::Usage, format!("{} already exists", shown(&path)))
-                .hint("nothing was moved: a plan is never written over")
+                .hint("nothing was moved")
                 .next(NextCommand::new(["planwright", "show", shown(&path).as_str()]))
         }
         ShelveError::Shipped { ref name, .. } => {
-            let hint = "nothing was moved; what is to be done again gets another name";
+            let hint = "nothing was moved; to do it again, create a plan with another name";
             failure(Exit::Person).hint(hint).next(NextCommand::new([
                 "planwright",
                 "new",
@@ -103,8 +102,8 @@ fn refused(refused: ShelveError) -> Failure {
             ]))
         }
         ShelveError::Busy { ref name, .. } => failure(Exit::No)
-            .hint("nothing was moved; open it again first")
-            .next(NextCommand::new(["planwright", "reopen", name.as_str()])),
+            .hint("nothing was moved; revise it first")
+            .next(NextCommand::new(["planwright", "revise", name.as_str()])),
         ShelveError::Store(error) => error.into(),
         ShelveError::Runs(error) => run::Error::into(error),
     }

@@ -1,5 +1,4 @@
-//! `standup`: what happened to all plans since yesterday, in a text that fits a chat: what was done, what waits for whom, what is
-//! next. From the journal alone.
+//! `status --since`: what happened to all plans in a period, in a text that fits a chat: finished steps, blockers, what is next. From the journal alone.
 
 use planwright_engine::core::workspace::portfolio::Blocked;
 use planwright_engine::core::workspace::portfolio::PlanProgress;
@@ -14,13 +13,6 @@ use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line}
 
 /// How many names a line has.
 const NAMES_MAX: usize = 12;
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// Since when: a length of time such as 24h, or a time such as 2026-05-27 or 09:00
-    #[arg(long, value_name = "TIME", default_value = "24h")]
-    since: String,
-}
 
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -97,8 +89,8 @@ pub(crate) struct WaitData {
     pub(crate) recovery: String,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    let since_ms = since(&args.since)?;
+pub(crate) fn run(since_text: &str, out: &mut Out<'_>) -> Result<Response, Failure> {
+    let since_ms = since(since_text)?;
     let report = planwright_engine::portfolio::board::standup(&here()?, since_ms)?;
     let data = data(&report, since_ms);
     out.warn_all(&data.faults);
@@ -111,7 +103,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
             NextCommand::new(command.unwrap_or_default())
         }
         (None, Some(&place)) => NextCommand::new(["planwright", "run", report.board.address(place).as_str()]),
-        (None, None) => NextCommand::new(["planwright", "queue"]),
+        (None, None) => NextCommand::new(["planwright", "status", "--queue"]),
     };
     Ok(Response::done("standup", &data).next(next))
 }
@@ -121,9 +113,9 @@ fn since(text: &str) -> Result<u64, Failure> {
     let now = wording::now();
     let ago = wording::span("--since", text).ok().map(|span| now.saturating_sub(span));
     ago.or_else(|| clock::read(text, now)).ok_or_else(|| {
-        Failure::new(Exit::Usage, format!("`{text}` is no time"))
+        Failure::new(Exit::Usage, format!("invalid time `{text}`"))
             .hint("--since 24h, 7d, 09:00 or 2026-05-27")
-            .next(NextCommand::new(["planwright", "standup"]))
+            .next(NextCommand::new(["planwright", "status", "--since", "24h"]))
     })
 }
 
@@ -191,7 +183,7 @@ fn told_once(said: &[(u64, String)]) -> Vec<String> {
 fn print(data: &Standup, out: &mut Out<'_>) {
     out.line(&format!("Since {}", clean_line(&clock::local(data.since_ms))));
     if data.plans.is_empty() {
-        out.line("nothing happened");
+        out.line("no events");
     }
     for plan in &data.plans {
         let name = out.palette().paint(Tone::Strong, &clean_line(&plan.name));

@@ -19,22 +19,22 @@ use cost::CostData;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only what happened in this time, such as 7d, 12h or 30min
+    /// Period, such as 7d, 12h or 30min [default: all]
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Only this plan
+    /// Show one plan
     #[arg(long)]
     plan: Option<String>,
     /// Show each plan
     #[arg(long)]
     plans: bool,
-    /// Show each contract, those that have never failed first
+    /// Show each contract; never-failed ones first
     #[arg(long)]
     contracts: bool,
-    /// Show what plans need and nobody here has
+    /// Show missing tools and programs
     #[arg(long)]
     tools: bool,
-    /// Show what each step cost, by agent, and what the rest will cost at this rate
+    /// Show cost per step and agent, and a forecast
     #[arg(long)]
     cost: bool,
 }
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     };
     match (&cost, args.cost) {
         (Some(cost), _) => cost::print(cost, out),
-        (None, true) => out.line("nothing was spent yet: nothing was run here"),
+        (None, true) => out.line("no costs: nothing has been run"),
         (None, false) => print(args, &counted, out),
     }
     let has_idle = counted.stats.contracts.iter().any(|contract| contract.has_never_failed);
@@ -103,10 +103,10 @@ fn print(args: &Args, counted: &StatsCount, out: &mut Out<'_>) {
     let stats = &counted.stats;
     if counted.unread > 0 {
         let runs = wording::number(counted.unread, "run");
-        out.warn(&format!("not counted, since the record can't be read: {runs}; planwright doctor says why"));
+        out.warn(&format!("not counted: unreadable records {runs}; run planwright doctor"));
     }
     if stats.all.steps == 0 {
-        out.line("no history yet: no agent has settled a step here in that time");
+        out.line("no finished steps in this period");
     } else {
         print_figures(args, stats, out);
     }
@@ -177,7 +177,7 @@ fn print_waiting(waiting: &WaitTime, out: &mut Out<'_>) {
 
 fn print_contracts(contracts: &[ContractFigures], out: &mut Out<'_>) {
     if contracts.is_empty() {
-        out.line("no history yet: no contract was run here in that time");
+        out.line("no contracts ran in this period");
         return;
     }
     let mut table = Table::new();
@@ -203,7 +203,7 @@ fn print_contracts(contracts: &[ContractFigures], out: &mut Out<'_>) {
 
 fn print_gaps(gaps: &[Gap], out: &mut Out<'_>) {
     if gaps.is_empty() {
-        out.line("nothing that plans need is missing here, as far as the record tells");
+        out.line("no missing tools or programs");
         return;
     }
     let mut table = Table::new();

@@ -23,17 +23,17 @@ const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only the runs of this plan; without one, of the one that this worktree is bound to, and without that of all
+    /// Plan [default: the plan this worktree uses, otherwise all]
     pub(crate) plan: Option<String>,
     #[command(flatten)]
     pub(crate) named: NamedPlan,
-    /// Show it again whenever something changes, until Ctrl-C
+    /// Redraw on every change until Ctrl-C
     #[arg(long, conflicts_with = "next")]
     watch: bool,
-    /// Print only the command to type next; exit code 3 where a person is needed
+    /// Print only the next command; exit 3 if something needs you
     #[arg(long)]
     next: bool,
-    /// Show every run that is over, not only the newest
+    /// Show all finished runs
     #[arg(long)]
     all: bool,
 }
@@ -225,8 +225,8 @@ fn subject(run: &RunData, ask: &AskData) -> String {
 fn print(args: &Args, standing: &Standing, out: &mut Out<'_>) {
     if standing.runs.is_empty() && standing.reviews.is_empty() {
         let what = match &args.plan {
-            Some(plan) => format!("{plan} was not run here yet"),
-            None => "nothing was run here yet".to_owned(),
+            Some(plan) => format!("{plan} has not been run"),
+            None => "nothing needs you; nothing is running".to_owned(),
         };
         out.talk(&clean_line(&what));
         return;
@@ -307,7 +307,7 @@ fn evicted_row(outcast: &OutcastData, now: u64, out: &Out<'_>) -> Vec<Cell> {
 fn running_row(run: &RunData, now: u64, out: &Out<'_>) -> Vec<Cell> {
     let step = |current: &CurrentData| format!("{} {}", current.number, current.step);
     let who = |current: &CurrentData| match current.state.as_str() {
-        "queued" => format!("{} waits for a worker", current.agent),
+        "queued" => format!("{} waiting for a worker", current.agent),
         "judging" => "contract".to_owned(),
         "stalled" => format!("{} is stalled: its worker is there, but silent", current.agent),
         "dead" => format!("{}'s worker is dead", current.agent),
@@ -331,7 +331,7 @@ fn resting_row(run: &RunData, glyph: Glyph, now: u64, out: &Out<'_>) -> Vec<Cell
         Cell::new(&run.plan).tone(Tone::Strong),
         Cell::new(glyphs(run, out)),
         Cell::new(format!(
-            "{}, {} of {} settled",
+            "{}, {} of {} steps done",
             with_findings(&run.state, run.findings),
             run.settled,
             run.steps

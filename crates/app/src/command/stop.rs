@@ -12,12 +12,12 @@ use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line}
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan
+    /// Plan to pause
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) plan: String,
     #[command(flatten)]
     pub(crate) named: NamedPlan,
-    /// End the attempts that are under way; they count for nothing
+    /// End running attempts; they do not count
     #[arg(long)]
     now: bool,
 }
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let name = run.row.name.clone();
     let next = NextCommand::new(["planwright", "log", super::shown(&path).as_str()]);
     if run.state.outcome().is_some() {
-        return Err(Failure::new(Exit::No, format!("{name} is over: there is nothing to stop")).next(next));
+        return Err(Failure::new(Exit::No, format!("{name} is not running")).next(next));
     }
     let when = if args.now { StopMode::Now } else { StopMode::AfterAttempts };
     let busy = under_way(&run);
@@ -67,12 +67,12 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
 
 fn print(name: &str, busy: &[String], holder: Option<&LockHolder>, out: &mut Out<'_>) {
     let word = out.palette().paint(Tone::Good, "stopped");
-    out.line(&format!("{word}  {}   nothing new begins until somebody runs it again", clean_line(name)));
+    out.line(&format!("{word}  {}   resume with planwright run", clean_line(name)));
     for what in busy {
-        out.line(&format!("         was under way: {}", clean_line(what)));
+        out.line(&format!("         ended: {}", clean_line(what)));
     }
     if let Some(holder) = holder {
         let who = clean_line(&holder.to_string()).into_owned();
-        out.line(&format!("         {who} still drives it, and lets go when that has ended"));
+        out.line(&format!("         {who} pauses when its running attempts end"));
     }
 }

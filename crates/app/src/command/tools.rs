@@ -12,7 +12,7 @@ use crate::output::{Cell, Failure, NextCommand, Out, Response, Table, Tone, clea
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Show which calls were refused, or would have been
+    /// Show refused calls
     #[arg(long)]
     refused: bool,
 }
@@ -109,6 +109,6 @@ fn show_refused(all: &[RefusedData], out: &mut Out<'_>) {
     }
     out.table(&table);
     if all.is_empty() {
-        out.talk("no call was out of scope");
+        out.talk("no refused calls");
     }
 }

@@ -14,7 +14,7 @@ use crate::output::{Failure, NextCommand, Out, Response, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan; the path of one that was deleted brings it back
+    /// Plan; the path of a deleted plan restores it
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) plan: String,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `use`: binds this worktree to a named plan, or to none. Writes the marker and nothing else.
+//! `use`: chooses the named plan of this worktree, or none. Writes the marker and nothing else.
 
 use planwright_engine::core::dialect::named::plan_file;
 use planwright_engine::core::workspace::active_plan::{Audience, MARKER};
@@ -11,12 +11,18 @@ use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The plan: its slug, PLAN-SLUG or PLAN-SLUG.md
-    #[arg(required_unless_present = "clear")]
+    /// Plan: a slug, PLAN-SLUG or PLAN-SLUG.md [default: show the current one]
     plan: Option<String>,
-    /// Bind this worktree to no plan: then PLAN.md is meant where none is named
+    /// Use no named plan; commands without a plan then use PLAN.md
     #[arg(long, conflicts_with = "plan")]
     clear: bool,
+}
+
+impl Args {
+    /// Whether only the current plan is asked for.
+    pub(crate) const fn only_shows(&self) -> bool {
+        self.plan.is_none() && !self.clear
+    }
 }
 
 /// The data of the envelope.
@@ -35,19 +41,16 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let Some(plan) = &args.plan else {
         let changed = active_plan::clear_marker(&project.root)?;
         match changed {
-            true => say("cleared", &format!("{MARKER}   without a name the plan is PLAN.md again"), out),
-            false => out.talk("this worktree is bound to no plan"),
+            true => say("cleared", &format!("{MARKER}   commands without a plan use PLAN.md"), out),
+            false => out.talk("this worktree uses no named plan"),
         }
         return Ok(answer(&Used { name: None, marker: MARKER.to_owned(), changed }));
     };
     let bound = active_plan::resolve(&project, Audience::Old(plan))?;
     let Some(slug) = bound.name.slug() else {
-        return Err(Failure::new(
-            Exit::Usage,
-            "PLAN.md is the plan without a name, to which nothing is bound",
-        )
-        .hint("without a marker it is the one that is meant")
-        .next(NextCommand::new(["planwright", "use", "--clear"])));
+        return Err(Failure::new(Exit::Usage, "PLAN.md has no name to use")
+            .hint("commands without a plan use it when no named plan is chosen")
+            .next(NextCommand::new(["planwright", "use", "--clear"])));
     };
     let old = active_plan::of_marker(&project).ok().flatten().map(|old| old.name);
     active_plan::write_marker(&project.root, slug)?;
@@ -62,5 +65,5 @@ fn say(word: &str, text: &str, out: &mut Out<'_>) {
 }
 
 fn answer(data: &Used) -> Response {
-    Response::done("use", data).next(NextCommand::new(["planwright", "active"]))
+    Response::done("use", data).next(NextCommand::new(["planwright", "use"]))
 }

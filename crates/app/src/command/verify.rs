@@ -37,47 +37,47 @@ const STDIN_SHOWN: &str = "<stdin>";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Plans to check; where none is named, the one that this worktree is bound to, and without that all of the project; standard input for `-`
+    /// Plans to check; `-` reads standard input [default: the plan this worktree uses, otherwise all]
     #[arg(value_name = "PLAN")]
     pub(crate) plans: Vec<String>,
     #[command(flatten)]
     pub(crate) named: NamedPlan,
-    /// How complaints are printed
+    /// Output format
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
-    /// Fail for these warnings too: a rule's code or name, or `warnings` for all of them
+    /// Treat a warning as an error: a rule, or `warnings` for all (repeatable)
     #[arg(long, value_name = "RULE")]
     deny: Vec<String>,
-    /// Leave out these warnings: a rule's code or name
+    /// Ignore a warning: the code or name of a rule (repeatable)
     #[arg(long, value_name = "RULE")]
     allow: Vec<String>,
-    /// Apply every repair, then check again
+    /// Apply every fix, then check again
     #[arg(long, conflicts_with = "watch")]
     fix: bool,
-    /// Propose contracts for steps that have none; nothing is written
+    /// Suggest contracts for steps without one; write nothing
     #[arg(long, conflicts_with = "watch")]
     suggest_contracts: bool,
-    /// Run every contract on the committed tree, in a throw-away copy: before the work they should fail
+    /// Run every contract in a temporary checkout, before the work; it must fail
     #[arg(long, conflicts_with = "watch")]
     red: bool,
-    /// Have an agent review the plans, too: the reviewer, or the one that is named; what it finds are remarks
+    /// Have an agent review the plans; findings become comments [default agent: role reviewer]
     #[arg(long, value_name = "AGENT", num_args = 0..=1, default_missing_value = reviewer::ROLE, conflicts_with = "watch")]
     reviewer: Option<String>,
-    /// Check again whenever a plan is saved
+    /// Check again when a plan is saved
     #[arg(long)]
     watch: bool,
-    /// The most bytes that a plan may have
+    /// Maximum plan size in bytes
     #[arg(long, value_name = "BYTES")]
     max_bytes: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// With the lines of the plan, for people
+    /// Source lines with markers, for people
     Human,
-    /// One line each, for editors
+    /// One line per diagnostic, for editors
     Short,
-    /// One object, for programs; the same as --json
+    /// Same as --json
     Json,
     /// SARIF 2.1.0, for code scanners
     Sarif,
@@ -128,7 +128,7 @@ impl Levels {
             args.deny.iter().filter(|name| !is_all(name)).map(rule).collect::<Result<Vec<_>, _>>()?;
         let allowed = args.allow.iter().map(rule).collect::<Result<Vec<_>, _>>()?;
         if let Some(error) = allowed.iter().find(|rule| rule.severity == Severity::Error) {
-            let message = format!("{} ({}) is an error and can't be allowed", error.code, error.name);
+            let message = format!("{} ({}) is an error and cannot be ignored", error.code, error.name);
             return Err(Failure::new(Exit::Usage, message).next(NextCommand::new([
                 "planwright",
                 "explain",
@@ -153,7 +153,7 @@ impl Levels {
 }
 
 fn unknown_rule(name: &str) -> Failure {
-    Failure::new(Exit::Usage, format!("there is no rule `{name}`"))
+    Failure::new(Exit::Usage, format!("unknown rule `{name}`"))
         .next(NextCommand::new(["planwright", "explain"]))
 }
 
@@ -164,7 +164,7 @@ fn paths(args: &Args) -> Result<Vec<PathBuf>, Failure> {
     }
     let path = |name: &String| match name.as_str() {
         STDIN if args.fix || args.watch => {
-            Err(Failure::new(Exit::Usage, "standard input can't be repaired or watched").hint("name a file"))
+            Err(Failure::new(Exit::Usage, "standard input cannot be fixed or watched").hint("name a file"))
         }
         STDIN => Ok(PathBuf::from(STDIN)),
         name => match here.address(name)? {
@@ -206,7 +206,7 @@ fn check(args: &Args, levels: &Levels, paths: &[PathBuf], out: &mut Out<'_>) -> 
     };
     let is_ok = checked.iter().all(|one| one.is_ok(levels.warnings));
     if !is_ok && checked.iter().all(|one| one.counts().errors == 0) {
-        out.talk("warnings are denied");
+        out.talk("warnings count as errors (--deny warnings)");
     }
     let exit = if is_ok && found.is_empty() { Exit::Done } else { Exit::No };
     let mut data = diagnostics::json(&checked, levels.warnings);
@@ -230,7 +230,7 @@ fn reviewed(
     let mut found = Vec::new();
     for (path, verified) in paths.iter().zip(all) {
         if path == Path::new(STDIN) {
-            return Err(Failure::new(Exit::Usage, "remarks belong to a file, and standard input is none"));
+            return Err(Failure::new(Exit::Usage, "comments need a file, not standard input"));
         }
         found.extend(reviewer::review((&project_of(path)?, path), verified, agent, out)?);
     }
@@ -289,9 +289,9 @@ fn suggest(paths: &[PathBuf], all: &[Verified], out: &mut Out<'_>) -> Result<Vec
         }
     }
     if suggested.is_empty() {
-        out.talk("no contract can be suggested: every step has one, or says nothing that could be run");
+        out.talk("no contracts to suggest");
     } else {
-        out.talk("nothing was written: a contract is the author's word, and the approver's");
+        out.talk("nothing was written; add them to the plan yourself");
     }
     Ok(suggested)
 }

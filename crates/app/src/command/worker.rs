@@ -22,10 +22,10 @@ const LOOK: Duration = Duration::from_millis(20);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// How many attempts to make at once
+    /// Attempts in parallel
     #[arg(long, default_value_t = 1, value_name = "N")]
     jobs: usize,
-    /// End when there is nothing to do
+    /// Exit when there is nothing to do
     #[arg(long)]
     once: bool,
 }
@@ -39,8 +39,11 @@ pub(crate) struct Worked {
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if args.jobs == 0 {
-        return Err(Failure::new(Exit::Usage, "with --jobs 0 nothing could be done")
-            .next(NextCommand::new(["planwright", "help", "worker"])));
+        return Err(Failure::new(Exit::Usage, "--jobs must be at least 1").next(NextCommand::new([
+            "planwright",
+            "help",
+            "worker",
+        ])));
     }
     let runs = Runs::open(&here()?)?;
     let signals = Signals::listen()
@@ -74,7 +77,7 @@ fn tell(runs: &Runs, news: &WorkerEvent<'_>, out: &mut Out<'_>) {
     let (word, claim, more) = match news {
         WorkerEvent::Took(claim) => ("took", claim, String::new()),
         WorkerEvent::Delivered(claim, event) => ("delivered", claim, ended(event)),
-        WorkerEvent::Fenced(claim) => ("dropped", claim, "nobody waits for it any more".to_owned()),
+        WorkerEvent::Fenced(claim) => ("dropped", claim, "no run waits for it".to_owned()),
     };
     let name = name_of(runs, claim.run);
     let WorkClaim { step, attempt, .. } = claim;

@@ -2,7 +2,6 @@
 
 mod show;
 
-use std::io::{self, IsTerminal as _};
 use std::path::Path;
 
 use planwright_engine::config::WorktreeScript;
@@ -15,8 +14,8 @@ use planwright_engine::store::worktree_registry::RegisteredWorktree;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Opened, agent_sign, here, open, refuse_agents, shown};
-use crate::interaction::confirm;
+use super::{Opened, here, open, refuse_agents, shown};
+use crate::interaction::choice::{Choice, Pressed, can_ask, choose};
 use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 use show::{RemovedData, TreeData};
@@ -32,29 +31,29 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
-    /// Make a tree for a plan, or say where it is
+    /// Create a worktree for a plan, or print its path
     Add(AddArgs),
-    /// List the trees of this repository with the state that each is in
+    /// List worktrees and their states
     List,
-    /// Print where a tree is: cd "$(planwright worktree path NAME)"
+    /// Print the path: cd "$(planwright worktree path NAME)"
     Path {
-        /// The tree, or its plan
+        /// Worktree or plan
         name: String,
     },
-    /// Remove a tree, unless work would be lost; branches stay
+    /// Remove a worktree unless work would be lost; keep branches
     Remove {
-        /// The tree, or its plan
+        /// Worktree or plan
         name: String,
-        /// Keep the branch of the plan, which is always so
+        /// Keep the plan's branch; always on
         #[arg(long)]
         keep_branch: bool,
-        /// Allow the tear-down that planwright.toml says, by its digest
+        /// Allow the teardown command in planwright.toml by its digest
         #[arg(long, value_name = "DIGEST")]
         allow: Option<String>,
     },
-    /// Remove every tree that is done with and loses nothing
+    /// Remove unused worktrees unless work would be lost
     Prune {
-        /// Only show what would be done
+        /// Show what would be removed
         #[arg(long)]
         dry_run: bool,
     },
@@ -62,18 +61,18 @@ enum Verb {
 
 #[derive(Debug, clap::Args)]
 struct AddArgs {
-    /// The plan
+    /// Plan
     plan: String,
-    /// What the tree is called; the name of the plan where nothing is said
+    /// Worktree name [default: the plan name]
     #[arg(long)]
     name: Option<String>,
-    /// The commit that it begins with; HEAD, or the branch of the plan, where nothing is said
+    /// Base commit [default: the plan's branch, otherwise HEAD]
     #[arg(long, value_name = "REV")]
     base: Option<String>,
-    /// Do not run the set-up
+    /// Skip the setup command
     #[arg(long)]
     no_setup: bool,
-    /// Allow the set-up that planwright.toml says, by its digest
+    /// Allow the setup command in planwright.toml by its digest
     #[arg(long, value_name = "DIGEST", conflicts_with = "no_setup")]
     allow: Option<String>,
 }
@@ -152,16 +151,19 @@ fn permit(
         }
         return Ok(trees.allow(script)?);
     }
-    if agent_sign().is_some() || out.settings().is_json || !io::stdin().is_terminal() {
+    if !can_ask(out) {
         return Ok(());
     }
-    let question = format!(
-        "planwright.toml, which agents can write, says a {what} that runs as you:\n  {command}\nAllow it in trees of this repository?  [y]es  [n]o  "
-    );
-    out.complain(&question);
-    match confirm::answer()?.as_str() {
-        "y" | "yes" => Ok(trees.allow(script)?),
-        _ => Ok(()),
+    out.complain(&format!(
+        "planwright.toml, which agents can write, sets a {what} that runs as you:\n  {command}\n"
+    ));
+    let choices = [
+        Choice::new("[y]es", "allows exactly this command in worktrees of this repository"),
+        Choice::new("[N]o", "runs nothing"),
+    ];
+    match choose("Allow it in worktrees of this repository?", &choices, out)? {
+        Pressed::Key('y') => Ok(trees.allow(script)?),
+        Pressed::Key(_) | Pressed::Nothing => Ok(()),
     }
 }
 
@@ -178,7 +180,7 @@ fn list(out: &mut Out<'_>) -> Result<Response, Failure> {
     let is_any_safe = findings.iter().any(|finding| finding.reclaim == PruneDecision::Safe);
     let next = match findings.is_empty() {
         true => {
-            out.talk("there are no trees");
+            out.talk("no worktrees");
             NextCommand::new(["planwright", "help", "worktree"])
         }
         false if is_any_safe => NextCommand::new(["planwright", "worktree", "prune", "--dry-run"]),
@@ -193,7 +195,7 @@ fn path(name: &str, out: &mut Out<'_>) -> Result<Response, Failure> {
     let tree = trees.find(name)?;
     let place = trees.place(&tree.path);
     if !trees.is_there(&tree) {
-        let message = format!("the tree `{}` is known, but its folder is not there", tree.name);
+        let message = format!("worktree `{}` exists, but its directory is missing", tree.name);
         return Err(Failure::new(Exit::No, message).next(NextCommand::new([
             "planwright",
             "worktree",
@@ -284,16 +286,16 @@ impl From<worktree::Error> for Failure {
                 .hint("a tree is a copy of the repository, so its plan has to lie in it")
                 .next(NextCommand::new(["planwright", "list"])),
             worktree::Error::Misplaced { .. } => failure(Exit::Usage)
-                .hint("`worktree.folder` in your own settings says where trees are")
+                .hint("set worktree.folder in your own settings")
                 .next(NextCommand::new(["planwright", "config", "worktree.folder"])),
             worktree::Error::Repositories(_) => failure(Exit::Usage)
-                .hint("`repositories` in the settings says where they are")
+                .hint("set repositories to their paths")
                 .next(NextCommand::new(["planwright", "config"])),
             worktree::Error::NoCommit { .. } => {
-                failure(Exit::Usage).hint("a tree begins with a commit: make one, or name one with --base")
+                failure(Exit::Usage).hint("a worktree needs a commit: create one, or pass --base")
             }
             worktree::Error::HasBranch { .. } => failure(Exit::No)
-                .hint("leave --base out to go on with the work that is there; nothing was made")
+                .hint("omit --base to continue existing work; nothing was created")
                 .next(all()),
             worktree::Error::Kept { name, why, path } => stays(failure, (name, path), why),
             worktree::Error::TearDown { said, .. } => {
@@ -338,7 +340,7 @@ impl From<worktree::Error> for Failure {
 fn stays(failure: impl Fn(Exit) -> Failure, (name, path): (&str, &Path), why: &KeepReason) -> Failure {
     match why {
         KeepReason::Work(_) => failure(Exit::No)
-            .hint("nothing was removed: finish the plan there, or carry over what you want to keep")
+            .hint("nothing was removed; finish the plan there, or save what you want to keep")
             .next(NextCommand::new(["cd", path.to_string_lossy().as_ref()])),
         KeepReason::Beside(root) => {
             failure(Exit::No).hint("nothing was removed").next(NextCommand::new(["cd", root]))

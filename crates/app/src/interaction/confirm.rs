@@ -1,7 +1,7 @@
 //! How a person says yes: what `run`, `approve` and `review` share. Nothing is taken for a yes but a yes to exactly what was
 //! named, and never from an agent.
 
-use std::io::{self, BufRead as _, IsTerminal as _};
+use std::io;
 use std::path::Path;
 
 use planwright_engine::approval;
@@ -13,10 +13,9 @@ use planwright_engine::run::user;
 use planwright_engine::workspace::project;
 
 use crate::command::{agent_sign, refuse_agents};
+use crate::interaction::choice::{Choice, Pressed, can_ask, choose};
 use crate::output::{Exit, Failure, NextCommand, Out, Tone, clean, clean_line};
 
-/// How often a person may ask for the detail before they say yes or no.
-const QUESTIONS_MAX: usize = 20;
 /// How many digits of a digest are enough.
 const DIGITS_MIN: usize = 8;
 
@@ -63,34 +62,32 @@ pub(crate) fn ask(matter: &ConfirmPrompt<'_>, out: &mut Out<'_>) -> Result<Confi
         };
     }
     let unapproved = || Failure::new(*exit, format!("{what} is not approved (digest {short})"));
-    // A marker lies within reach of agents: nobody is led by one to a yes.
+    // A marker is within reach of agents: nobody is led by one to an approval.
     if matter.by != ResolvedBy::Argument {
-        return Err(unapproved().hint("a person decides about a plan that the person names").next(by_hand));
+        let hint = "name the plan: a decision never follows the worktree's marker";
+        return Err(unapproved().hint(hint).next(by_hand));
     }
     // With --json nothing was shown that could be approved.
-    if !io::stdin().is_terminal() || out.settings().is_json {
+    if !can_ask(out) {
         return Err(unapproved().hint(*hint).next(by_hand));
     }
-    for _ in 0..QUESTIONS_MAX {
-        out.complain(&format!("Nobody has approved {short}. {question}  [y]es  [n]o  [d]etail  "));
-        match answer()?.as_str() {
-            "y" | "yes" => return Ok("terminal"),
-            "d" | "detail" => print_detail(matter.plan, out),
-            _ => break,
+    let choices = [
+        Choice::new("[y]es", "approves exactly this digest"),
+        Choice::new("[N]o", "approves and starts nothing"),
+        Choice::new("[d]etails", "shows every task and contract in full"),
+    ];
+    loop {
+        match choose(question, &choices, out)? {
+            Pressed::Key('y') => return Ok("terminal"),
+            Pressed::Key('d') => {
+                print_detail(matter.plan, out);
+                out.flush();
+            }
+            Pressed::Key(_) | Pressed::Nothing => break,
         }
     }
-    Err(Failure::new(*exit, format!("{what} was not approved; nothing was started"))
+    Err(Failure::new(*exit, format!("{what} is not approved; nothing was started"))
         .next(NextCommand::new(command.iter().copied())))
-}
-
-/// A line that a person types.
-pub(crate) fn answer() -> Result<String, Failure> {
-    let mut answer = String::new();
-    io::stdin()
-        .lock()
-        .read_line(&mut answer)
-        .map_err(|error| Failure::new(Exit::Machine, "cannot read your answer").because(&error))?;
-    Ok(answer.trim().to_owned())
 }
 
 /// Who is at this terminal: a person, or the agent that the environment tells of.
@@ -105,11 +102,11 @@ pub(crate) fn who() -> Identity {
 pub(crate) fn say_approved(short: &str, (by, way): (&str, &str), out: &mut Out<'_>) {
     let how = match way {
         "terminal" => "at this terminal",
-        "policy" => "by a written rule",
+        "policy" => "by policy",
         _ => "by --rev",
     };
     let word = out.talk_palette().paint(Tone::Good, "approved");
-    out.talk(&format!("{word}  {short}  by {}, {how}", clean_line(by)));
+    out.talk(&format!("{word}  {short}  by {} {how}", clean_line(by)));
 }
 
 /// Task and contract of every step, in full.
@@ -123,12 +120,12 @@ fn print_detail(plan: &Plan, out: &mut Out<'_>) {
         out.data(&indented(&step.task));
         match &step.contract {
             Contract::Shell { command, expect } => {
-                out.line(&format!("  contract, done when it exits with {expect}"));
+                out.line(&format!("  contract, passes with exit code {expect}"));
                 out.data(&indented(command));
             }
-            Contract::Manual => out.line("  contract: a person confirms"),
+            Contract::Manual => out.line("  contract: you confirm it"),
         }
-        out.line(&format!("  after a failure: {}", step.on_fail));
+        out.line(&format!("  on_fail: {}", step.on_fail));
     }
     out.line("");
 }
@@ -163,7 +160,7 @@ impl From<approval::Error> for Failure {
             }
             approval::Error::Policy(error) => error.into(),
             approval::Error::Signature(_) => failure(Exit::Person)
-                .hint("nothing was recorded; the list of signers says whose keys count")
+                .hint("nothing was recorded; the list of signers decides whose keys count")
                 .next(NextCommand::new(["planwright", "policy"])),
             approval::Error::Refused(_) => failure(Exit::Person).hint("nothing was recorded"),
             approval::Error::Moved { ref plan, .. } => failure(Exit::Moved)
@@ -181,16 +178,14 @@ impl From<approval::Error> for Failure {
                     false => NextCommand::new(["planwright", "cancel", plan]),
                 };
                 failure(Exit::Moved)
-                    .hint("a plan has one run at a time: go on with it there, or cancel it")
+                    .hint("a plan has one run at a time: resume it there, or cancel it")
                     .next(next)
             }
             approval::Error::Staged { ref plan } => failure(Exit::No)
                 .hint("nothing was proposed or started")
-                .next(NextCommand::new(["planwright", "activate", &project::name(Path::new(plan))])),
+                .next(NextCommand::new(["planwright", "unshelve", &project::name(Path::new(plan))])),
             approval::Error::Tripped { ref plan, .. } => failure(Exit::Person)
-                .hint(
-                    "it is not begun again before a person looks at it and approves it; nothing was started",
-                )
+                .hint("a person must approve it again; nothing was started")
                 .next(NextCommand::new(["planwright", "run", plan])),
             approval::Error::Running { ref plan, .. } => failure(Exit::Moved)
                 .hint("end the run first; nothing was recorded")

@@ -27,13 +27,13 @@ const STDOUT: &str = "-";
 /// Where a plan goes and on which terms.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ConvertOptions {
-    /// Where the new plan goes; its dialect's own place where that is not said, standard output for `-`
+    /// Output path; `-` writes standard output [default: the dialect's own place]
     #[arg(long, short, value_name = "PATH")]
     output: Option<String>,
-    /// What the new plan is called
+    /// Name of the new plan
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Write nothing if the new plan can't say everything
+    /// Write nothing if something would be lost
     #[arg(long)]
     strict: bool,
 }
@@ -99,8 +99,8 @@ pub(crate) fn write(
 ) -> Result<Response, Failure> {
     let name = terms.name.clone().unwrap_or_else(|| name_of(load));
     if verified::slug(&name) != name || name.is_empty() {
-        let failure = Failure::new(Exit::Usage, format!("`{name}` is no name for a plan"));
-        return Err(failure.hint("use small letters, digits and dashes, with --name"));
+        let failure = Failure::new(Exit::Usage, format!("`{name}` is not a valid plan name"));
+        return Err(failure.hint("use lowercase letters, digits and dashes, with --name"));
     }
     let home = (load.to.home)(&name, &planwright_engine::store::plan_file::chance()?);
     let path = match terms.output.as_deref() {

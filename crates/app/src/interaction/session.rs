@@ -286,7 +286,7 @@ fn words(fault: &CommitFault, tongue: Tongue) -> (String, String) {
         Wrong::Taken { plan, why } => (
             format!("the plan `{plan}` of the thread {thread} can't be revised: {why}"),
             format!(
-                "a person can give it back: planwright reopen {plan}; another plan needs a thread of its own"
+                "a person can give it back: planwright revise {plan}; another plan needs a thread of its own"
             ),
         ),
         Wrong::Unclean(_) => (format!("{folder} has errors (thread {thread})"), "mend them".to_owned()),

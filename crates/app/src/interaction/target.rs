@@ -15,7 +15,7 @@ use crate::output::{Exit, Failure, NextCommand};
 /// The plan of a command, where it is not an argument.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct NamedPlan {
-    /// The plan PLAN-<SLUG>.md of the harness folder
+    /// Use .harness/PLAN-<SLUG>.md
     #[arg(long, value_name = "SLUG")]
     name: Option<String>,
 }
@@ -32,8 +32,8 @@ impl NamedPlan {
             (plan, None) => Ok(plan.map(str::to_owned)),
             (None, Some(name)) => named(name).map(Some),
             (Some(plan), Some(name)) => {
-                let message = format!("two plans are named: `{plan}` and, by --name, `{name}`");
-                Err(Failure::new(Exit::Usage, message).hint("name one of them").next(list()))
+                let message = format!("two plans given: `{plan}` and --name `{name}`");
+                Err(Failure::new(Exit::Usage, message).hint("name one").next(list()))
             }
         }
     }
@@ -41,8 +41,8 @@ impl NamedPlan {
     /// Settles which plan a person decides about: never one that nobody named.
     pub(crate) fn decide(&self, plan: &mut String) -> Result<(), Failure> {
         let said = self.said(typed(plan))?.ok_or_else(|| {
-            Failure::new(Exit::Usage, "no plan is named")
-                .hint("a person decides about a plan that the person names")
+            Failure::new(Exit::Usage, "missing plan")
+                .hint("name the plan: a decision never follows the worktree's marker")
                 .next(list())
         })?;
         *plan = said;
@@ -129,8 +129,8 @@ impl NamedPlan {
             None => (words.as_slice(), None),
         };
         let ([] | [_]) = before else {
-            let message = format!("`{}` is no plan", words.join(" "));
-            return Err(Failure::new(Exit::Usage, message).hint("say PLAN, or PLAN task N").next(list()));
+            let message = format!("unknown plan `{}`", words.join(" "));
+            return Err(Failure::new(Exit::Usage, message).hint("use PLAN, or PLAN task N").next(list()));
         };
         let (chosen, by) = self.address(before.first().map(String::as_str))?;
         *plan = chosen;
@@ -148,8 +148,8 @@ impl NamedPlan {
             Err(error) => return Err(error.into()),
         };
         unnamed.map(|plan| (shown(&plan), ResolvedBy::Default)).ok_or_else(|| {
-            Failure::new(Exit::Usage, "no plan is named, and this worktree is bound to none")
-                .hint("name a plan, or bind this worktree to one: planwright use PLAN")
+            Failure::new(Exit::Usage, "missing plan: this worktree uses none")
+                .hint("name a plan, or choose one for this worktree: planwright use PLAN")
                 .next(list())
         })
     }
@@ -177,10 +177,10 @@ impl From<active_plan::Error> for Failure {
                 .hint(fault.way_out())
                 .next(NextCommand::new(["planwright", "list-plans"])),
             active_plan::Error::NoFolder { .. } => Self::from_error(Exit::No, &error)
-                .hint("named plans lie in `.harness`, or where `plans.harness` of the settings says")
+                .hint("named plans are in `.harness`, or in the directory of setting plans.harness")
                 .next(list()),
             active_plan::Error::Unprintable { .. } => {
-                Self::from_error(Exit::Usage, &error).hint("rename the folder").next(list())
+                Self::from_error(Exit::Usage, &error).hint("rename the directory").next(list())
             }
             active_plan::Error::Read { .. } => Self::from_error(Exit::Machine, &error),
         }

@@ -24,28 +24,28 @@ pub(super) const TOOLS: &[McpTool] = &[
     },
     McpTool {
         name: "step_check",
-        about: "Run the step's contract in the workspace and see what it says now. Advice, never a verdict.",
+        about: "Run the step's contract in the workspace now. Advice, never a verdict.",
         effect: ToolEffect::Reads,
         schema: schema::<Nothing>,
         call: check,
     },
     McpTool {
         name: "step_note",
-        about: "Note something for people: a fact, work you discovered that is not part of this step, or a finding of a review.",
+        about: "Note something for people: a fact, follow-up work that is not part of this step, or a finding of a review.",
         effect: ToolEffect::Adds,
         schema: schema::<Noting>,
         call: note,
     },
     McpTool {
         name: "step_ask",
-        about: "Ask a person what only they can say. Then end; the answer comes with the next attempt.",
+        about: "Ask a person a question. Then end; the answer comes with the next attempt.",
         effect: ToolEffect::Adds,
         schema: schema::<Asking>,
         call: ask,
     },
     McpTool {
         name: "step_finish",
-        about: "Report that you think you are done, with a summary. Finishes nothing: the contract decides after you have ended.",
+        about: "Report that you are done, with a summary. Finishes nothing: the contract decides after you end.",
         effect: ToolEffect::Adds,
         schema: schema::<Finishing>,
         call: finish,
@@ -109,7 +109,7 @@ fn check(call: &ToolRequest<'_>) -> ToolResult {
     call.read::<Nothing>()?;
     let attempt = StepToolsAttempt::here()?;
     let Some(seen) = attempt.look(call.stop)? else {
-        return Err(ToolError::new("the contract was stopped before it could say anything"));
+        return Err(ToolError::new("the contract was stopped before it finished"));
     };
     let said = match seen.verdict.failure() {
         None => "passes now".to_owned(),
@@ -119,7 +119,7 @@ fn check(call: &ToolRequest<'_>) -> ToolResult {
     let start = output.ceil_char_boundary(output.len().saturating_sub(OUTPUT_BYTES_MAX));
     let output = if output.is_empty() { "it printed nothing" } else { &output[start..] };
     Ok(ToolReply::text(format!(
-        "The contract {said}. This is advice, no verdict: it is run again once you have ended, and only that counts.\n\n{output}"
+        "The contract {said}. This is advice, not a verdict: planwright runs it again after you end, and only that counts.\n\n{output}"
     ))
     .into())
 }
@@ -131,10 +131,7 @@ fn note(call: &ToolRequest<'_>) -> ToolResult {
         Kind::Note => (ReportLine::Note { text }, "noted"),
         Kind::Discovered => {
             let title = title.unwrap_or_else(|| text.lines().next().unwrap_or_default().to_owned());
-            (
-                ReportLine::Discovered { title, text },
-                "noted as discovered work; do not do it as a part of this step",
-            )
+            (ReportLine::Discovered { title, text }, "recorded as follow-up work; do not do it in this step")
         }
         Kind::Finding => {
             let severity = match severity {
@@ -165,19 +162,14 @@ fn finish(call: &ToolRequest<'_>) -> ToolResult {
     let Finishing { summary } = call.read()?;
     let text = said(&summary)?;
     StepToolsAttempt::here()?.report(&ReportLine::Finish { text })?;
-    Ok(ToolReply::text(
-        "Noted that you think you are done. That finishes nothing: end now, and the contract decides.",
-    )
-    .into())
+    Ok(ToolReply::text("Recorded. This finishes nothing: end now, and the contract decides.").into())
 }
 
 /// What was said, if it is something and not too much.
 fn said(text: &str) -> Result<String, ToolError> {
     match text.trim() {
         "" => Err(ToolError::new("there is nothing in it")),
-        text if text.len() > TEXT_BYTES_MAX => {
-            Err(ToolError(format!("say it in {TEXT_BYTES_MAX} bytes at most")))
-        }
+        text if text.len() > TEXT_BYTES_MAX => Err(ToolError(format!("use {TEXT_BYTES_MAX} bytes at most"))),
         text => Ok(text.to_owned()),
     }
 }

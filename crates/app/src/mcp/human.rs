@@ -40,35 +40,35 @@ pub(super) const INSTRUCTIONS: &str = "For the person you talk to: what waits fo
 pub(super) const TOOLS: &[McpTool] = &[
     McpTool {
         name: "inbox_list",
-        about: "Everything that waits for the person: questions of runs, and plans to review, with the commands that settle each.",
+        about: "List what needs the person: questions of runs and pending reviews, with the commands that answer each.",
         effect: ToolEffect::Reads,
         schema: schema::<Nothing>,
         call: inbox,
     },
     McpTool {
         name: "ask_answer",
-        about: "Answer a question of a run as the person says. They confirm it in a dialog of their client, or get the command to type.",
+        about: "Answer a question of a run for the person. They confirm it in a dialog of their client, or get the command to type.",
         effect: ToolEffect::Decides,
         schema: schema::<Answering>,
         call: answer,
     },
     McpTool {
         name: "run_start",
-        about: "Start a plan that is approved, or go on with its run, once the person has confirmed it. Approves nothing.",
+        about: "Start an approved plan, or resume its run, after the person confirms. Approves nothing.",
         effect: ToolEffect::Decides,
         schema: schema::<One>,
         call: start,
     },
     McpTool {
         name: "run_stop",
-        about: "Stop a run for now, once the person has confirmed it. Nothing is lost; run_start goes on.",
+        about: "Pause a run after the person confirms. Nothing is lost; run_start resumes it.",
         effect: ToolEffect::Decides,
         schema: schema::<Stopping>,
         call: stop,
     },
     McpTool {
         name: "plan_stats",
-        about: "How work goes here: first tries, retries, waits, contracts that never failed, missing tools.",
+        about: "Show success rates, retries, waiting times, contracts that never failed and missing tools.",
         effect: ToolEffect::Reads,
         schema: schema::<Counting>,
         call: stats,
@@ -191,7 +191,7 @@ fn found(call: &ToolRequest<'_>, id: &str) -> Result<Found, ToolError> {
         (Err(trouble), _) => return Err(trouble),
     };
     let runs = Runs::open(&project)?;
-    let not_run = || ToolError(format!("{} was not run yet", shown(&project, &path)));
+    let not_run = || ToolError(format!("{} has not been run", shown(&project, &path)));
     let run = runs.latest(&path)?.ok_or_else(not_run)?;
     let step =
         step.map(|step| step_of(&run, step)).transpose().map_err(|failure| ToolError(failure.message))?;
@@ -209,7 +209,7 @@ fn answer(call: &ToolRequest<'_>) -> ToolResult {
     if !schedule::fits(ask.reason, &answer, contract) {
         // The words are those of the tool, which are options only at a terminal.
         let fitting = wording::fitting(ask.reason, contract).replace("--", "");
-        return Err(ToolError(format!("that is no answer to what is asked about {subject}; say {fitting}")));
+        return Err(ToolError(format!("{subject} doesn't accept this answer; use {fitting}")));
     }
     let command = typed(&subject, word, &text);
     let question = format!(
@@ -227,10 +227,10 @@ fn answer(call: &ToolRequest<'_>) -> ToolResult {
             runs.mirror(run.row.id, &path)?;
         }
         let next = match runs.holder(&run)? {
-            Some(_) => "its run goes on by itself",
-            None => "run_start goes on with its run",
+            Some(_) => "its run continues",
+            None => "run_start resumes its run",
         };
-        Ok(ToolReply::text(format!("{subject} is answered, as the person confirmed; {next}.")))
+        Ok(ToolReply::text(format!("{subject} was answered, confirmed by the person; {next}.")))
     };
     Ok(ToolOutcome::Ask(Box::new(PersonQuestion::new((question, command), act))))
 }
@@ -238,7 +238,7 @@ fn answer(call: &ToolRequest<'_>) -> ToolResult {
 /// What the person would say.
 fn meant(word: Said, text: &str) -> Result<AskAnswer, ToolError> {
     let reason = || match text.trim() {
-        "" => Err(ToolError::new("a reason is needed: give it as `text`")),
+        "" => Err(ToolError::new("missing reason: pass it as `text`")),
         text => Ok(text.to_owned()),
     };
     Ok(match word {
@@ -249,11 +249,7 @@ fn meant(word: Said, text: &str) -> Result<AskAnswer, ToolError> {
         Said::Revise => AskAnswer::Revise { reason: reason()? },
         Said::Stop => AskAnswer::Stop,
         Said::Budget => {
-            let no_amount = || {
-                ToolError(format!(
-                    "`{text}` is no amount that could be added; say $1.50, 50k tokens or 10 min"
-                ))
-            };
+            let no_amount = || ToolError(format!("invalid amount `{text}`; use $1.50, 50k tokens or 10 min"));
             let added = Budget::addition(text).ok_or_else(no_amount)?;
             let [micro_dollars, tokens, seconds] =
                 [added.micro_dollars, added.tokens, added.seconds].map(Option::unwrap_or_default);
@@ -265,16 +261,17 @@ fn meant(word: Said, text: &str) -> Result<AskAnswer, ToolError> {
 /// What follows from an answer, for who has to confirm it.
 fn effect(answer: &AskAnswer) -> String {
     match answer {
-        AskAnswer::Retry { .. } => "One more attempt is made.".to_owned(),
-        AskAnswer::TakeOver => "You have done it by hand; the contract judges next.".to_owned(),
-        AskAnswer::Confirm => "The step counts as done on your word alone.".to_owned(),
-        AskAnswer::Skip { .. } => "The step is left out, and what needs it goes on.".to_owned(),
+        AskAnswer::Retry { .. } => "planwright tries again.".to_owned(),
+        AskAnswer::TakeOver => "You fixed it; planwright runs the contract.".to_owned(),
+        AskAnswer::Confirm => "The step counts as done because you confirm it.".to_owned(),
+        AskAnswer::Skip { .. } => {
+            "planwright skips the step and continues with the steps that need it.".to_owned()
+        }
         AskAnswer::Revise { .. } => "The run ends, and the plan is a draft again.".to_owned(),
-        AskAnswer::Stop => "Nothing new begins until somebody runs it again.".to_owned(),
-        AskAnswer::Budget { micro_dollars, tokens, seconds } => format!(
-            "So much more may be spent: {}, {tokens} tokens, {seconds} s.",
-            wording::money(*micro_dollars)
-        ),
+        AskAnswer::Stop => "The run pauses until you run it again.".to_owned(),
+        AskAnswer::Budget { micro_dollars, tokens, seconds } => {
+            format!("Raise the budget by {}, {tokens} tokens, {seconds} s.", wording::money(*micro_dollars))
+        }
     }
 }
 
@@ -300,10 +297,10 @@ fn asked(run: &Run, step: Option<usize>) -> Result<(&str, &AskState), ToolError>
         run.state.asks.iter().filter(|(_, ask)| step.is_none() || ask.step == step).collect();
     match asks[..] {
         [(name, ask)] => Ok((name, ask)),
-        [] => Err(ToolError(format!("nothing is asked about {}; inbox_list says what is", run.row.name))),
+        [] => Err(ToolError(format!("no open question about {}; call inbox_list", run.row.name))),
         _ => {
             let names: Vec<String> = asks.iter().map(|(_, ask)| wording::subject(run, ask)).collect();
-            Err(ToolError(format!("several questions are open; say which one: {}", names.join(", "))))
+            Err(ToolError(format!("several questions are open; pass one of: {}", names.join(", "))))
         }
     }
 }
@@ -416,19 +413,17 @@ fn stop(call: &ToolRequest<'_>) -> ToolResult {
     let Found { project, path, runs, run, .. } = found(call, &id)?;
     let name = shown(&project, &path);
     if run.state.outcome().is_some() {
-        return Err(ToolError(format!("the run of {name} is over: there is nothing to stop")));
+        return Err(ToolError(format!("the run of {name} is not running")));
     }
     let (when, flag) = if now { (StopMode::Now, " --now") } else { (StopMode::AfterAttempts, "") };
     let busy = under_way(&run);
     let busy = if busy.is_empty() { "nothing".to_owned() } else { busy.join("; ") };
-    let question = format!(
-        "planwright: stop the run of {name}?\n\n{}",
-        wording::indented(&format!("Under way: {busy}"))
-    );
+    let question =
+        format!("planwright: pause the run of {name}?\n\n{}", wording::indented(&format!("Running: {busy}")));
     let command = format!("planwright stop {}{flag}", wording::word(&name));
     let act = move |by: &str| {
         stopped((&runs, &run), &path, when, by).map(|()| {
-            ToolReply::text(format!("{name} is stopped, as the person confirmed; run_start goes on with it."))
+            ToolReply::text(format!("{name} is paused, confirmed by the person; run_start resumes it."))
         })
     };
     Ok(ToolOutcome::Ask(Box::new(PersonQuestion::new((question, command), act))))
@@ -451,7 +446,7 @@ fn stats(call: &ToolRequest<'_>) -> ToolResult {
     let since_ms = match since {
         None => 0,
         Some(text) => {
-            let no_time = || ToolError(format!("`{text}` is no length of time; say 7d, 12h or 30min"));
+            let no_time = || ToolError(format!("`{text}` is not a duration; use 7d, 12h or 30min"));
             let seconds = budget::seconds(&text).filter(|&seconds| seconds > 0).ok_or_else(no_time)?;
             wording::now().saturating_sub(seconds.saturating_mul(1000))
         }

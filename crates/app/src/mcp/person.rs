@@ -72,14 +72,11 @@ impl Questions {
         if let Some(sign) = command::agent_sign() {
             return PersonReply::No(by_hand(
                 question,
-                &format!("an agent is at this terminal ({})", sign.sign),
+                &format!("this terminal belongs to an agent ({})", sign.sign),
             ));
         }
         if !can_ask(&call.caller.capabilities) {
-            return PersonReply::No(by_hand(
-                question,
-                "this client has no dialog in which a person could be asked",
-            ));
+            return PersonReply::No(by_hand(question, "this client cannot show dialogs"));
         }
         if !call.caller.is_stateless() {
             let answer = peer.ask(&call.id, ("elicitation/create", &dialog(&question.text)), PATIENCE);
@@ -89,9 +86,9 @@ impl Questions {
         let answer = call.params.input_responses.as_ref().and_then(|answers| answers.get(NAME));
         match (asked, answer) {
             (Some(asked), Some(result)) if asked == question.text => heard(question, result),
-            (Some(_), Some(_)) => PersonReply::No(ToolReply::error(
-                "what was asked about has changed meanwhile; nothing was done. Call again",
-            )),
+            (Some(_), Some(_)) => {
+                PersonReply::No(ToolReply::error("it changed meanwhile; nothing was done. Call again"))
+            }
             (Some(_) | None, None) | (None, Some(_)) => PersonReply::Asking(self.open(&question.text)),
         }
     }
@@ -141,10 +138,10 @@ fn heard(question: &Question, result: &Value) -> PersonReply {
     match (result["action"].as_str(), typed.trim().eq_ignore_ascii_case(YES)) {
         (Some("accept"), true) => PersonReply::Yes,
         (Some("accept"), false) => {
-            PersonReply::No(by_hand(question, &format!("the dialog came back without the word `{YES}`")))
+            PersonReply::No(by_hand(question, &format!("the dialog returned without `{YES}`")))
         }
         (Some("decline" | "cancel"), _) => {
-            PersonReply::No(ToolReply::error("the person did not say yes; nothing was done"))
+            PersonReply::No(ToolReply::error("the person declined; nothing was done"))
         }
         (_, _) => PersonReply::No(by_hand(question, "the client could not ask a person")),
     }
@@ -153,7 +150,7 @@ fn heard(question: &Question, result: &Value) -> PersonReply {
 /// What is said where nobody could be asked.
 fn by_hand(question: &Question, why: &str) -> ToolReply {
     ToolReply::error(format!(
-        "Only a person decides this, and {why}. Nothing was done. They can type:\n  {}",
+        "Only a person can decide this: {why}. Nothing was done. They can type:\n  {}",
         question.command
     ))
 }

@@ -47,42 +47,42 @@ pub(super) const TOOLS: &[McpTool] = &[
     PLAN_GET,
     McpTool {
         name: "plan_approve",
-        about: "Approves nothing: only a person approves. Tells the command by which they review and approve the plan.",
+        about: "Approves nothing: only a person approves. Returns the command to review and approve the plan.",
         effect: ToolEffect::Reads,
         schema: schema::<One>,
         call: approve,
     },
     McpTool {
         name: "plan_reject",
-        about: "Rejects nothing: only a person rejects. Tells the command by which they do.",
+        about: "Rejects nothing: only a person rejects. Returns the command to do it.",
         effect: ToolEffect::Reads,
         schema: schema::<Reject>,
         call: reject,
     },
     McpTool {
         name: "plan_format",
-        about: "How a plan is written, and which agents, roles and tools it can name here. Read it before you write one.",
+        about: "How to write a plan, and the agents, roles and tools available here. Read it before you write one.",
         effect: ToolEffect::Reads,
         schema: schema::<Nothing>,
         call: format,
     },
     McpTool {
         name: "plan_verify",
-        about: "Check a plan as a compiler would; writes and runs nothing. Every error has its line and a way out.",
+        about: "Check a plan; writes and runs nothing. Every error has a line and a fix.",
         effect: ToolEffect::Reads,
         schema: schema::<Which>,
         call: verify_plan,
     },
     McpTool {
         name: "plan_simulate",
-        about: "Show what carrying out a plan would do: waves of steps, agents, files, contracts. Starts nothing.",
+        about: "Show what a run would do: waves of steps, agents, files, contracts. Starts nothing.",
         effect: ToolEffect::Reads,
         schema: schema::<Which>,
         call: simulate,
     },
     McpTool {
         name: "plan_feedback",
-        about: "What people said about a plan: its state, every rejection and every comment.",
+        about: "Show the state of a plan, every rejection and every comment.",
         effect: ToolEffect::Reads,
         schema: schema::<One>,
         call: feedback,
@@ -163,7 +163,7 @@ fn which(call: &ToolRequest<'_>) -> Result<Given, ToolError> {
         (Some(id), None) => there(call, &id),
         (None, Some(text)) => handed_in(call, &text, path.as_deref()),
         (Some(_), Some(_)) | (None, None) => {
-            Err(ToolError::new("give either `id` of a plan that exists, or `plan`, the text of one"))
+            Err(ToolError::new("pass either `id` of an existing plan, or `plan`, the text of one"))
         }
     }
 }
@@ -178,7 +178,7 @@ fn propose(call: &ToolRequest<'_>) -> ToolResult {
         Propose { plan: None, title: None, steps: None, path: Some(path), .. } => there(call, &path)?,
         Propose { .. } => {
             return Err(ToolError::new(
-                "give `plan` (the text of a plan file, with or without `path`), or `title` and `steps`, or `path` alone",
+                "pass `plan` (the text of a plan file, with or without `path`), or `title` and `steps`, or `path` alone",
             ));
         }
     };
@@ -200,8 +200,8 @@ fn inline(call: &ToolRequest<'_>, given: &Propose) -> Result<Given, ToolError> {
     if let Some(context) = context {
         text["context"] = json!(context);
     }
-    let draft = proposal::inline(&text.to_string())
-        .map_err(|why| ToolError(format!("these steps are no proposal: {why}")))?;
+    let draft =
+        proposal::inline(&text.to_string()).map_err(|why| ToolError(format!("invalid steps: {why}")))?;
     let dialect = dialect::named("proposal").expect("the dialect of proposals is there");
     let home = (dialect.home)("proposal", &planwright_engine::store::plan_file::chance()?);
     let text = dialect.compose(&draft, &NewPlan { id: &home.id, now: &clock::utc_now() });
@@ -218,13 +218,13 @@ fn told(path: &str, verified: &Verified, proposed: &Proposed) -> String {
     let word = if proposed.is_known { "was proposed already" } else { "is proposed" };
     let mut text = format!("{path} {word}: revision {}, digest {digest}.\n", revision.number);
     match &proposed.rule {
-        Some(rule) => text.push_str(&format!("The written rule `{rule}` approved it.\n")),
+        Some(rule) => text.push_str(&format!("Policy rule `{rule}` approved it.\n")),
         None => text.push_str(&format!(
-            "It waits for a person, who decides by `planwright review {path}`. You can't; plan_feedback tells what they said.\n"
+            "It is pending review: a person decides with `planwright review {path}`. You can't; plan_feedback shows their feedback.\n"
         )),
     }
     if verified.count(Severity::Warning) > 0 {
-        text.push_str(&format!("Warnings, which may be right:\n\n{}", complaints(verified)));
+        text.push_str(&format!("Warnings:\n\n{}", complaints(verified)));
     }
     text
 }
@@ -258,7 +258,7 @@ fn standing(
     let newest = case.as_ref().and_then(|case| Some((case.state(), case.standing.newest()?)));
     let what = match &newest {
         Some((state, newest)) => format!("{shown} is {state} (revision {})", newest.number),
-        None => format!("{shown} was not proposed yet"),
+        None => format!("{shown} is not proposed"),
     };
     let digest = newest.as_ref().and_then(|(_, newest)| newest.subject.digest.get(..8));
     Ok((what, commands(&wording::word(&shown), digest)))
@@ -266,7 +266,7 @@ fn standing(
 
 fn left_to_a_person(verb: &str, what: &str, commands: &[String]) -> ToolOutcome {
     let text = format!(
-        "Only a person {verb} a plan, never an agent. Nothing was changed: {what}. A person types:\n  {}",
+        "Only a person {verb} a plan, never an agent. Nothing was changed: {what}. Ask the person to type:\n  {}",
         commands.join("\n  ")
     );
     ToolReply::error(text).into()
@@ -276,15 +276,15 @@ fn format(call: &ToolRequest<'_>) -> ToolResult {
     call.read::<Nothing>()?;
     let project = call.session.project()?;
     let mut text = format!("{TAUGHT}{}\n", section(SKILL, "\n## The format\n", "\n## Which model"));
-    let roles = project.config.roles.iter().map(|(role, agent)| format!("{role} (played by {agent})"));
+    let roles = project.config.roles.iter().map(|(role, agent)| format!("{role} ({agent})"));
     let others = facts::agents(&project).into_iter().filter(|name| !project.config.roles.contains_key(name));
     let targets: Vec<String> = roles.chain(others).collect();
-    text.push_str(&format!("\nTargets that are known here: {}.\n", targets.join(", ")));
+    text.push_str(&format!("\nAvailable targets: {}.\n", targets.join(", ")));
     let tools = permission::inventory(&project.config);
     if !tools.is_empty() {
         let all: Vec<&str> = ToolKind::words().collect();
         text.push_str(&format!(
-            "\n{tools}A step can name these, and what every agent has: {}.\n",
+            "\n{tools}Steps can use these, and the tools of every agent: {}.\n",
             all.join(", ")
         ));
     }

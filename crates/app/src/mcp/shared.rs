@@ -34,7 +34,7 @@ pub(super) const PLAN_LIST: McpTool = McpTool {
 
 pub(super) const PLAN_GET: McpTool = McpTool {
     name: "plan_get",
-    about: "Read a plan: its text, its state, and how its steps stand.",
+    about: "Read a plan: text, state and step states.",
     effect: ToolEffect::Reads,
     schema: schema::<One>,
     call: get,
@@ -190,7 +190,7 @@ pub(super) fn complaints(verified: &Verified) -> String {
     let said = errors.into_iter().chain(warnings).take(COMPLAINTS_MAX);
     let mut text: String = said.map(|diagnostic| complaint(&verified.source, diagnostic)).collect();
     if all > COMPLAINTS_MAX {
-        text.push_str(&format!("{} more are left out here\n", all - COMPLAINTS_MAX));
+        text.push_str(&format!("{} more not shown\n", all - COMPLAINTS_MAX));
     }
     text
 }
@@ -233,8 +233,5 @@ fn complaint(source: &Source, diagnostic: &Diagnostic) -> String {
 pub(super) fn refusal(verified: &Verified, effect: &str) -> ToolError {
     let errors = verified.count(Severity::Error);
     let count = wording::number(errors, "error");
-    ToolError(format!(
-        "The plan has {count}; {effect}. Repair each and call again:\n\n{}",
-        complaints(verified)
-    ))
+    ToolError(format!("The plan has {count}; {effect}. Fix each and call again:\n\n{}", complaints(verified)))
 }

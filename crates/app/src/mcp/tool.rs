@@ -112,7 +112,7 @@ impl ToolReply {
             true => self.text,
             false => {
                 let kept = &self.text[..self.text.floor_char_boundary(TEXT_BYTES_MAX)];
-                format!("{kept}\n[{} more bytes are left out here]", self.text.len() - kept.len())
+                format!("{kept}\n[{} more bytes not shown]", self.text.len() - kept.len())
             }
         };
         let content = json!([{"type": "text", "text": text}]);
@@ -170,7 +170,7 @@ impl ToolRequest<'_> {
     pub(super) fn read<T: DeserializeOwned + JsonSchema>(&self) -> Result<T, ToolError> {
         serde_json::from_value(Value::Object(self.arguments.clone())).map_err(|error| {
             let schema = Value::Object(schema::<T>());
-            ToolError(format!("the arguments don't fit: {error}. They are: {}", schema["properties"]))
+            ToolError(format!("invalid arguments: {error}. Expected: {}", schema["properties"]))
         })
     }
 }

@@ -26,15 +26,15 @@ pub enum Exit {
 
 /// Every exit code with its word and its meaning, in ascending order.
 pub const EXIT_CODES: &[(u8, &str, &str)] = &[
-    (0, "done", "what was asked is done"),
-    (1, "no", "the honest answer is no: the plan has errors, a contract failed, the check does not hold"),
-    (2, "usage", "wrong use: an unknown command, option, plan or value; nothing was done"),
-    (3, "person", "a person is needed: to approve, to answer, to decide"),
-    (4, "moved", "moved under you: what this relied on has changed; look again"),
-    (5, "machine", "the machine: a file cannot be read or written, a program is missing"),
-    (124, "timed-out", "the time that was allowed is over"),
+    (0, "done", "done"),
+    (1, "no", "failed: the plan has errors, a contract failed, or a check does not hold"),
+    (2, "usage", "wrong use: unknown command, option, plan or value; nothing was done"),
+    (3, "person", "needs you: to approve, to answer or to decide"),
+    (4, "moved", "changed: the plan, branch or approval is not what it was; check again"),
+    (5, "machine", "system error: a file cannot be read or written, or a program is missing"),
+    (124, "timed-out", "timed out"),
     (130, "interrupted", "interrupted from the keyboard (SIGINT)"),
-    (143, "terminated", "told to end (SIGTERM)"),
+    (143, "terminated", "terminated (SIGTERM)"),
 ];
 
 impl Exit {

@@ -9,17 +9,24 @@ use super::glyph::{Glyphs, Palette};
 /// What the user says about output, with every command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Args)]
 pub struct Flags {
-    /// Print one JSON object instead of text.
-    #[arg(long, global = true, help_heading = "Output")]
+    /// Print JSON instead of text
+    #[arg(long, global = true, hide_short_help = true, hide_long_help = true)]
     pub json: bool,
-    /// Leave out progress, hints and the next command.
-    #[arg(long, short, global = true, help_heading = "Output")]
+    /// Print results only
+    #[arg(long, short, global = true, hide_short_help = true, hide_long_help = true)]
     pub quiet: bool,
-    /// When to use colour.
-    #[arg(long, global = true, help_heading = "Output", value_name = "WHEN", default_value = "auto")]
+    /// Use color: auto, always or never
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        hide_long_help = true,
+        value_name = "WHEN",
+        default_value = "auto"
+    )]
     pub color: Color,
-    /// How wide the terminal is; it is asked where this is not said.
-    #[arg(long, global = true, help_heading = "Output", value_name = "COLUMNS")]
+    /// Terminal width [default: detected]
+    #[arg(long, global = true, hide_short_help = true, hide_long_help = true, value_name = "COLUMNS")]
     pub width: Option<usize>,
 }
 

@@ -1,6 +1,7 @@
 //! How facts about runs are said, wherever they are shown: times, ages, amounts, reasons, answers, and an event on one line.
 //! Knows no command, and decides nothing.
 
+pub(crate) mod ahead;
 pub(crate) mod entry;
 pub(crate) mod found;
 
@@ -95,7 +96,7 @@ pub(crate) fn span(option: &str, text: &str) -> Result<u64, Failure> {
     let seconds = budget::seconds(text).filter(|&seconds| seconds > 0 && text.trim().parse::<u64>().is_err());
     seconds.map(|seconds| seconds.saturating_mul(1000)).ok_or_else(|| {
         let hint = format!("{option} 7d, 12h or 30min");
-        Failure::new(Exit::Usage, format!("`{text}` is no length of time")).hint(hint)
+        Failure::new(Exit::Usage, format!("`{text}` is not a duration")).hint(hint)
     })
 }
 
@@ -172,20 +173,20 @@ pub(crate) fn choices_of(subject: &str, reason: AskReason, is_manual: bool) -> V
     let subject = shell_word(subject);
     if reason == AskReason::Stalled {
         return vec![
-            (format!("planwright run {subject}"), "go on where it stands"),
-            (format!("planwright cancel {subject} --failed -m '...'"), "it has failed, for your reason"),
-            (format!("planwright cancel {subject} -m '...'"), "it is not wanted any more"),
+            (format!("planwright run {subject}"), "resume the run"),
+            (format!("planwright cancel {subject} --failed -m '...'"), "record the run as failed"),
+            (format!("planwright cancel {subject} -m '...'"), "end it for good"),
         ];
     }
     let choice = |kind: &AnswerKind| {
         let (more, what) = match kind {
-            AnswerKind::Retry => (" --hint '...'", "one more attempt; the agent is told the hint"),
-            AnswerKind::TakeOver => ("", "you have done it by hand; the contract judges"),
-            AnswerKind::Confirm => ("", "you confirm that it is done"),
-            AnswerKind::Skip => (" -m '...'", "leave it out, with your reason"),
-            AnswerKind::Revise => (" -m '...'", "the run ends; the plan is revised and approved again"),
-            AnswerKind::Budget => (" +1.00", "so much more may be spent: money, tokens or time"),
-            AnswerKind::Stop => ("", "go no further for now"),
+            AnswerKind::Retry => (" --hint '...'", "try again with a hint"),
+            AnswerKind::TakeOver => ("", "I fixed it; run the contract"),
+            AnswerKind::Confirm => ("", "confirm that it is done"),
+            AnswerKind::Skip => (" -m '...'", "skip it, recorded as your decision"),
+            AnswerKind::Revise => (" -m '...'", "end the run and revise the plan"),
+            AnswerKind::Budget => (" +1.00", "raise the budget: money, tokens or time"),
+            AnswerKind::Stop => ("", "pause the run"),
         };
         (format!("planwright answer {subject} {}{more}", flag(*kind)), what)
     };
@@ -212,7 +213,7 @@ pub(crate) fn fitting(reason: AskReason, contract: Option<&Contract>) -> String 
     }
     let is_manual = contract == Some(&Contract::Manual);
     let flags: Vec<&str> = reason.answers(is_manual).iter().map(|&kind| flag(kind)).collect();
-    let judged = if flags.contains(&"--take-over") { "; the contract judges" } else { "" };
+    let judged = if flags.contains(&"--take-over") { "; the contract still decides" } else { "" };
     flags.join(", ") + judged
 }
 
@@ -220,13 +221,13 @@ pub(crate) fn fitting(reason: AskReason, contract: Option<&Contract>) -> String 
 pub(crate) const fn reason_words(reason: AskReason) -> &'static str {
     match reason {
         AskReason::AttemptsSpent => "all attempts failed",
-        AskReason::Manual => "a person's to do or to confirm",
+        AskReason::Manual => "manual step: do it or confirm it",
         AskReason::Budget => "the budget is spent",
-        AskReason::Lost => "attempts were lost too often",
-        AskReason::Parked => "the agent can't be had",
-        AskReason::Stalled => "nobody has driven it for a long time",
+        AskReason::Lost => "attempts were interrupted too often",
+        AskReason::Parked => "agent unavailable",
+        AskReason::Stalled => "stalled: no process is running it",
         AskReason::Question => "the agent has a question",
-        AskReason::Strayed => "an attempt changed what it may not touch",
+        AskReason::Strayed => "an attempt changed files outside its scope",
     }
 }
 

@@ -74,7 +74,7 @@ pub(crate) fn repairs_its_plan_over_mcp_and_cannot_approve_it(installed: &Instal
     );
     // It lies there as it was repaired, it waits, and only a person's word makes a run of it.
     assert!(bench.read("plans/greet.md").contains("**needs:** greet\n"));
-    let inbox = bench.run(&["inbox", "--json"]).data();
+    let inbox = bench.run(&["status", "--inbox", "--json"]).data();
     assert!(inbox.to_string().contains("greet"), "{inbox:#}");
     let digest = bench.run(&["run", "greet", "--dry-run", "--json"]).data()["digest"].clone();
     let digest = digest.as_str().unwrap_or_else(|| panic!("a digest: {inbox:#}"));

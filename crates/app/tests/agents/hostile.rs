@@ -153,8 +153,8 @@ const TRIES: &[Try] = &[
                 "planwright reject waiting -m no && {SAY_HARM}; planwright cancel waiting && {SAY_HARM}; \
                  planwright delete waiting && {SAY_HARM}; planwright answer it --confirm && {SAY_HARM}; \
                  planwright answer it/work --skip -m done && {SAY_HARM}; planwright stop it && {SAY_HARM}; \
-                 planwright retry it && {SAY_HARM}; planwright undo waiting && {SAY_HARM}; \
-                 planwright reopen waiting && {SAY_HARM}; planwright stage waiting && {SAY_HARM}; true"
+                 planwright run it --retry && {SAY_HARM}; planwright undo waiting && {SAY_HARM}; \
+                 planwright revise waiting && {SAY_HARM}; planwright shelve waiting && {SAY_HARM}; true"
             ))
         },
         found: of_words,

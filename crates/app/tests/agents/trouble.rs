@@ -37,7 +37,9 @@ pub(crate) fn is_gone_with_its_harness_and_goes_on(installed: &Installed) {
     running.kill();
     bench.nothing_is_alive();
     bench.write("go", "");
-    bench.run(&["run", "it"]).expect(0, &["attempt 1 was lost; it does not count", "2 of 2 steps settled"]);
+    bench
+        .run(&["run", "it"])
+        .expect(0, &["attempt 1 was interrupted; it does not count", "2 of 2 steps passed"]);
     assert_eq!(
         bench.facts(),
         [

@@ -44,7 +44,7 @@ pub(crate) fn fails_its_contract_is_told_and_passes(installed: &Installed) {
         ("greet", "**on_fail:** retry(2), then escalate", &greet, CONTRACT),
         ("note", "**needs:** greet", &note, "grep -qx noted note.txt"),
     ]);
-    bench.approve_and_run().expect(0, &[WORDS, "2 of 2 steps settled"]);
+    bench.approve_and_run().expect(0, &[WORDS, "2 of 2 steps passed"]);
     assert_eq!(
         bench.facts(),
         [

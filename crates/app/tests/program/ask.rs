@@ -70,7 +70,7 @@ fn when_all_attempts_are_spent_a_person_is_asked_and_nothing_else_happens() {
 fn a_retry_carries_the_hint_of_the_person() {
     let place = waiting();
     place.run(&["answer", "it/stuck", "--retry", "--hint", "write real"]).expect(0, &["planwright run it"]);
-    place.run(&["run", "it"]).expect(0, &["attempt 3", "2 of 2 steps settled"]);
+    place.run(&["run", "it"]).expect(0, &["attempt 3", "2 of 2 steps passed"]);
     place.run(&["log", "it/stuck@3", "--prompt"]).expect(0, &["Hint from a person: write real", "exit 7"]);
     assert_eq!(
         (place.count("stuck contract.finished 3 passed"), place.count("after contract.finished 1 passed")),
@@ -97,7 +97,7 @@ fn what_a_person_took_over_is_judged_by_the_contract() {
     assert!(!place.has("after.out"));
     place.write("real", "by hand\n");
     place.run(&["answer", "it/stuck", "--take-over"]).expect(0, &[]);
-    place.run(&["run", "it"]).expect(0, &["2 of 2 steps settled"]);
+    place.run(&["run", "it"]).expect(0, &["2 of 2 steps passed"]);
     let facts = place.facts();
     assert!(
         !facts.iter().any(|fact| fact == "stuck attempt.started 3"),
@@ -111,7 +111,7 @@ fn a_step_is_skipped_by_a_person_with_a_reason() {
     let place = waiting();
     place.run(&["answer", "it/stuck", "--skip"]).expect(2, &["--message"]);
     place.run(&["answer", "it/stuck", "--skip", "-m", "not needed any more"]).expect(0, &[]);
-    place.run(&["run", "it"]).expect(0, &["2 of 2 steps settled"]);
+    place.run(&["run", "it"]).expect(0, &["2 of 2 steps passed"]);
     let answered =
         place.events().into_iter().find(|event| event["event"] == "ask.answered").expect("an answer");
     assert_eq!(
@@ -133,7 +133,7 @@ fn a_run_can_be_stopped_and_asks_again_when_it_goes_on() {
     let place = waiting();
     place.run(&["answer", "it", "--stop"]).expect(0, &[]);
     assert_eq!(place.standing()["state"], "stopped");
-    place.run(&["answer", "it", "--retry"]).expect(1, &["nothing is asked about it"]);
+    place.run(&["answer", "it", "--retry"]).expect(1, &["no open question about it"]);
     place.run(&["run", "it"]).expect(3, &["stuck needs you"]);
     assert_eq!((place.count("stuck attempt.started 3"), place.count("run.resumed")), (0, 1));
     place.run(&["answer", "it", "--retry", "--hint", "write real"]).expect(0, &[]);
@@ -157,7 +157,7 @@ fn an_agent_may_not_answer() {
 fn abort_fails_the_run_and_later_steps_never_start() {
     let (id, _, script, contract) = STUCK;
     let place = Place::with_plan(&[(id, "**on_fail:** abort", script, contract), AFTER]);
-    place.approve_and_run().expect(1, &["failed", "0 of 2 steps settled"]);
+    place.approve_and_run().expect(1, &["failed", "0 of 2 steps passed"]);
     let wanted = [
         "stuck attempt.started 1",
         "stuck attempt.finished 1",
@@ -178,7 +178,7 @@ fn a_manual_step_is_confirmed_by_a_person() {
     place.run(&["answer", "it/look", "--take-over"]).expect(2, &["--confirm"]);
     assert!(!place.has("after.out"));
     place.run(&["answer", "it/look", "--confirm"]).expect(0, &[]);
-    place.run(&["run", "it"]).expect(0, &["2 of 2 steps settled"]);
+    place.run(&["run", "it"]).expect(0, &["2 of 2 steps passed"]);
     let file = place.read(FILE);
     assert!(file.contains("✅ Do look") && file.contains("✅ Do after"), "{file}");
 }
@@ -220,7 +220,7 @@ fn an_agent_that_is_not_there_parks_the_step() {
     // A command line that was not there when the plan was approved is approved first.
     let ran = place.run(&["run", "it"]);
     let name = ran.expect(4, &["coder  was  nothing"]).stderr.rsplit_once("--rev ").expect("a name").1.trim();
-    place.run(&["run", "it", "--rev", name]).expect(0, &["1 of 1 steps settled"]);
+    place.run(&["run", "it", "--rev", name]).expect(0, &["1 of 1 step passed"]);
     assert!(place.read("out").contains("Write it."));
 }
 
@@ -233,7 +233,7 @@ const TIRED: &str = "test -e rested && exec touch b.out; touch rested; \
 fn an_agent_that_is_out_of_quota_is_tried_again_later() {
     let place = Place::with_plan(&[("b", "**target:** coder", "Write it.", "test -e b.out")]);
     place.write("planwright.toml", format!("[agents.coder]\ncommand = [\"bash\", \"-c\", \"{TIRED}\"]\n"));
-    place.approve_and_run().expect(0, &["out of quota", "1 of 1 steps settled"]);
+    place.approve_and_run().expect(0, &["out of quota", "1 of 1 step passed"]);
     assert_eq!((place.count("b attempt.started 2"), place.count("b contract.finished 1 failed")), (1, 0));
 }
 
@@ -262,7 +262,7 @@ fn the_prompt_of_an_agent_holds_what_it_needs_and_nothing_of_other_steps() {
     );
     let digest = place.digest();
     let mut command = place.planwright(&["run", "it", "--rev", &digest]);
-    crate::place::run(command.env("FROM_OUTSIDE", "kept"), b"").expect(0, &["3 of 3 steps settled"]);
+    crate::place::run(command.env("FROM_OUTSIDE", "kept"), b"").expect(0, &["3 of 3 steps passed"]);
     let (first, second) = (place.read("prompt-1"), place.read("prompt-2"));
     for words in [
         "Write the answer.",

@@ -65,7 +65,7 @@ fn a_plan_is_resolved_by_argument_then_by_marker_then_to_the_one_without_a_name(
         marker.map(|marker| place.write(".harness/active-plan", marker));
         let before = state(&place);
         let wanted = pair(&place, plan, progress);
-        let active: Vec<&str> = ["active"].iter().chain(*words).copied().collect();
+        let active: Vec<&str> = ["resolve-active-plan"].iter().chain(*words).copied().collect();
         let resolver: Vec<&str> = match words {
             [plan] => vec!["resolve-active-plan", "--plan", plan],
             _ => vec!["resolve-active-plan"],
@@ -116,7 +116,7 @@ fn is_loud(place: &Place, said: &str) {
     let helps = if said == "not a file" { "remove it: rm" } else { "planwright use --clear" };
     for words in [
         &["resolve-active-plan"][..],
-        &["active"],
+        &["resolve-active-plan"],
         &["run"],
         &["show"],
         &["verify"],
@@ -147,7 +147,7 @@ fn a_marker_that_leads_to_no_plan_is_loud_and_nothing_else_is_taken() {
         place.write(".harness/active-plan", marker);
         is_loud(&place, said);
         // Whoever names a plan is not held up by a marker.
-        place.run(&["active", "foo"]).expect(0, &["PLAN-foo.md"]);
+        place.run(&["resolve-active-plan", "foo"]).expect(0, &["PLAN-foo.md"]);
     }
     place.write(".harness/active-plan", "x".repeat(5000));
     is_loud(&place, "larger than 4096 bytes");
@@ -163,7 +163,7 @@ fn a_marker_that_leads_to_no_plan_is_loud_and_nothing_else_is_taken() {
     is_loud(&place, "is a link");
     // The twin that must be caught: the same files without a fault are no fault.
     place.bash("rm .harness && mv shared .harness").expect(0, &[]);
-    place.run(&["active"]).expect(0, &["PLAN-foo.md"]);
+    place.run(&["resolve-active-plan"]).expect(0, &["PLAN-foo.md"]);
 }
 
 // D-10: a marker that may not be read could name a plan.
@@ -171,7 +171,7 @@ fn a_marker_that_leads_to_no_plan_is_loud_and_nothing_else_is_taken() {
 fn a_marker_that_may_not_be_read_is_loud() {
     let place = project();
     place.write(".harness/active-plan", "foo").permit(".harness/active-plan", 0o000);
-    if let Some(ran) = place.run_unprivileged(&["active"]) {
+    if let Some(ran) = place.run_unprivileged(&["resolve-active-plan"]) {
         ran.expect(2, &["can't be read", ".harness/active-plan"]);
         assert_eq!(ran.stdout, "");
     }
@@ -185,7 +185,7 @@ fn a_name_that_is_no_name_is_refused() {
     for name in ["../x", "a/b", "..", "", "a b", "/etc/passwd", "link"] {
         let option = format!("--plan={name}");
         for words in [
-            &["active", name][..],
+            &["resolve-active-plan", name][..],
             &["resolve-active-plan", &option],
             &["use", name],
             &["show", "--name", name],
@@ -201,16 +201,16 @@ fn a_name_that_is_no_name_is_refused() {
 #[test]
 fn without_a_harness_folder_the_answer_is_skip() {
     let place = Place::empty();
-    for words in [&["resolve-active-plan"][..], &["active", "foo"], &["list-plans"]] {
+    for words in [&["resolve-active-plan"][..], &["resolve-active-plan", "foo"], &["list-plans"]] {
         let ran = place.run(words);
         assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{words:?}: {ran:#?}");
     }
     place
         .write("planwright.toml", "[plans]\nharness = \"/nowhere/vault\"\n")
         .write(".harness/PLAN.md", text("solo"));
-    place.run(&["active"]).expect(1, &["/nowhere/vault"]);
+    place.run(&["resolve-active-plan"]).expect(1, &["/nowhere/vault"]);
     place.write(".harness/active-plan", "foo");
-    let ran = place.run(&["active"]);
+    let ran = place.run(&["resolve-active-plan"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (1, ""), "{ran:#?}");
     assert_eq!(place.bash("ls -A .harness").stdout, "PLAN.md\nactive-plan\n");
 }
@@ -319,7 +319,7 @@ fn a_worktree_is_bound_and_let_go() {
     assert_eq!(place.read("prey"), "mine\n");
     place.bash("mv .harness shared").expect(0, &[]);
     place.link("shared", ".harness");
-    for words in [&["use", "foo"][..], &["active"]] {
+    for words in [&["use", "foo"][..], &["resolve-active-plan"]] {
         place.bash("echo foo >shared/active-plan");
         place.run(words).expect(2, &["is a link", "`rm .harness`"]);
         place.bash("rm shared/active-plan");
@@ -339,16 +339,16 @@ fn what_is_no_marker_is_removed_by_who_put_it_there() {
     let place = project();
     for (make, help) in [("mkdir", "rmdir .harness/active-plan"), ("mkfifo", "rm .harness/active-plan")] {
         place.bash(&format!("{make} .harness/active-plan")).expect(0, &[]);
-        for words in [&["active"][..], &["use", "foo"], &["use", "--clear"]] {
+        for words in [&["resolve-active-plan"][..], &["use", "foo"], &["use", "--clear"]] {
             place.run(words).expect(2, &["not a file", &format!("remove it: {help}")]);
         }
         place.bash("rm -r .harness/active-plan").expect(0, &[]);
     }
     place.run(&["use", "foo"]).expect(0, &["bound  foo"]);
     // One that is staged is not lost.
-    place.run(&["stage", "foo"]).expect(0, &[]);
-    for words in [&["active"][..], &["use", "foo"]] {
-        place.run(words).expect(2, &["PLAN-foo.md is shelved", "planwright activate foo"]);
+    place.run(&["shelve", "foo"]).expect(0, &[]);
+    for words in [&["resolve-active-plan"][..], &["use", "foo"]] {
+        place.run(words).expect(2, &["PLAN-foo.md is shelved", "planwright unshelve foo"]);
     }
     place.run(&["list-plans"]).expect(0, &["DANGLING", "is shelved"]);
 }
@@ -359,17 +359,17 @@ fn names_that_differ_in_case_alone_are_not_told_apart() {
     let place = project();
     place.write(".harness/plan-foo.md", text("other"));
     place.run(&["resolve-active-plan", "--plan", "foo"]).expect(2, &["PLAN-foo.md, plan-foo.md"]);
-    place.run(&["active"]).expect(0, &["PLAN.md"]);
+    place.run(&["resolve-active-plan"]).expect(0, &["PLAN.md"]);
     place.write(".harness/plan.md", text("other"));
-    place.run(&["active"]).expect(2, &["ambiguous: PLAN.md, plan.md"]);
-    place.run(&["active", "bar"]).expect(0, &["PLAN-bar.md"]);
+    place.run(&["resolve-active-plan"]).expect(2, &["ambiguous: PLAN.md, plan.md"]);
+    place.run(&["resolve-active-plan", "bar"]).expect(0, &["PLAN-bar.md"]);
 }
 
 // A folder that is misspelt lies in some project all the same, and nobody means that one.
 #[test]
 fn a_project_root_that_is_no_folder_is_refused() {
     let place = project();
-    for words in [&["active"][..], &["list-plans"], &["list-plans", "--gate"]] {
+    for words in [&["resolve-active-plan"][..], &["list-plans"], &["list-plans", "--gate"]] {
         for root in ["sub/misspelt", "/nonexistent", "planwright.toml"] {
             let words: Vec<&str> = words.iter().copied().chain(["--project-root", root]).collect();
             let ran = place.run(&words);
@@ -406,7 +406,7 @@ fn a_worker_needs_no_argument() {
     place.run(&["show", "bar", "task", "1"]).expect(0, &["PLAN-bar/make-one"]);
     place.run(&["show", "task", "9"]).expect(2, &["no step `9`"]);
     place.run(&["run", "task", "1", "--only", "2"]).expect(2, &["cannot be used with"]);
-    place.run(&["show", "foo", "bar"]).expect(2, &["`foo bar` is no plan"]);
+    place.run(&["show", "foo", "bar"]).expect(2, &["unknown plan `foo bar`"]);
     place.run(&["show", "foo", "--name", "bar"]).expect(2, &["two plans are named"]);
     let checked = place.run(&["verify"]);
     assert!(checked.expect(0, &["PLAN-foo.md"]).said().matches("checked").count() == 1, "{checked:#?}");
@@ -419,7 +419,7 @@ fn a_worker_needs_no_argument() {
     let rev = digest(&place, "foo");
     let one = place.run(&["run", "task", "1", "--rev", &rev]);
     assert_eq!((one.code, place.has("one"), place.has("two")), (0, true, false), "{one:#?}");
-    place.run(&["work"]).expect(0, &["2 of 2 steps settled"]);
+    place.run(&["work"]).expect(0, &["2 of 2 steps passed"]);
     assert_eq!(place.read("two"), "foo\n");
     place.run(&["log"]).expect(0, &["make-two"]);
     assert!(place.read(".harness/progress-foo.md").contains("completed task 2"));
@@ -441,11 +441,11 @@ fn no_marker_says_what_a_person_decides_about() {
         &["answer"],
         &["stop"],
         &["undo"],
-        &["reopen"],
-        &["retry"],
+        &["revise"],
+        &["run", "--retry"],
         &["comment"],
     ] {
-        place.run(words).expect(2, &["no plan is named"]);
+        place.run(words).expect(2, &["missing plan"]);
     }
     let rev = digest(&place, "foo");
     // Nor is anybody led by one to a question: what is bound is shown, with the command that names it.
@@ -460,8 +460,8 @@ fn no_marker_says_what_a_person_decides_about() {
         assert!(!said.contains("[a]pprove") && !said.contains("[y]es"), "{words:?}: {said}");
     }
     let mut terminal = Terminal::started(&mut place.planwright(&["run", "--name", "foo"]));
-    terminal.wait_for("[y]es");
-    terminal.type_in("n\n");
+    terminal.wait_for("[d]etails  [?]");
+    terminal.type_in("n");
     terminal.end();
     place.run(&["approve", "--name", "bar", "--rev", &rev]).expect(4, &[]);
     place.run(&["approve", "--name", "foo", "--rev", &rev]).expect(0, &["approved"]);
@@ -475,7 +475,7 @@ fn a_named_plan_is_planned_under_its_name() {
         \"check\":\"test -e d\"}]}\n```\n";
     place.run_with(&["plan", "--name", "sessions", "--from", "-", "--no-propose"], answer).expect(0, &[]);
     assert!(place.has(".harness/PLAN-sessions.md"));
-    place.run(&["active", "sessions"]).expect(0, &["PLAN-sessions.md"]);
+    place.run(&["resolve-active-plan", "sessions"]).expect(0, &["PLAN-sessions.md"]);
     place.run(&["plan", "show", "--name", "sessions"]).expect(0, &["Sessions"]);
     place
         .run_with(&["plan", "--name", "sessions", "--from", "-", "--no-propose"], answer)
@@ -492,10 +492,10 @@ fn plans_of_a_shared_folder_are_worked_on_here() {
         .write("../home/vault/harness/PLAN-foo.md", text("foo"));
     place.run(&["use", "foo"]).expect(0, &["bound  foo"]);
     assert_eq!(place.read(".harness/active-plan"), "foo\n");
-    place.run(&["active"]).expect(0, &["home/vault/harness/PLAN-foo.md\t"]);
+    place.run(&["resolve-active-plan"]).expect(0, &["home/vault/harness/PLAN-foo.md\t"]);
     let shown: Value = serde_json::from_str(&place.run(&["show", "--json"]).stdout).expect("an envelope");
     let rev = shown["data"]["digest"].as_str().expect("a digest");
-    place.run(&["run", "--rev", rev]).expect(0, &["2 of 2 steps settled"]);
+    place.run(&["run", "--rev", rev]).expect(0, &["2 of 2 steps passed"]);
     assert_eq!(place.read("one"), "foo\n");
     assert!(place.read("../home/vault/harness/progress-foo.md").contains("completed task 1"));
     place.run(&["status"]).expect(0, &["PLAN-foo"]);
@@ -647,7 +647,7 @@ fn a_project_with_one_plan_is_what_it_was() {
         &["review"],
         &["doctor"],
         &["hook", "session-start"],
-        &["active"],
+        &["resolve-active-plan"],
     ] {
         let said = place.run(words).expect(0, &[]).said();
         for word in ["named plan", "active-plan", "bound", "DANGLING"] {

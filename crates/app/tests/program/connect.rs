@@ -154,10 +154,10 @@ fn a_skill_of_the_users_own_stays() {
 #[test]
 fn at_a_terminal_a_person_is_asked() {
     let place = Place::empty();
-    for (typed, is_there) in [("n\n", false), ("y\n", true)] {
+    for (typed, is_there) in [("n", false), ("\n", false), ("y", true)] {
         let mut command = place.planwright(&["init", "--agents", "pi"]);
         let mut terminal = Terminal::started(command.env("TERM", "dumb"));
-        terminal.wait_for("[n]o");
+        terminal.wait_for("[N]o  [?]");
         terminal.type_in(typed);
         let (code, said) = terminal.end();
         assert_eq!(

@@ -55,7 +55,7 @@ fn a_plan_waits_until_the_journal_proves_what_it_depends_on() {
             "plans/own.md",
             sound("A native plan", 1).replace("owner: ada", "owner: ada\ndepends_on:\n  - ship"),
         );
-    let queue = data(&place, &["queue", "--json"]);
+    let queue = data(&place, &["status", "--queue", "--json"]);
     assert_eq!(names(&queue["ready"]), ["auth"]);
     let reasons = |queue: &Value| -> Vec<String> {
         let held = queue["held_back"].as_array().expect("a list");
@@ -79,13 +79,13 @@ fn a_plan_waits_until_the_journal_proves_what_it_depends_on() {
     );
     // Somebody marks it: nothing changes but what is claimed.
     place.write(".harness/PLAN-auth.md", named("auth", "", "a/**", "done"));
-    assert_eq!(names(&data(&place, &["queue", "--json"])["ready"]), [] as [&str; 0]);
+    assert_eq!(names(&data(&place, &["status", "--queue", "--json"])["ready"]), [] as [&str; 0]);
     assert_eq!(carry_out(&place, "auth"), 0);
-    assert_eq!(names(&data(&place, &["queue", "--json"])["ready"]), ["ship"]);
+    assert_eq!(names(&data(&place, &["status", "--queue", "--json"])["ready"]), ["ship"]);
     // What was proven is not what the file says now.
     let text = place.read(".harness/PLAN-auth.md").replace("touch auth.txt", "touch other.txt");
     place.write(".harness/PLAN-auth.md", text);
-    let queue = data(&place, &["queue", "--json"]);
+    let queue = data(&place, &["status", "--queue", "--json"]);
     assert_eq!(queue["ready"][0]["state"], "changed since it was done", "{queue:#}");
     assert_eq!(names(&queue["ready"]), ["auth"]);
 }
@@ -99,12 +99,12 @@ fn plans_of_a_harness_folder_that_git_ignores_are_on_the_queue() {
         .write(".harness/PLAN-auth.md", named("auth", "", "a/**", "planning"))
         .write(".harness/PLAN-auth (1).md", "x")
         .write(".harness/queued-plans/PLAN-later.md", named("later", "", "l/**", "planning"));
-    let queue = data(&place, &["queue", "--json"]);
+    let queue = data(&place, &["status", "--queue", "--json"]);
     assert_eq!(names(&queue["ready"]), ["auth"]);
     assert_eq!(names(&queue["staged"]), ["later"]);
-    place.run(&["queue"]).expect(0, &["PLAN-auth (1).md is a conflict copy"]);
-    place.run(&["activate", "later"]).expect(0, &["activated"]);
-    assert_eq!(names(&data(&place, &["queue", "--json"])["ready"]), ["auth", "later"]);
+    place.run(&["status", "--queue"]).expect(0, &["PLAN-auth (1).md is a conflict copy"]);
+    place.run(&["unshelve", "later"]).expect(0, &["activated"]);
+    assert_eq!(names(&data(&place, &["status", "--queue", "--json"])["ready"]), ["auth", "later"]);
 }
 
 // D-06: what is archived is not listed, and counts by what the journal says of it.
@@ -118,7 +118,7 @@ fn an_archived_plan_is_not_listed_and_counts_as_its_journal_says() {
         .write(".harness/PLAN-later.md", named("later", "old", "l/**", "planning"));
     assert_eq!(carry_out(&place, "auth"), 0);
     place.run(&["archive", "auth"]).expect(0, &["moved"]);
-    let queue = data(&place, &["queue", "--json"]);
+    let queue = data(&place, &["status", "--queue", "--json"]);
     assert_eq!(names(&queue["ready"]), ["next"]);
     assert_eq!(names(&queue["held_back"]), ["later"]);
     assert_eq!(
@@ -135,14 +135,14 @@ fn a_plan_that_was_put_away_beside_the_others_is_archived() {
         .write(".harness/PLAN-auth.md", named("auth", "", "a/**", "planning"))
         .write(".harness/PLAN.archive.20260612-old.md", named("old", "", "o/**", "done"))
         .write(".harness/queued-plans/PLAN-old.md", named("old", "", "o/**", "planning"));
-    let queue = data(&place, &["queue", "--json"]);
+    let queue = data(&place, &["status", "--queue", "--json"]);
     assert_eq!(names(&queue["ready"]), ["auth"]);
     let ran = place.run(&["list"]);
     assert!(!ran.expect(0, &["auth"]).stdout.contains("archive"), "{ran:#?}");
-    place.run(&["activate", "old"]).expect(3, &["archived as .harness/PLAN.archive.20260612-old.md"]);
+    place.run(&["unshelve", "old"]).expect(3, &["archived as .harness/PLAN.archive.20260612-old.md"]);
     // Neither Git nor a shared folder makes a difference.
     place.write(".gitignore", ".harness\n");
-    place.run(&["activate", "old"]).expect(3, &["archived as .harness/PLAN.archive.20260612-old.md"]);
+    place.run(&["unshelve", "old"]).expect(3, &["archived as .harness/PLAN.archive.20260612-old.md"]);
 }
 
 // D-08: the command that the queue names answers about the plan that it means.
@@ -155,7 +155,7 @@ fn the_status_of_a_plan_is_asked_for_by_its_name() {
         let ran = place.run(words);
         assert!(!ran.expect(0, &["m1"]).said().contains("was not run"), "{words:?}: {ran:#?}");
     }
-    place.run(&["stage", "m1"]).expect(1, &["`m1` is done; only drafts can be shelved"]);
+    place.run(&["shelve", "m1"]).expect(1, &["`m1` is done; only drafts can be shelved"]);
     // What was run is known by its name, also where its file is gone.
     place.bash("rm .harness/PLAN-m1.md").expect(0, &[]);
     place.run(&["status", "PLAN-m1"]).expect(0, &["Done"]);
@@ -172,7 +172,7 @@ fn what_may_run_together_is_proven_and_the_order_of_landing_is_one() {
         .write(".harness/PLAN-far.md", named("far", "one", "far/**", "planning"))
         .write(".harness/PLAN-near.md", named("near", "", "near/**", "planning"))
         .write(".harness/PLAN-mute.md", named("mute", "", "", "planning"));
-    let queue = data(&place, &["queue", "--json"]);
+    let queue = data(&place, &["status", "--queue", "--json"]);
     let together = &queue["together"];
     assert_eq!(names(&together["plans"]), ["near", "one"]);
     assert_eq!(together["overlaps"][0]["path"], "ab.py", "{together:#}");
@@ -181,13 +181,13 @@ fn what_may_run_together_is_proven_and_the_order_of_landing_is_one() {
     assert_eq!(together["excluded"][0]["why"], "it declares no `touches`");
     assert_eq!(names(&queue["merge_order"]), ["mute", "near", "one", "far", "two"]);
     place
-        .run(&["queue"])
+        .run(&["status", "--queue"])
         .expect(0, &["one and two not: both may change ab.py", "mute alone: it declares no `touches`"]);
     place.write(".harness/PLAN-one.md", named("one", "far", "a*.py", "planning"));
-    let queue = data(&place, &["queue", "--json"]);
+    let queue = data(&place, &["status", "--queue", "--json"]);
     assert_eq!(queue["merge_order"], Value::Null);
     assert_eq!(names(&queue["cycle"]), ["far", "one"]);
-    place.run(&["queue"]).expect(0, &["needs itself: far → one → far"]);
+    place.run(&["status", "--queue"]).expect(0, &["needs itself: far → one → far"]);
 }
 
 // D-17: name, status, last progress; whatever is broken is named, and the exit code is 0.
@@ -211,12 +211,12 @@ fn the_dashboard_never_fails_and_writes_nothing() {
             ],
         );
     }
-    let dashboard = data(&place, &["queue", "--status", "--json"]);
+    let dashboard = data(&place, &["queue-status", "--json"]);
     assert_eq!(names(&dashboard["plans"]), ["broken", "PLAN"]);
     assert!(place.has(".harness/progress (1).md"), "a copy is never deleted");
     place.write("planwright.toml", "run = [").run(&["queue-status"]).expect(0, &["PLAN", "planning"]);
     let empty = Place::empty();
-    empty.run(&["queue-status"]).expect(0, &["there are no plans here"]);
+    empty.run(&["queue-status"]).expect(0, &["no plans"]);
 }
 
 // D-20: guarded moves, and their exit codes.
@@ -227,41 +227,41 @@ fn a_staged_plan_is_put_in_its_place_and_never_over_another() {
     place.write(".harness/queued-plans/PLAN-later.md", &later);
     let staged = |place: &Place| place.has(".harness/queued-plans/PLAN-later.md");
     place.run(&["list"]).expect(0, &["there are no plans"]);
-    place.run(&["queue"]).expect(0, &["Staged", "later"]);
-    place.run(&["run", "later"]).expect(2, &["is shelved", "planwright activate later"]);
+    place.run(&["status", "--queue"]).expect(0, &["Staged", "later"]);
+    place.run(&["run", "later"]).expect(2, &["is shelved", "planwright unshelve later"]);
     let by_path = place.run(&["propose", ".harness/queued-plans/PLAN-later.md"]);
     by_path.expect(1, &["is shelved; unshelve it first"]);
     for name in ["nothing", "../later", "", ".harness/queued-plans/PLAN-later.md"] {
-        assert_eq!(place.run(&["activate", name]).code, 2, "{name}");
+        assert_eq!(place.run(&["unshelve", name]).code, 2, "{name}");
     }
     place.write(".harness/PLAN-later.md", "mine");
-    place.run(&["activate", "later"]).expect(2, &["already exists"]);
+    place.run(&["unshelve", "later"]).expect(2, &["already exists"]);
     assert!(staged(&place) && place.read(".harness/PLAN-later.md") == "mine");
     place.bash("rm .harness/PLAN-later.md");
-    place.run(&["activate", "PLAN-later.md"]).expect(0, &["activated"]);
+    place.run(&["unshelve", "PLAN-later.md"]).expect(0, &["activated"]);
     assert!(!staged(&place) && place.read(".harness/PLAN-later.md") == later);
-    place.run(&["activate", "later"]).expect(2, &["shelved plan `later` not found"]);
-    place.run(&["stage", "later"]).expect(0, &["staged"]);
+    place.run(&["unshelve", "later"]).expect(2, &["shelved plan `later` not found"]);
+    place.run(&["shelve", "later"]).expect(0, &["staged"]);
     assert!(staged(&place) && !place.has(".harness/PLAN-later.md"));
-    place.run(&["activate", "later"]).expect(0, &[]);
+    place.run(&["unshelve", "later"]).expect(0, &[]);
     assert_eq!(carry_out(&place, "later"), 0);
     place.write(".harness/queued-plans/PLAN-later.md", &later);
-    place.run(&["activate", "later"]).expect(3, &["is already done", "the journal proves"]);
-    place.run(&["stage", "later"]).expect(1, &["only drafts can be shelved"]);
+    place.run(&["unshelve", "later"]).expect(3, &["is already done", "the journal proves"]);
+    place.run(&["shelve", "later"]).expect(1, &["only drafts can be shelved"]);
     place.run(&["archive", "later"]).expect(0, &[]);
-    place.run(&["activate", "later"]).expect(3, &["archived as"]);
+    place.run(&["unshelve", "later"]).expect(3, &["archived as"]);
     place
         .write(".harness/PLAN.archive.20260612-old.md", &later)
         .write(".harness/queued-plans/README.md", "# Read me\n");
-    place.run(&["activate", "old"]).expect(3, &["archived as"]);
-    assert_eq!(names(&data(&place, &["queue", "--json"])["staged"]), ["later"]);
+    place.run(&["unshelve", "old"]).expect(3, &["archived as"]);
+    assert_eq!(names(&data(&place, &["status", "--queue", "--json"])["staged"]), ["later"]);
     assert!(staged(&place), "what was refused is where it was");
     let elsewhere = Place::empty();
     elsewhere
         .write(".harness/PLAN-it.md", &later)
         .write("outside/keep", "")
         .link("../outside", ".harness/queued-plans");
-    elsewhere.run(&["stage", "it"]).expect(5, &["is a link that leaves"]);
+    elsewhere.run(&["shelve", "it"]).expect(5, &["is a link that leaves"]);
     assert!(elsewhere.has(".harness/PLAN-it.md"), "no link is followed");
 }
 
@@ -273,7 +273,7 @@ fn a_move_that_is_killed_leaves_the_plan_in_one_place() {
     place.write(".harness/PLAN-it.md", &text);
     let (home, aside) = (".harness/PLAN-it.md", ".harness/queued-plans/PLAN-it.md");
     for turn in 0..40_u32 {
-        let verb = if place.has(home) { "stage" } else { "activate" };
+        let verb = if place.has(home) { "shelve" } else { "unshelve" };
         let mut command = place.planwright(&[verb, "it"]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("started");
         // Every turn dies a little later; where exactly does not matter: what is asserted holds at every moment.
@@ -295,19 +295,21 @@ fn what_failed_three_times_is_not_begun_again_without_a_person() {
     let place = Place::empty();
     place.write("plans/bad.md", runnable(&[("build", "**on_fail:** abort", "true", "test -e never")]));
     assert_eq!(carry_out(&place, "bad"), 1);
-    let held = |place: &Place| data(place, &["queue", "--json"])["held_back"][0].take();
+    let held = |place: &Place| data(place, &["status", "--queue", "--json"])["held_back"][0].take();
     assert_eq!(held(&place)["recovery"], "retry");
     for _ in 0..2 {
-        place.run(&["retry", "bad"]).expect(1, &["failed"]);
+        place.run(&["run", "bad", "--retry"]).expect(1, &["failed"]);
     }
     let tripped = held(&place);
     assert_eq!(tripped["recovery"], "person");
     let text = "step `build` failed 3 times in a row; it won't start again without you";
     assert_eq!(tripped["reasons"][0]["text"], text);
     assert_eq!(tripped["reasons"][0]["command"], "planwright run bad");
-    place.run(&["retry", "bad"]).expect(3, &["held  step `build` failed 3 times in a row"]);
+    place.run(&["run", "bad", "--retry"]).expect(3, &["held  step `build` failed 3 times in a row"]);
     let runs = |place: &Place| {
-        data(place, &["history", "bad", "--json"])["versions"][0]["runs"].as_array().map_or(0, Vec::len)
+        data(place, &["log", "bad", "--versions", "--json"])["versions"][0]["runs"]
+            .as_array()
+            .map_or(0, Vec::len)
     };
     assert_eq!(runs(&place), 3, "nothing began");
     // A person looks, and says the digest: it begins, and the count begins anew.
@@ -328,12 +330,13 @@ fn no_rule_approves_what_tripped() {
     place.run(&["propose", "bad"]).expect(0, &["docs"]);
     for _ in 0..3 {
         place.run(&["run", "bad"]);
-        place.run(&["retry", "bad"]);
+        place.run(&["run", "bad", "--retry"]);
     }
-    let runs =
-        data(&place, &["history", "bad", "--json"])["versions"][0]["runs"].as_array().map_or(0, Vec::len);
+    let runs = data(&place, &["log", "bad", "--versions", "--json"])["versions"][0]["runs"]
+        .as_array()
+        .map_or(0, Vec::len);
     assert_eq!(runs, 3, "the rule began it three times and no more");
-    place.run(&["reopen", "bad"]);
+    place.run(&["revise", "bad"]);
     let proposed = data(&place, &["propose", "bad", "--json"]);
     assert_eq!(proposed["plans"][0]["approved_by_rule"], Value::Null, "{proposed:#}");
 }
@@ -353,7 +356,9 @@ fn a_plan_that_repeats_another_is_told_of_it() {
     new("mail", "Another thing").expect(0, &["mail may be the same work", "is archived"]);
     let alone = new("alone", "Move the users table");
     assert!(!alone.expect(0, &[]).said().contains("may be the same"), "{alone:#?}");
-    place.run(&["queue"]).expect(0, &["plans/first.md and plans/second.md may be about the same"]);
+    place
+        .run(&["status", "--queue"])
+        .expect(0, &["plans/first.md and plans/second.md may be about the same"]);
 }
 
 // D-16: every family is told of by whoever lists plans, and no file is touched.
@@ -371,13 +376,15 @@ fn copies_of_all_four_families_are_reported_and_stay() {
     for copy in copies {
         place.write(copy, named("x", "", "x/**", "planning"));
     }
-    for words in [["list"].as_slice(), &["queue"], &["queue", "--status"], &["standup"]] {
+    for words in
+        [["list"].as_slice(), &["status", "--queue"], &["queue-status"], &["status", "--since", "24h"]]
+    {
         let ran = place.run(words);
         for copy in copies {
             ran.expect(0, &[copy]);
         }
     }
-    assert_eq!(names(&data(&place, &["queue", "--json"])["ready"]), ["x"]);
+    assert_eq!(names(&data(&place, &["status", "--queue", "--json"])["ready"]), ["x"]);
     assert!(copies.iter().all(|copy| place.has(copy)));
 }
 
@@ -391,10 +398,10 @@ fn a_standup_says_what_was_done_what_failed_and_what_waits() {
             "plans/bad.md",
             runnable(&[("build", "", "true", "test -e never"), ("tell", "", "true", "test -e told")]),
         );
-    place.run(&["standup"]).expect(0, &["nothing happened"]);
+    place.run(&["status", "--since", "24h"]).expect(0, &["no events"]);
     assert_eq!(carry_out(&place, "auth"), 0);
     assert_eq!(carry_out(&place, "bad"), 3);
-    place.run(&["standup"]).expect(
+    place.run(&["status", "--since", "24h"]).expect(
         0,
         &[
             "auth: done, 1 of 1 steps",
@@ -405,10 +412,10 @@ fn a_standup_says_what_was_done_what_failed_and_what_waits() {
             "Held back: ship: needs bad, which is waiting for an answer",
         ],
     );
-    let since = data(&place, &["standup", "--since", "1h", "--json"]);
+    let since = data(&place, &["status", "--since", "1h", "--json"]);
     assert_eq!(names(&since["plans"]), ["auth", "bad"]);
     assert_eq!(since["plans"][1]["recovery"], "person");
-    place.run(&["standup", "--since", "soon"]).expect(2, &["`soon` is no time"]);
+    place.run(&["status", "--since", "soon"]).expect(2, &["invalid time `soon`"]);
 }
 
 // D-03: one file, a hundred processes.

@@ -23,7 +23,7 @@ fn costs_are_counted_warned_about_and_asked_about() {
     let words = serde_json::json!(["bash", "-c", script]);
     place.write("planwright.toml", format!("[roles]\ncoder = \"mine\"\n[agents.mine]\ncommand = {words}\n"));
     let ran = place.approve_and_run();
-    ran.expect(3, &["82 % of the dollars are spent", "budget is spent", "3 of 4 steps settled"]);
+    ran.expect(3, &["82% of the dollars budget used", "budget is spent", "3 of 4 steps passed"]);
     place.run(&["stats", "--cost"]).expect(
         0,
         &[
@@ -40,7 +40,7 @@ fn costs_are_counted_warned_about_and_asked_about() {
     assert_eq!(cost["sums"][1]["micro_dollars"], 1_230_000, "{cost:#}");
     assert_eq!(cost["projections"][0]["steps_left"], 1, "{cost:#}");
     place.run(&["answer", "it", "--budget", "+1.00"]).expect(0, &[]);
-    place.run(&["run", "it"]).expect(0, &["4 of 4 steps settled"]);
+    place.run(&["run", "it"]).expect(0, &["4 of 4 steps passed"]);
     let cost = data(&place.run(&["stats", "--cost", "--json"]))["cost"].clone();
     assert_eq!(cost["projections"], serde_json::json!([]), "nothing is left to project: {cost:#}");
 }

@@ -82,7 +82,9 @@ fn a_run_that_is_killed_while_an_agent_works_goes_on() {
     assert_eq!(place.standing()["settled"], 1);
     place.write("go", "");
     // Nobody has to approve it again.
-    place.run(&["run", "it"]).expect(0, &["attempt 1 was lost; it does not count", "3 of 3 steps settled"]);
+    place
+        .run(&["run", "it"])
+        .expect(0, &["attempt 1 was interrupted; it does not count", "3 of 3 steps passed"]);
     is_done_once(&place, &["a", "b", "c"]);
     let facts = place.facts();
     assert_eq!((place.count("a attempt.started 1"), place.count("b attempt.started 2")), (1, 1), "{facts:?}");
@@ -115,7 +117,7 @@ fn a_run_that_is_killed_while_a_contract_runs_judges_again() {
     wait_until("the contract is gone with its harness", || !place.is_alive(&judge));
     assert_eq!(place.facts().last().map(String::as_str), Some("b attempt.finished 1"));
     place.write("go", "");
-    place.run(&["run", "it"]).expect(0, &["3 of 3 steps settled"]);
+    place.run(&["run", "it"]).expect(0, &["3 of 3 steps passed"]);
     is_done_once(&place, &["a", "b", "c"]);
     assert_eq!((place.read("b.out").as_str(), place.count("b attempt.started 2")), ("once\n", 0));
 }
@@ -147,7 +149,7 @@ fn a_run_that_is_killed_again_and_again_goes_on() {
         });
     }
     place.write("go", "");
-    place.run(&["run", "it", "--jobs", "2"]).expect(0, &["3 of 3 steps settled"]);
+    place.run(&["run", "it", "--jobs", "2"]).expect(0, &["3 of 3 steps passed"]);
     is_done_once(&place, &["first", "a", "b"]);
     assert_eq!(place.read("first") + &place.read("a.out") + &place.read("b.out"), "once\nonce\nonce\n");
     assert_eq!((place.count("first attempt.started 1"), place.count("first attempt.started 2")), (1, 0));

@@ -60,7 +60,7 @@ fn write(folder: &Path, title: &str, task: &str) {
 /// The names of the plans that wait for a yes or a no, each with its revision.
 #[track_caller]
 fn waiting(place: &Place) -> Vec<String> {
-    let ran = place.run(&["inbox", "--json"]);
+    let ran = place.run(&["status", "--inbox", "--json"]);
     let envelope: Value = serde_json::from_str(&ran.expect(0, &[]).stdout).expect("an envelope");
     let reviews = envelope["data"]["reviews"].as_array().cloned().unwrap_or_default();
     let line = |review: &Value| format!("{} r{}", review["plan"].as_str().unwrap_or("?"), review["revision"]);
@@ -353,8 +353,8 @@ fn what_is_committed_is_reviewed_approved_and_run_by_its_name() {
     // What somebody approved is not revised over their head, and the same again changes nothing.
     ask(&place, &["plan", "commit"]).expect(0, &["unchanged  make-it  approved"]);
     write(&folder, "Make it", &TASK.replace("Make one.", "Make one, and more."));
-    ask(&place, &["plan", "commit"]).expect(1, &["it is already approved", "planwright reopen make-it"]);
-    place.run(&["run", "make-it"]).expect(0, &["1 of 1 steps settled"]);
+    ask(&place, &["plan", "commit"]).expect(1, &["it is already approved", "planwright revise make-it"]);
+    place.run(&["run", "make-it"]).expect(0, &["1 of 1 step passed"]);
     assert!(place.has("one"));
     place.run(&["status", "make-it"]).expect(0, &["make-it"]);
     // It is over: what lies in the folder now is another plan.
@@ -510,14 +510,14 @@ fn a_folder_that_stays_holds_nobody_up() {
     ran.expect(0, &[&format!("removed {id}\n"), "warning: cannot remove the plan directory", extra]);
     assert_eq!(current(&place), folder);
     assert_eq!(threads(&place).len(), 1);
-    for words in ["inbox", "review", "status"] {
-        place.run(&[words]).expect(0, &["cannot remove the plan directory", extra]);
+    for words in [&["status", "--inbox"][..], &["review"], &["status"]] {
+        place.run(words).expect(0, &["cannot remove the plan directory", extra]);
     }
     assert_eq!(waiting(&place), ["good r1"]);
     let said = place.run(&["doctor"]).said();
     assert!(said.contains(&format!("rm -r {extra}")), "{said}");
     fs::remove_file(&stuck).expect("removed");
-    let ran = place.run(&["inbox"]);
+    let ran = place.run(&["status", "--inbox"]);
     assert!(!ran.expect(0, &["good"]).said().contains("cannot remove"), "{ran:#?}");
     assert!(!place.run(&["doctor"]).said().contains("planners"));
 }

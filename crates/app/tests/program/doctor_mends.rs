@@ -105,7 +105,7 @@ fn a_mark_lost_with_its_driver_is_set_and_one_without_a_receipt_is_settled_by_th
     assert_eq!(wrong(&place), std::slice::from_ref(&claim));
     assert!(!place.has("c"), "a mark does no work");
     place.write("go", "");
-    place.bash(&claim.2).expect(0, &["3 of 3 steps settled"]);
+    place.bash(&claim.2).expect(0, &["3 of 3 steps passed"]);
     assert_eq!(place.read("c"), "made\n", "the step was carried out, whatever its mark said");
     assert!(wrong(&place).is_empty());
 }
@@ -190,7 +190,7 @@ fn every_finding_is_gone_once_its_command_was_typed() {
         ("kept worktree `auth`, dangling", "rm "),
         ("creating or removing worktree `ghost` was interrupted", "planwright worktree prune"),
         ("an interrupted merge left these plans unfinished", "planwright merge"),
-        ("interrupted planner sessions: ", "planwright inbox"),
+        ("interrupted planner sessions: ", "planwright status --inbox"),
     ];
     let found = wrong(&place);
     for (said, command) in all {
@@ -272,7 +272,7 @@ fn what_a_killed_run_left_is_shown_and_forgotten() {
     );
     place.run(&["doctor", "--fix"]).expect(0, &["fixed trees of attempts", "healthy"]);
     place.write("../go", "");
-    place.run(&["run", "it", "--jobs", "2"]).expect(0, &["2 of 2 steps settled"]);
+    place.run(&["run", "it", "--jobs", "2"]).expect(0, &["2 of 2 steps passed"]);
     place.run(&["doctor"]).expect(0, &["the repository keeps work of finished runs (", "healthy"]);
 }
 

@@ -80,8 +80,8 @@ fn stats_count_what_happened_and_nothing_else() {
     place.run(&["stats", "--contracts"]).expect(0, &["it/easy", "never", "test -e easy.out"]);
     place.run(&["stats", "--tools", "--plans"]).expect(0, &["odoo-toolbox", "it/stuck", "no-such-program"]);
     place.run(&["stats", "--plan", "it"]).expect(0, &["33 %"]);
-    place.run(&["stats", "--since", "soon"]).expect(2, &["`soon` is no length of time", "--since 7d"]);
-    place.run(&["stats", "--since", "7"]).expect(2, &["`7` is no length of time"]);
+    place.run(&["stats", "--since", "soon"]).expect(2, &["`soon` is not a duration", "--since 7d"]);
+    place.run(&["stats", "--since", "7"]).expect(2, &["`7` is not a duration"]);
     wait_until("the run is older than a second", || {
         data(&place.run(&["stats", "--since", "1s", "--json"]))["all"]["steps"] == 0
     });
@@ -133,10 +133,10 @@ fn simulate_starts_nothing_and_writes_nothing() {
         "touches hard.out (1 file now)",
         "reads big, about 5k tokens",
         "must pass: test -e easy.out",
-        "odoo-toolbox (nobody here has it)",
+        "odoo-toolbox (unavailable)",
         "3 contracts, at most 4 attempts",
         "no history yet",
-        "nothing was run and nothing was written",
+        "nothing was started or written",
         "planwright verify plans/next.md",
     ];
     simulate(&["simulate", "next"]).expect(0, &said);
@@ -167,7 +167,7 @@ fn old_plans_are_archived_with_their_history_and_old_outputs_can_go() {
     place.approve_and_run().expect(0, &[]);
     place
         .run(&["archive", "--older-than", "1d", "--outputs"])
-        .expect(0, &["no plan was over for so long", "0 outputs"]);
+        .expect(0, &["no finished plan is that old", "0 outputs"]);
     let dry = ["archive", "--older-than", "1s", "--outputs", "--dry-run"];
     wait_until("the run is over for a second", || place.run(&dry).said().contains("would move  plans/it.md"));
     assert!(place.path(FILE).exists(), "a dry run moves nothing");
@@ -189,7 +189,7 @@ fn old_plans_are_archived_with_their_history_and_old_outputs_can_go() {
     place.run(&["doctor"]).expect(0, &["records intact", "match the journal"]);
     place.run(&["list"]).expect(0, &["draft"]);
     let again = place.run(&["archive", "--older-than", "1s", "--outputs"]);
-    again.expect(0, &["no plan was over for so long", "0 outputs"]);
+    again.expect(0, &["no finished plan is that old", "0 outputs"]);
 }
 
 // C-31: the setting says from when on old outputs may go; only a person's `doctor --fix` lets them.

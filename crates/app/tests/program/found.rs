@@ -38,7 +38,7 @@ fn a_run_with_findings_is_done_with_findings_everywhere() {
     let place = reviewed(BLOCK);
     let ran = place.approve_and_run();
     ran.expect(0, &["done, 2 findings", "check: error  made.txt:1  too short", "check: warning  no docs"]);
-    place.run(&["status"]).expect(0, &["done, 2 findings, 2 of 2 settled"]);
+    place.run(&["status"]).expect(0, &["done, 2 findings, 2 of 2 steps done"]);
     place.run(&["list"]).expect(0, &["done, 2 findings"]);
     place.run(&["show", "it"]).expect(0, &["check: error  made.txt:1  too short"]);
     place.run(&["log", "it"]).expect(0, &["2 findings (1 error, 1 warning)"]);
@@ -46,7 +46,7 @@ fn a_run_with_findings_is_done_with_findings_everywhere() {
     place.run(&["review", "it"]).expect(0, &["check: error  made.txt:1  too short"]);
     place.run(&["audit", "it"]).expect(0, &["found", "1 error, 1 warning"]);
     place.run(&["export", "it", "--to", "markdown"]).expect(0, &["done, 2 findings"]);
-    place.run(&["events"]).expect(0, &["findings=2"]);
+    place.run(&["log", "--all"]).expect(0, &["findings=2"]);
     assert_eq!(
         (place.standing()["state"].as_str(), place.standing()["findings"].as_u64()),
         (Some("done"), Some(2))

@@ -70,7 +70,7 @@ fn a_hook_gets_exactly_the_envelope_of_its_occasion() {
             ),
         );
         assert_eq!(place.approve_and_run().code, code, "{name}");
-        let told = place.run(&["events", "--json"]).stdout;
+        let told = place.run(&["log", "--all", "--json"]).stdout;
         let line =
             told.lines().find(|line| line.contains(&format!("\"event\":\"{event}\""))).expect("it happened");
         assert_eq!(heard(&place), [line], "{name}");
@@ -131,14 +131,15 @@ fn a_hook_that_misbehaves_changes_neither_the_run_nor_its_journal() {
         place.write(USER, format!("hooks.seconds = 1\n{}", hook("needs_you", script)));
         place.approve_and_run().expect(3, &["b needs you"]);
         assert_eq!((timeless(&place), place.read("plans/it.md")), expected, "{script}");
-        place
-            .run(&["doctor"])
-            .expect(0, &["hook `needs_you` has not accepted an event", why, "planwright events --deliver"]);
+        place.run(&["doctor"]).expect(
+            0,
+            &["hook `needs_you` has not accepted an event", why, "planwright log --all --deliver"],
+        );
         // Once it behaves, it is told what it has missed.
         place.write(USER, hook("needs_you", HEAR));
-        place.run(&["events", "--deliver"]).expect(0, &["needs_you", "delivered 1"]);
+        place.run(&["log", "--all", "--deliver"]).expect(0, &["needs_you", "delivered 1"]);
         assert_eq!(ids(&place), ["run/1/8"], "{script}");
-        place.run(&["events", "--deliver"]).expect(0, &["delivered 0"]);
+        place.run(&["log", "--all", "--deliver"]).expect(0, &["delivered 0"]);
         assert!(!place.run(&["doctor"]).said().contains("has not accepted"), "{script}");
     }
 }
@@ -152,14 +153,14 @@ fn a_hook_whose_program_is_gone_is_told_later() {
     place.write(USER, format!("hooks.done = [\"{}\"]\n", program.display()));
     place.approve_and_run().expect(0, &[]);
     assert!(!place.has("../home/once"));
-    let ran = place.run(&["events", "--deliver", "--json"]);
+    let ran = place.run(&["log", "--all", "--deliver", "--json"]);
     let envelope: Value = serde_json::from_str(&ran.expect(1, &[]).stdout).expect("an envelope");
     assert!(
         envelope["data"]["hooks"][0]["left"].as_str().is_some_and(|why| why.starts_with("cannot start")),
         "{envelope}"
     );
     place.write("../home/once", format!("#!/bin/sh\n{HEAR}\n")).permit("../home/once", 0o755);
-    place.run(&["events", "--deliver"]).expect(0, &["delivered 1"]);
+    place.run(&["log", "--all", "--deliver"]).expect(0, &["delivered 1"]);
     assert_eq!(ids(&place), ["run/1/5"]);
 }
 
@@ -178,7 +179,7 @@ fn what_a_killed_planwright_was_telling_is_told_again() {
     // The beginning of the next run tells it, before what that run does, and once.
     assert_eq!(run_other(&place, "other", &[BAD]), 3);
     assert_eq!(ids(&place), ["run/1/5", "run/1/5", "run/2/5"]);
-    place.run(&["events", "--deliver"]).expect(0, &["delivered 0"]);
+    place.run(&["log", "--all", "--deliver"]).expect(0, &["delivered 0"]);
 }
 
 #[test]
@@ -191,12 +192,12 @@ fn a_hook_that_is_new_hears_nothing_of_what_was_before_it() {
     let place = Place::with_plan(&[GOOD]);
     place.approve_and_run().expect(0, &[]);
     place.write(USER, hook("done", HEAR));
-    place.run(&["events", "--deliver"]).expect(0, &["delivered 0"]);
+    place.run(&["log", "--all", "--deliver"]).expect(0, &["delivered 0"]);
     // From here on it is known: what happens while nobody delivers is not lost.
     place.write("plans/other.md", place.read("plans/it.md"));
     place.bash("XDG_CONFIG_HOME=/nowhere planwright run other --rev \"$(planwright run other --dry-run --json | grep -o '\"digest\":\"[0-9a-f]*' | grep -o '[0-9a-f]*$')\"").expect(0, &[]);
     assert_eq!(ids(&place), [] as [&str; 0]);
-    place.run(&["events", "--deliver"]).expect(0, &["delivered 1"]);
+    place.run(&["log", "--all", "--deliver"]).expect(0, &["delivered 1"]);
     assert!(matches!(&ids(&place)[..], [only] if only.starts_with("run/2/")), "{:?}", ids(&place));
 }
 
@@ -214,8 +215,9 @@ fn processes_at_once_deliver_each_event_once_and_in_order() {
     }
     assert_eq!(ids(&place), [] as [&str; 0]);
     place.write("../home/ok", "");
-    let mut processes: Vec<_> =
-        (0..4).map(|number| place.start_into(&["events", "--deliver"], &format!("said{number}"))).collect();
+    let mut processes: Vec<_> = (0..4)
+        .map(|number| place.start_into(&["log", "--all", "--deliver"], &format!("said{number}")))
+        .collect();
     for process in &mut processes {
         // One that finds another at it says so, and ends with 1.
         assert!(process.end() <= 1);
@@ -234,17 +236,19 @@ fn an_event_that_is_never_taken_is_given_up_and_said_and_the_next_one_is_told() 
     assert_eq!(run_other(&place, "two", &[GOOD]), 0);
     let mut last = place.run(&["doctor"]);
     for _ in 0..12 {
-        last = place.run(&["events", "--deliver"]);
+        last = place.run(&["log", "--all", "--deliver"]);
         if last.code == 0 {
             break;
         }
-        last.expect(1, &["exited with 1", "next: planwright events --deliver"]);
+        last.expect(1, &["exited with 1", "next: planwright log --all --deliver"]);
         last = place.run(&["doctor"]);
     }
     // Given up after a bounded number of tries, by whichever process came to it; said once to whoever asks.
     last.expect(0, &["delivered 1", "gave up 1"]);
     assert_eq!(ids(&place), ["run/2/5"]);
-    assert!(!place.run(&["events", "--deliver"]).expect(0, &["delivered 0"]).said().contains("gave up"));
+    assert!(
+        !place.run(&["log", "--all", "--deliver"]).expect(0, &["delivered 0"]).said().contains("gave up")
+    );
 }
 
 // A hook in a file that agents can write is not run: it would run outside of their attempt.
@@ -260,7 +264,9 @@ fn a_hook_in_the_file_of_the_project_is_refused_and_never_run() {
         "hooks.seconds = 1\n".to_owned(),
     ] {
         place.write("planwright.toml", &text);
-        for words in [&["run", "it", "--rev", digest.as_str()][..], &["events", "--deliver"], &["status"]] {
+        for words in
+            [&["run", "it", "--rev", digest.as_str()][..], &["log", "--all", "--deliver"], &["status"]]
+        {
             place
                 .run(words)
                 .expect(2, &["for a project: anyone who can write", "home/.config/planwright/config.toml"]);
@@ -290,12 +296,12 @@ fn an_agent_at_work_delivers_nothing() {
     place.write(USER, hook("needs_you", "[ -e \"$HOME/ok\" ] || exit 1; cat >>\"$HOME/heard\""));
     place.approve_and_run().expect(3, &[]);
     let agent = "mkdir -p x/planwright; printf 'hooks.needs_you = [\"true\"]\\n' >x/planwright/config.toml\n\
-                 XDG_CONFIG_HOME=$PWD/x planwright events --deliver 2>said && code=0 || code=$?; echo $code >code; touch a.out";
+                 XDG_CONFIG_HOME=$PWD/x planwright log --all --deliver 2>said && code=0 || code=$?; echo $code >code; touch a.out";
     assert_eq!(run_other(&place, "other", &[("a", "", agent, "test -e a.out")]), 0);
     assert_eq!(place.read("code"), "1\n");
     assert!(place.read("said").contains("an agent at work in a run can't deliver"));
     place.write("../home/ok", "");
-    place.run(&["events", "--deliver"]).expect(0, &["delivered 1"]);
+    place.run(&["log", "--all", "--deliver"]).expect(0, &["delivered 1"]);
     assert_eq!(ids(&place).len(), 1);
 }
 
@@ -314,9 +320,9 @@ fn a_proposal_calls_for_a_person_until_one_has_come() {
         (&told["data"]["run"], &told["data"]["event"]["event"]),
         (&Value::Null, &"plan.proposed".into())
     );
-    place.run(&["events", "--plan", "other"]).expect(0, &["other plan.proposed     revision=1"]);
+    place.run(&["log", "--all", "--plan", "other"]).expect(0, &["other plan.proposed     revision=1"]);
     // The names of document B: created when it is proposed, and once.
-    let lines = place.run(&["events", "--names", "rawko"]).stdout;
+    let lines = place.run(&["log", "--all", "--names", "rawko"]).stdout;
     let names: Vec<String> = lines
         .lines()
         .map(|line| {
@@ -324,5 +330,5 @@ fn a_proposal_calls_for_a_person_until_one_has_come() {
         })
         .collect();
     assert_eq!(names, ["PLAN_CREATED", "STEP_STARTED", "STEP_COMPLETED", "PLAN_CREATED"]);
-    assert_eq!(place.run(&["events", "--names", "record"]).stdout, lines);
+    assert_eq!(place.run(&["log", "--all", "--names", "record"]).stdout, lines);
 }

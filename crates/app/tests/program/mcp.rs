@@ -101,7 +101,7 @@ fn a_broken_plan_is_repaired_by_what_the_tool_says_and_then_waits_for_a_person()
     let again = client.call("plan_propose", &json!({"path": "plans/say-it.md"}));
     again.fine(&["was proposed already: revision 1"]);
     client.end();
-    place.run(&["inbox"]).expect(0, &["say-it", "r1 waits for review", "by test"]);
+    place.run(&["status", "--inbox"]).expect(0, &["say-it", "r1 waits for review", "by test"]);
     place.run(&["run", "say-it"]).expect(3, &["is not approved"]);
 }
 

@@ -91,7 +91,7 @@ fn an_agent_that_says_it_is_done_is_judged_all_the_same() {
     let place = Place::with_plan(&[("lie", "", &script, "test -e never")]);
     place.approve_and_run().expect(3, &["lie needs you"]);
     assert_eq!(place.count("lie contract.finished 1 failed"), 1);
-    place.run(&["inbox"]).expect(0, &["which port?"]);
+    place.run(&["status", "--inbox"]).expect(0, &["which port?"]);
 }
 
 // E-20: some agents start their servers without the environment that they were given; the step is found above them.

@@ -38,7 +38,7 @@ const ANSWERS: &[(&str, &str, &str)] = &[
     ("stop", "", "planwright answer it/look --stop"),
 ];
 
-// C-11, E-20, A-45: where nobody can be asked, every answer is a command for a person, and nothing is recorded.
+// C-11, E-20, A-45: where nobody can be asked, every answer is a command for a person, and no records.
 #[test]
 fn without_a_dialog_a_model_gets_the_command_and_nothing_is_recorded() {
     let place = waiting();
@@ -99,7 +99,7 @@ fn only_the_word_of_a_person_in_the_dialog_decides() {
         client.call("ask_answer", &given).fine(&["as the person confirmed"]);
         let dialog = client.dialogs.pop().expect("the person was asked");
         assert!(dialog.contains("it/look") && dialog.contains("on your word alone"), "{dialog}");
-        client.call("ask_answer", &given).refused(&["nothing is asked about it"]);
+        client.call("ask_answer", &given).refused(&["no open question about it"]);
         client.end();
         let answers = answers(&place);
         assert_eq!(answers.len(), 1);
@@ -217,7 +217,9 @@ fn a_person_starts_and_stops_runs_and_sees_what_waits() {
     place.write("go", "");
     client.call("run_start", &it).fine(&["is under way"]);
     place.wait_for("look ask.opened");
-    wait_until("nobody drives it", || client.call("plan_get", &it).data()["run"] == "waiting for a person");
+    wait_until("no process is running it", || {
+        client.call("plan_get", &it).data()["run"] == "waiting for a person"
+    });
     let inbox = client.call("inbox_list", &json!({})).data();
     assert_eq!(inbox["asks"][0]["id"], "it/look", "{inbox}");
     let stats = client.call("plan_stats", &json!({"id": "it", "since": "7d"})).data();

@@ -34,7 +34,7 @@ fn write(place: &Place, plans: &[(&str, &[Sketch<'_>])]) {
 #[track_caller]
 fn carry_out(place: &Place, name: &str) {
     place.bash(&format!("git checkout -q -b plan/{name} main")).expect(0, &[]);
-    run(place, name).expect(0, &["settled"]);
+    run(place, name).expect(0, &["passed"]);
     commit(place, name);
     place.bash("git checkout -q main").expect(0, &[]);
 }
@@ -114,11 +114,11 @@ fn of_two_plans_that_break_together_the_later_one_is_evicted() {
     place
         .run(&["merge"])
         .expect(3, &["evicted  c   it breaks what a has proved in main", "already in main: a, b"]);
-    place.run(&["history", "a"]).expect(0, &["merged", "into main"]);
-    place.run(&["history", "c"]).expect(0, &["evicted", "from main"]);
+    place.run(&["log", "a", "--versions"]).expect(0, &["merged", "into main"]);
+    place.run(&["log", "c", "--versions"]).expect(0, &["evicted", "from main"]);
     // It waits for somebody until it has landed, by whatever hand.
     place
-        .run(&["inbox"])
+        .run(&["status", "--inbox"])
         .expect(0, &["c   was evicted: it breaks a", "git merge plan/c", "planwright merge c"]);
     place.run(&["status"]).expect(0, &["Needs you", "git merge plan/c"]);
     place.run(&["status", "--next"]).expect(3, &["git merge plan/c"]);
@@ -140,14 +140,7 @@ fn a_conflict_is_asked_about_and_the_others_land() {
     let rehearsed = place.run(&["merge", "--dry-run"]);
     rehearsed.expect(
         3,
-        &[
-            "1  c",
-            "2  a",
-            "3  b",
-            "evicted  b   a changed the same lines",
-            "shared.txt",
-            "no contract was run",
-        ],
+        &["1  c", "2  a", "3  b", "evicted  b   a changed the same lines", "shared.txt", "no contracts ran"],
     );
     assert!(!files(&place, "main").contains("c.txt"), "a rehearsal moves nothing");
     place.run(&["merge"]).expect(
@@ -162,7 +155,7 @@ fn a_conflict_is_asked_about_and_the_others_land() {
     );
     assert_eq!(place.read("shared.txt"), "one\ndeux\nthree\n");
     is_clean(&place);
-    place.run(&["merge"]).expect(3, &["evicted  b   what is there already changed the same lines"]);
+    place.run(&["merge"]).expect(3, &["evicted  b   conflicts with the target branch"]);
 }
 
 // P-13, design 9: what somebody wrote in the workspace is never written over.
@@ -395,7 +388,7 @@ fn a_merge_that_is_killed_anywhere_is_finished_by_the_next() {
             ("one\ndeux\nthree\n", "# Mine\n")
         );
         assert_eq!((at(&place, "plan/a"), at(&place, "plan/b")), tips, "{point} {moment}");
-        assert!(place.run(&["history", "b"]).said().contains("into main"), "{point} {moment}");
+        assert!(place.run(&["log", "b", "--versions"]).said().contains("into main"), "{point} {moment}");
         assert_eq!(place.bash("git fsck --no-dangling 2>&1").code, 0, "{point} {moment}");
     }
     assert!(before > 3 && after > 1, "both sides of the move were hit: {before}, {after}");
@@ -478,10 +471,9 @@ fn a_plan_of_two_repositories_lands_in_both_or_in_none() {
         .bash("cd ../api && git checkout -q api.txt && echo uno >api.txt && git commit -qam uno")
         .expect(0, &[]);
     let uno = api(&place, "git rev-parse trunk");
-    place.run(&["merge"]).expect(
-        3,
-        &["what is there already changed the same lines", "../api/api.txt", "and the same in api"],
-    );
+    place
+        .run(&["merge"])
+        .expect(3, &["conflicts with the target branch", "../api/api.txt", "and the same in api"]);
     assert_eq!(both(&place), (main, uno));
     place.bash(&format!("cd ../api && git reset -q --hard {trunk}")).expect(0, &[]);
     place.run(&["merge", "--dry-run"]).expect(0, &["also in api", "api: trunk"]);
@@ -538,7 +530,7 @@ fn a_plan_of_two_repositories_has_a_worktree_of_each() {
     let digest = data(&place.run(&["run", "both", "--dry-run", "--json"]))["digest"].clone();
     place
         .run(&["run", "both", "--worktree", "--rev", digest.as_str().expect("a digest")])
-        .expect(0, &["settled"]);
+        .expect(0, &["passed"]);
     let tree = place.run(&["worktree", "path", "both"]).expect(0, &[]).stdout.trim().to_owned();
     assert_eq!(place.bash("cat $HOME/worked").stdout.trim(), tree);
     assert!(!place.has("web.txt") && api(&place, "cat api.txt") == "one", "nobody worked in the workspaces");
@@ -573,7 +565,7 @@ fn carry_out_apart(place: &Place, name: &str) -> String {
     let digest = data(&place.run(&["run", name, "--dry-run", "--json"]))["digest"].clone();
     place
         .run(&["run", name, "--worktree", "--rev", digest.as_str().expect("a digest")])
-        .expect(0, &["settled"]);
+        .expect(0, &["passed"]);
     place.run(&["worktree", "path", name]).expect(0, &[]).stdout.trim().to_owned()
 }
 
@@ -614,7 +606,7 @@ fn a_tree_that_was_taken_up_is_not_said_to_lack_that() {
     place.run(&["merge"]).expect(1, &["no contract has checked: extra.txt"]);
     place.bash(&format!("rm '{tree}/extra.txt'")).expect(0, &[]);
     place.run(&["merge"]).expect(0, &["landed  b"]);
-    place.run(&["inbox"]).expect(0, &["nothing waits for you"]);
+    place.run(&["status", "--inbox"]).expect(0, &["nothing needs you"]);
 }
 
 // P-12: contracts have ports wherever they are run.

@@ -25,9 +25,7 @@ const BETTER: &str = r#"if grep -q better; then echo '{"verdict":"pass","reason"
 #[test]
 fn an_opinion_is_advice() {
     let place = judged(NO);
-    place
-        .approve_and_run()
-        .expect(0, &["judged by sage (advisory): fail: who is hi?", "1 of 1 steps settled"]);
+    place.approve_and_run().expect(0, &["judged by sage (advisory): fail: who is hi?", "1 of 1 step passed"]);
     place.run(&["log", "it"]).expect(0, &["passed; judged by sage (advisory): fail: who is hi?"]);
     place.run(&["audit", "it"]).expect(0, &["judged by: sage (advisory): fail"]);
     place.run(&["show", "it/make"]).expect(0, &["judge      Is it clear?"]);
@@ -46,7 +44,7 @@ fn an_opinion_is_a_gate_where_the_policy_says_so() {
             "judge sage rejected it: say it better",
             "judged by sage (gate): fail: say it better",
             "judged by sage (gate): pass: clear",
-            "1 of 1 steps settled",
+            "1 of 1 step passed",
         ],
     );
     let told = place.read("told");
@@ -106,6 +104,6 @@ fn an_attempt_leaves_nothing_for_whoever_comes_next() {
     let words = serde_json::json!(["bash", "-c", script]);
     place.write("planwright.toml", format!("[roles]\njudge = \"sage\"\n[agents.sage]\ncommand = {words}\n"));
     let ran = place.approve_and_run();
-    ran.expect(0, &["pass: there is:", "1 of 1 steps settled"]);
+    ran.expect(0, &["pass: there is:", "1 of 1 step passed"]);
     assert!(!ran.said().contains("CLAUDE.md") && !ran.said().contains("planted"), "{ran:#?}");
 }

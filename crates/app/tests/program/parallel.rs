@@ -54,7 +54,7 @@ fn steps_at_once_work_in_trees_and_land_in_order() {
         ("right", "**needs:** none\n**touches:**\n- right.out", &right, "test -s right.out"),
         ("both", "**needs:** left, right", "cat left.out right.out >both.out", "test $(wc -l <both.out) = 2"),
     ]);
-    place.run(&["run", "it", "--jobs", "2", "--rev", &place.digest()]).expect(0, &["3 of 3 steps settled"]);
+    place.run(&["run", "it", "--jobs", "2", "--rev", &place.digest()]).expect(0, &["3 of 3 steps passed"]);
     let project = place.project().display().to_string();
     let both = place.read("both.out");
     let mut folders: Vec<&str> = both.lines().collect();
@@ -98,7 +98,7 @@ fn an_agent_in_a_tree_can_not_attack_the_repository() {
         ("b", "**needs:** a", "rm -rf .git; echo done >b.out", "test -s b.out"),
     ]);
     let before = place.printed("git rev-parse main; cat .git/config; ls .git/hooks 2>/dev/null | wc -l");
-    place.run(&["run", "it", "--jobs", "2", "--rev", &place.digest()]).expect(0, &["2 of 2 steps settled"]);
+    place.run(&["run", "it", "--jobs", "2", "--rev", &place.digest()]).expect(0, &["2 of 2 steps passed"]);
     assert_eq!(
         place.printed("git rev-parse main; cat .git/config; ls .git/hooks 2>/dev/null | wc -l"),
         before
@@ -129,7 +129,7 @@ fn a_step_that_strays_into_another_is_done_again_on_what_landed() {
     ]);
     place.write("shared", "first\n");
     place.commit("shared");
-    place.run(&["run", "it", "--jobs", "2", "--rev", &place.digest()]).expect(0, &["2 of 2 steps settled"]);
+    place.run(&["run", "it", "--jobs", "2", "--rev", &place.digest()]).expect(0, &["2 of 2 steps passed"]);
     let shared = place.read("shared");
     let mut lines: Vec<&str> = shared.lines().collect();
     lines.sort_unstable();
@@ -193,7 +193,7 @@ fn a_rollback_takes_the_work_back_to_before_a_step() {
         );
         place.printed("touch $HOME/go");
         place.run(&["answer", "it/d", "--retry"]).expect(0, &[]);
-        place.run(&["run", "it", "--jobs", jobs]).expect(0, &["4 of 4 steps settled"]);
+        place.run(&["run", "it", "--jobs", jobs]).expect(0, &["4 of 4 steps passed"]);
         assert_eq!((place.read("a.out"), place.read("b.out")), ("once\n".to_owned(), "once\n".to_owned()));
         assert_eq!(
             place.count("b contract.finished 1 passed") + place.count("b contract.finished 2 passed"),
@@ -215,7 +215,7 @@ fn a_tournament_is_won_by_the_smallest_work_that_passes() {
     ]);
     place
         .run(&["run", "it", "--tournament", "3", "a", "--rev", &place.digest()])
-        .expect(0, &["2 of 2 steps settled"]);
+        .expect(0, &["2 of 2 steps passed"]);
     assert_eq!(place.read("out"), "right\n");
     let works = place.printed(
         "for r in $(git for-each-ref --format='%(refname)' refs/planwright | grep '/a/1-'); do git show $r:out | head -1; done | sort",
@@ -264,7 +264,7 @@ fn steps_can_work_in_the_workspace_all_the_same() {
         ("right", "**needs:** none\n**touches:**\n- right.out", &right, "test -s right.out"),
     ]);
     let words = ["run", "it", "--jobs", "2", "--config", "run.tree_per_step=never", "--rev", &place.digest()];
-    place.run(&words).expect(0, &["2 of 2 steps settled"]);
+    place.run(&words).expect(0, &["2 of 2 steps passed"]);
     let project = place.project().display().to_string();
     assert_eq!(
         (place.read("left.out").trim(), place.read("right.out").trim()),
@@ -305,13 +305,13 @@ fn a_plan_has_one_run_at_a_time_wherever_it_is() {
         .expect(3, &[&format!("planwright run it --jobs 2 --worktree --rev {}", &digest[..8])]);
     place.run(&["run", "it", "--worktree", "--rev", &digest]).expect(3, &["a needs you", "worktree  "]);
     place.run(&["status", "it"]).expect(0, &["Needs you", "it/a"]);
-    place.run(&["inbox"]).expect(0, &["it/a"]);
+    place.run(&["status", "--inbox"]).expect(0, &["it/a"]);
     place.run(&["answer", "it/a", "--retry"]).expect(0, &[]);
     place
         .run(&["run", "it", "--rev", &digest])
         .expect(4, &["is running in ", "planwright run plans/it.md --worktree"]);
     place.printed("touch $HOME/go");
-    place.run(&["run", "it", "--worktree"]).expect(0, &["1 of 1 steps settled"]);
+    place.run(&["run", "it", "--worktree"]).expect(0, &["1 of 1 step passed"]);
     assert!(!place.has("a.out"), "nothing was done here");
     place.run(&["rollback", "it", "a"]).expect(1, &["it is over"]);
     place.run(&["merge"]).expect(0, &["landed  it"]);
@@ -334,7 +334,7 @@ fn no_name_of_a_step_is_in_the_way() {
         })
         .collect();
     let place = Place::repository(&steps);
-    place.run(&["run", "it", "--jobs", "2", "--rev", &place.digest()]).expect(0, &["4 of 4 steps settled"]);
+    place.run(&["run", "it", "--jobs", "2", "--rev", &place.digest()]).expect(0, &["4 of 4 steps passed"]);
 }
 
 // P-23: a rollback that can't put every file back puts none back, and says what is in the way.
@@ -449,5 +449,5 @@ fn a_plan_that_was_edited_beside_its_tree_is_told_apart() {
     );
     place.run(&["run", "it", "--worktree"]).expect(3, &["has a copy of its own of plans/it.md"]);
     place.printed(&format!("cp -rT plans/it.md {copy}/plans/it.md"));
-    place.run(&["run", "it", "--worktree", "--rev", &new]).expect(0, &["1 of 1 steps settled"]);
+    place.run(&["run", "it", "--worktree", "--rev", &new]).expect(0, &["1 of 1 step passed"]);
 }

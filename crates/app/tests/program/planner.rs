@@ -86,7 +86,9 @@ fn a_plan_that_is_clean_is_written_and_proposed() {
     let text = place.read("plans/make-files.md");
     assert_eq!(text.replace("status: verified", "status: draft"), plan());
     place.run(&["show", "make-files"]).expect(0, &["why       First the one, then the other."]);
-    place.run(&["history", "make-files"]).expect(0, &["drafted", "by pen (an agent)", "That is all."]);
+    place
+        .run(&["log", "make-files", "--versions"])
+        .expect(0, &["drafted", "by pen (an agent)", "That is all."]);
     place.run(&["run", "make-files"]).expect(3, &["make-files is not approved"]);
     assert!(!place.has("one"), "nothing is run that nobody approved");
 }
@@ -186,7 +188,7 @@ fn a_planner_that_writes_files_is_told_of() {
         0,
         &["warning: files changed while the planner pen was at work, which was only to read: one, plans/mine.md"],
     );
-    let history = place.run(&["history", "make-files", "--json"]);
+    let history = place.run(&["log", "make-files", "--versions", "--json"]);
     history.expect(0, &["\"changed\":[\"one\",\"plans/mine.md\"]"]);
 }
 
@@ -205,7 +207,7 @@ fn a_planner_has_no_verb_to_approve_or_finish() {
     let text = place.read("plans/make-files.md");
     assert!(!text.contains('✅') && text.contains("status: verified"), "{text}");
     assert_eq!(place.bash("cat \"$HOME/codes\"").stdout, "3\n3\n");
-    place.run(&["status"]).expect(0, &["old", "r1 waits for review"]);
+    place.run(&["status"]).expect(0, &["old", "r1 is pending review"]);
 }
 
 // P-07: an answer never takes the place of a plan that is there.
@@ -217,7 +219,7 @@ fn a_plan_never_takes_the_place_of_another() {
     assert_eq!(asked(&place, 1), None, "nobody is asked for what can't be written");
     place.run(&["draft", "Make two files"]).expect(0, &["plans/make-files-2.md"]);
     assert_eq!(place.read("plans/make-files.md"), "mine\n");
-    place.run(&["draft", "Make two files", "--name", "Not A Name"]).expect(2, &["is no name for a plan"]);
+    place.run(&["draft", "Make two files", "--name", "Not A Name"]).expect(2, &["is not a valid plan name"]);
 }
 
 // A-48: killed at any moment, a draft leaves no half of anything and nobody at work.
@@ -263,10 +265,12 @@ fn better() -> String {
 fn a_failed_plan_is_made_anew() {
     let said = format!("Changes: two by hand\nReasoning: it failed\n\n`````markdown\n{}`````\n", better());
     let place = failed(&[&said]);
-    place.run(&["replan", "files", "--discovery", "two is heavy", "--constraint", "no links"]).expect(
-        0,
-        &["plans/files-v2.md", "changes   two by hand", "why       it failed", "proposed  files-v2  r1"],
-    );
+    place
+        .run(&["revise", "files", "--planner", "--discovery", "two is heavy", "--constraint", "no links"])
+        .expect(
+            0,
+            &["plans/files-v2.md", "changes   two by hand", "why       it failed", "proposed  files-v2  r1"],
+        );
     let prompt = asked(&place, 1).expect("it was asked");
     for words in ["step 2 `two`", "exit 1", "two is heavy", "no links", "step 1 `one`", "### 2. Do two"] {
         assert!(prompt.contains(words), "{words}: {prompt}");
@@ -275,13 +279,13 @@ fn a_failed_plan_is_made_anew() {
     assert!(text.contains("previousPlanId: files\n") && text.contains("### 1. ✅ Do one"), "{text}");
     assert!(text.contains("Make two by hand.") && text.contains("status: verified"), "{text}");
     place
-        .run(&["history", "files"])
+        .run(&["log", "files", "--versions"])
         .expect(0, &["files-v2", "after files, where two failed: exit 1", "two by hand"]);
-    place.run(&["events", "--names", "record"]).expect(0, &["PLAN_REPLANNED"]);
+    place.run(&["log", "--all", "--names", "record"]).expect(0, &["PLAN_REPLANNED"]);
     place.run(&["run", "files-v2"]).expect(3, &["files-v2 is not approved"]);
     place
-        .run(&["replan", "files"])
-        .expect(4, &["was made anew already", "planwright replan plans/files-v2.md"]);
+        .run(&["revise", "files", "--planner"])
+        .expect(4, &["already has a newer version", "planwright revise plans/files-v2.md --planner"]);
 }
 
 // B-12: a planner that touches what is finished, or changes nothing, gets it back.
@@ -290,13 +294,17 @@ fn a_version_that_changes_what_is_finished_goes_back() {
     let touched = answer(&better().replace("test -e one", "test -f one"));
     let same = answer(&plan());
     let place = failed(&[&touched, &same, &answer(&better())]);
-    place.run(&["replan", "files"]).expect(0, &["try 1: 1 fault", "try 2: 1 fault", "try 3: clean"]);
+    place
+        .run(&["revise", "files", "--planner"])
+        .expect(0, &["try 1: 1 fault", "try 2: 1 fault", "try 3: clean"]);
     let second = asked(&place, 2).expect("it was asked again");
     assert!(second.contains("step 1 `one` (Do one) is finished and its contract has changed"), "{second}");
     let third = asked(&place, 3).expect("it was asked again");
     assert!(third.contains("this says the same as files, which has failed"), "{third}");
     let place = failed(&[&touched]);
-    place.run(&["replan", "files"]).expect(1, &["gave no plan that can be used in 3 tries", "is finished"]);
+    place
+        .run(&["revise", "files", "--planner"])
+        .expect(1, &["gave no plan that can be used in 3 tries", "is finished"]);
     assert_eq!(plans(&place), "files.md\n");
 }
 
@@ -304,7 +312,7 @@ fn a_version_that_changes_what_is_finished_goes_back() {
 #[test]
 fn a_planner_that_asks_for_a_person_is_named() {
     let place = failed(&["```plan-json\n{\"action\":\"escalate\",\"step\":2,\"reason\":\"how?\"}\n```\n"]);
-    place.run(&["replan", "files"]).expect(3, &["remarked", "asks for a person: how?"]);
+    place.run(&["revise", "files", "--planner"]).expect(3, &["commented", "asks for a person: how?"]);
     place.run(&["comment", "files"]).expect(0, &["pen (an agent): asks for a person: how?"]);
 }
 
@@ -312,24 +320,28 @@ fn a_planner_that_asks_for_a_person_is_named() {
 #[test]
 fn making_a_plan_anew_comes_to_an_end() {
     let place = failed(&[&answer(&better()), &answer(&better().replace("by hand", "by foot"))]);
-    place.run(&["replan", "files"]).expect(0, &["files-v2.md"]);
+    place.run(&["revise", "files", "--planner"]).expect(0, &["files-v2.md"]);
     place.run(&["cancel", "files", "-m", "v2 follows"]).expect(0, &[]);
     fail(&place, "files-v2");
     place
-        .run(&["replan", "files-v2"])
+        .run(&["revise", "files-v2", "--planner"])
         .expect(3, &["failed in the same way in files", "goes in a circle", "--discovery"]);
     assert_eq!(asked(&place, 2), None, "nobody is asked to go in a circle");
-    place.run(&["replan", "files-v2", "--discovery", "something new"]).expect(0, &["files-v3.md"]);
+    place
+        .run(&["revise", "files-v2", "--planner", "--discovery", "something new"])
+        .expect(0, &["files-v3.md"]);
     place.run(&["cancel", "files-v2", "-m", "v3 follows"]).expect(0, &[]);
     fail(&place, "files-v3");
     let agent = run(
-        place.planwright(&["replan", "files-v3", "--config", "replan.max=2"]).env("CLAUDECODE", "1"),
+        place
+            .planwright(&["revise", "files-v3", "--planner", "--config", "replan.max=2"])
+            .env("CLAUDECODE", "1"),
         b"",
     );
     agent.expect(1, &["made anew 2 times, which is the most"]);
-    place.run(&["status", "files-v3"]).expect(0, &["waiting, 1 of 2 settled"]);
+    place.run(&["status", "files-v3"]).expect(0, &["waiting, 1 of 2 steps done"]);
     place
-        .run(&["replan", "files-v3", "--config", "replan.max=2"])
+        .run(&["revise", "files-v3", "--planner", "--config", "replan.max=2"])
         .expect(1, &["which is the most (`replan.max`)"]);
     let text = place.read("plans/files-v3.md");
     assert!(text.contains("status: failed"), "{text}");
@@ -341,19 +353,19 @@ fn making_a_plan_anew_comes_to_an_end() {
 fn the_next_version_needs_no_planner() {
     let place = failed(&["nobody is asked"]);
     place
-        .run(&["replan", "files", "--copy", "--reasoning", "by hand"])
+        .run(&["revise", "files", "--copy", "--reasoning", "by hand"])
         .expect(0, &["files-v2.md", "planwright verify"]);
     let text = place.read("plans/files-v2.md");
     assert!(text.contains("version: \"2\"") && text.contains("### 1. ✅ Do one"), "{text}");
     let broken = answer(&better().replace("test -e one", "test -f one"));
     place
-        .run_with(&["replan", "files-v2/two", "--from", "-"], broken)
+        .run_with(&["revise", "files-v2/two", "--from", "-"], broken)
         .expect(1, &["is finished", "nothing was written"]);
-    place.run_with(&["replan", "files-v2/two", "--from", "-"], answer(&better())).expect(0, &["files-v3.md"]);
+    place.run_with(&["revise", "files-v2/two", "--from", "-"], answer(&better())).expect(0, &["files-v3.md"]);
     assert_eq!(asked(&place, 1), None);
     place.write(
         "PLAN.md",
         "# P\n\n### 1. A\n\n**What:** a\n**Verification:** `test -e a`\n**Status:** failed\n",
     );
-    place.run(&["replan", "PLAN.md"]).expect(1, &["has no versions in files"]);
+    place.run(&["revise", "PLAN.md", "--planner"]).expect(1, &["has no versions in files"]);
 }

@@ -48,7 +48,7 @@ fn a_plan_json_block_becomes_a_plan() {
         ),
         (
             r#"{"action":"plan","replace_from_step":2,"steps":[{"kind":"shell","command":"x"}]}"#,
-            "planwright replan PLAN --from",
+            "planwright revise PLAN --from",
         ),
     ] {
         place.run_with(&["draft", "--from", "-"], block(json)).expect(1, &[words, "nothing was written"]);
@@ -70,17 +70,17 @@ fn a_plan_json_block_replaces_what_is_left() {
         block(&format!("{{\"action\":\"plan\",\"replace_from_step\":{from},\"steps\":[{new}]}}"))
     };
     place
-        .run_with(&["replan", "it", "--from", "-"], patch(1))
+        .run_with(&["revise", "it", "--from", "-"], patch(1))
         .expect(1, &["step 1 `one` (Do one) is finished and is missing"]);
     place
-        .run_with(&["replan", "it", "--from", "-"], patch(9))
+        .run_with(&["revise", "it", "--from", "-"], patch(9))
         .expect(1, &["replace_from_step 9: the plan has 3 steps"]);
     let stale = patch(2).replace("\"steps\"", "\"revision\":7,\"steps\"");
     place
-        .run_with(&["replan", "it", "--from", "-"], stale)
+        .run_with(&["revise", "it", "--from", "-"], stale)
         .expect(1, &["made for revision 7, and the plan is at r1"]);
     place
-        .run_with(&["replan", "it", "--from", "-"], patch(2))
+        .run_with(&["revise", "it", "--from", "-"], patch(2))
         .expect(0, &["plans/it-v2.md", "proposed  it-v2"]);
     let text = place.read("plans/it-v2.md");
     let kept = runnable(&[("one", "", "touch one", "test -e one")]);
@@ -92,13 +92,13 @@ fn a_plan_json_block_replaces_what_is_left() {
     assert!(!text.contains("Do three"), "{text}");
     place
         .run_with(
-            &["replan", "it-v2/other", "--from", "-"],
+            &["revise", "it-v2/other", "--from", "-"],
             block(r#"{"action":"escalate","step":2,"reason":"how?"}"#),
         )
-        .expect(3, &["remarked", "asks for a person: how?"]);
+        .expect(3, &["commented", "asks for a person: how?"]);
     place.run(&["comment", "it-v2"]).expect(0, &["asks for a person: how?"]);
     place
-        .run_with(&["replan", "it-v2/other", "--from", "-"], block(r#"{"action":"done"}"#))
+        .run_with(&["revise", "it-v2/other", "--from", "-"], block(r#"{"action":"done"}"#))
         .expect(0, &["nobody takes its word for it"]);
     assert!(!place.has("plans/it-v3.md"));
 }
@@ -210,7 +210,7 @@ fn a_quick_task_needs_no_file() {
     let rev = asked.stderr.split("--rev ").nth(1).expect("a command").trim().to_owned();
     quick("test -e made", &["--rev", "00000000"]).expect(4, &["not 00000000"]);
     let done = quick("test -e made", &["--rev", &rev]);
-    done.expect(0, &["1 of 1 steps settled"]);
+    done.expect(0, &["1 of 1 step passed"]);
     let log = done
         .stderr
         .lines()
@@ -221,7 +221,7 @@ fn a_quick_task_needs_no_file() {
     place.bash(&log).expect(0, &["contract.finished"]);
     // Once more is another run, and what fails twice has failed.
     place.bash("rm made").expect(0, &[]);
-    quick("test -e made", &["--rev", &rev]).expect(0, &["1 of 1 steps settled"]);
+    quick("test -e made", &["--rev", &rev]).expect(0, &["1 of 1 step passed"]);
     let asked = quick("test -e never", &[]);
     let rev = asked.stderr.split("--rev ").nth(1).expect("a command").trim().to_owned();
     quick("test -e never", &["--rev", &rev]).expect(1, &["failed", "attempt 2"]);
@@ -241,7 +241,7 @@ fn discovered_work_is_listed_and_becomes_a_step() {
     place
         .run(&["discover", "Paint it", "--step", "two", "-m", "It is grey."])
         .expect(0, &["noted  1  Paint it at two"]);
-    place.approve_and_run().expect(0, &["2 of 2 steps settled"]);
+    place.approve_and_run().expect(0, &["2 of 2 steps passed"]);
     place
         .run(&["discover", "it", "--list"])
         .expect(0, &["1  Paint it", "at two", "2  Mend the fence", "at one", "(an agent)"]);

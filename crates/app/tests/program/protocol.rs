@@ -89,9 +89,9 @@ fn an_agent_decides_nothing() {
         &["cancel", "it", "-m", "no"],
         &["undo", "it"],
         &["delete", "it", "--confirm", "it"],
-        &["reopen", "it"],
-        &["stage", "it"],
-        &["activate", "it"],
+        &["revise", "it"],
+        &["shelve", "it"],
+        &["unshelve", "it"],
         &["run", "it", "--rev", digest.as_str()],
     ] {
         agent(words).expect(3, &["an agent is at this terminal (CLAUDECODE)"]);
@@ -227,14 +227,14 @@ fn the_third_rejection_waits_for_a_person() {
         place.run(&["reject", "it", "-m", &format!("reason {round}")]).expect(0, &["rejected"]);
         place.run(&["propose", "it"]).expect(1, &["rejected"]);
     }
-    place.run(&["inbox"]).expect(0, &["rejected too often", "planwright reopen plans/it.md"]);
+    place.run(&["status", "--inbox"]).expect(0, &["rejected too often", "planwright revise plans/it.md"]);
     let agent = |words: &[&str]| {
         let mut command = place.planwright(words);
         command.env("CLAUDECODE", "1");
         crate::place::run(&mut command, b"")
     };
-    agent(&["reopen", "it"]).expect(3, &["only a person may take a plan back"]);
-    place.run(&["reopen", "it", "-m", "one more"]).expect(0, &["was waiting (revisions-spent), is draft"]);
+    agent(&["revise", "it"]).expect(3, &["only a person may take a plan back"]);
+    place.run(&["revise", "it", "-m", "one more"]).expect(0, &["was waiting (revisions-spent), is draft"]);
 }
 
 #[test]
@@ -275,12 +275,12 @@ fn plans_are_proposed_all_or_none() {
     let broken = place.read("plans/it.md").replace("sh test.sh", "sh test.sh && (");
     place.write("plans/bad.md", &broken);
     place.run(&["propose", "it", "bad"]).expect(1, &["bad.md has errors", "nothing was proposed"]);
-    place.run(&["status"]).expect(0, &["nothing was run here yet"]);
+    place.run(&["status"]).expect(0, &["nothing needs you; nothing is running"]);
     place.run_with(&["propose", "-", "--name", "piped"], &broken).expect(1, &["has errors"]);
     assert!(!place.has("plans/piped.md"));
     let text = place.read("plans/it.md");
     place.run_with(&["propose", "-", "--name", "piped"], &text).expect(0, &["proposed  piped  r1"]);
-    assert_eq!(place.run(&["status"]).said().matches("waits for review").count(), 1);
+    assert_eq!(place.run(&["status"]).said().matches("is pending review").count(), 1);
 }
 
 // P-30, M-14, C-35: deleting wants the name, keeps the text, and is taken back; never while the plan runs.
@@ -295,7 +295,7 @@ fn what_was_deleted_comes_back() {
     assert!(!place.has("plans/it.md"));
     place.run(&["undo", "plans/it.md"]).expect(0, &["took back", "plan.deleted"]);
     assert_eq!(place.read("plans/it.md"), text);
-    place.run(&["clone", "it", "copy"]).expect(0, &["wrote  plans/copy.md"]);
+    place.run(&["new", "copy", "--from", "it"]).expect(0, &["wrote  plans/copy.md"]);
     assert_eq!(place.read("plans/copy.md"), text);
 }
 
@@ -320,11 +320,13 @@ fn a_plan_that_failed_is_tried_again() {
     place.write("plans/it.md", runnable(&steps));
     place.bash("rm -r .git && git init --quiet -b main .").expect(0, &[]);
     commit(&place);
-    place.run(&["retry", "it"]).expect(1, &["it is draft, and only a plan that failed is tried again"]);
+    place
+        .run(&["run", "it", "--retry"])
+        .expect(1, &["it is draft, and only a plan that failed is tried again"]);
     let digest = digest(&place);
     place.run(&["run", "it", "--rev", &digest]).expect(1, &["failed"]);
     place.write("ready", "");
-    place.run(&["retry", "it"]).expect(0, &["done"]);
+    place.run(&["run", "it", "--retry"]).expect(0, &["done"]);
 }
 
 /// The database of the only project of this place.
@@ -377,14 +379,14 @@ fn a_proposal_grows_stale_and_it_is_said() {
     let place = project();
     place.run(&["propose", "it"]).expect(0, &[]);
     grow_older(&place, ("ledger", "plan", "ledger_head"), 29 * DAY_MS);
-    place.run(&["status"]).expect(0, &["r1 waits for review"]);
+    place.run(&["status"]).expect(0, &["r1 is pending review"]);
     grow_older(&place, ("ledger", "plan", "ledger_head"), 2 * DAY_MS);
-    place.run(&["status", "--config", "review.stale_days=0"]).expect(0, &["r1 waits for review"]);
+    place.run(&["status", "--config", "review.stale_days=0"]).expect(0, &["r1 is pending review"]);
     let ran = place.run(&["status"]);
     ran.expect(0, &["expired: no decision for 30 days"]);
     assert!(!place.run(&["status"]).said().contains("expired"), "it is said once");
     let digest = digest(&place);
-    place.run(&["events"]).expect(0, &["plan.cancelled", "by=age"]);
+    place.run(&["log", "--all"]).expect(0, &["plan.cancelled", "by=age"]);
     // Taken up again by proposing it anew; the old proposal is not what is approved.
     place.run(&["approve", "it", "--rev", &digest]).expect(0, &["approved"]);
 }
@@ -399,13 +401,13 @@ fn a_run_that_nobody_drives_is_asked_about() {
     let mut running = place.start(&[]);
     place.wait_for_file("agent");
     running.kill();
-    place.run(&["status"]).expect(0, &["its driver is gone"]);
+    place.run(&["status"]).expect(0, &["its process is gone"]);
     grow_older(&place, ("journal", "run", "head"), 3 * 60 * 60 * 1000);
     place
         .run(&["status"])
         .expect(0, &["stalled: Started 3 h ago, 1 of 2 steps done, and no process is running it."]);
-    let asked = place.run(&["inbox"]);
+    let asked = place.run(&["status", "--inbox"]);
     asked.expect(0, &["planwright run it", "planwright cancel it --failed -m", "planwright cancel it -m"]);
     place.run(&["cancel", "it", "--failed", "-m", "the machine died"]).expect(0, &["failed  it"]);
-    place.run(&["retry", "nobody"]).expect(2, &[]);
+    place.run(&["run", "nobody", "--retry"]).expect(2, &[]);
 }

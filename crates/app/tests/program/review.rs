@@ -107,15 +107,15 @@ fn a_review_asks_nobody_who_is_no_person_at_a_terminal() {
 fn at_a_terminal_a_yes_is_for_what_was_shown() {
     let place = proposed();
     let mut terminal = Terminal::started(&mut place.planwright(&["review", "it"]));
-    terminal.wait_for("[q]uit");
-    terminal.type_in("a\n");
-    terminal.wait_for("Approve exactly r1 ");
-    terminal.type_in("a\n");
+    terminal.wait_for("[Q]uit  [?]");
+    terminal.type_in("a");
+    terminal.wait_for("[N]o  [?]");
+    terminal.type_in("\n");
     terminal.wait_for("nothing was approved");
-    terminal.wait_for("[q]uit");
-    terminal.type_in("a\n");
-    terminal.wait_for("Approve exactly r1 ");
-    terminal.type_in("y\n");
+    terminal.wait_for("[Q]uit  [?]");
+    terminal.type_in("a");
+    terminal.wait_for("[N]o  [?]");
+    terminal.type_in("y");
     let (code, said) = terminal.end();
     assert!(code == 0 && said.contains("approved") && said.contains("next: planwright run"), "{said}");
     let review = data(&place.run(&["review", "it", "--json"]));
@@ -129,12 +129,12 @@ fn at_a_terminal_a_yes_is_for_what_was_shown() {
 fn a_yes_to_what_is_no_longer_proposed_is_refused() {
     let place = proposed();
     let mut terminal = Terminal::started(&mut place.planwright(&["review", "it"]));
-    terminal.wait_for("[q]uit");
+    terminal.wait_for("[Q]uit  [?]");
     place.write(PLAN, plan("test -e other"));
     place.run(&["propose", "it"]).expect(0, &[]);
-    terminal.type_in("A\n");
-    terminal.wait_for("Approve exactly r1 ");
-    terminal.type_in("y\n");
+    terminal.type_in("s");
+    terminal.wait_for("[N]o  [?]");
+    terminal.type_in("y");
     let (code, said) = terminal.end();
     assert!(code == 4 && said.contains("nothing was recorded"), "{code} {said}");
     assert_eq!(data(&place.run(&["review", "it", "--json"]))["state"], "proposed");
@@ -145,17 +145,17 @@ fn a_yes_to_what_is_no_longer_proposed_is_refused() {
 fn at_a_terminal_one_can_start_or_ask_for_changes() {
     let place = proposed();
     let mut terminal = Terminal::started(&mut place.planwright(&["review", "it"]));
-    terminal.wait_for("[q]uit");
-    terminal.type_in("A\n");
-    terminal.wait_for("Approve exactly r1 ");
-    terminal.type_in("y\n");
+    terminal.wait_for("[Q]uit  [?]");
+    terminal.type_in("s");
+    terminal.wait_for("[N]o  [?]");
+    terminal.type_in("y");
     let (code, said) = terminal.end();
     assert!(code == 0 && place.has("made"), "{code} {said}");
     let place = proposed();
     let mut terminal = Terminal::started(&mut place.planwright(&["review", "it"]));
-    terminal.wait_for("[q]uit");
-    terminal.type_in("c\n");
-    terminal.wait_for("Say what should change");
+    terminal.wait_for("[Q]uit  [?]");
+    terminal.type_in("c");
+    terminal.wait_for("What should change?");
     terminal.type_in("one more step\n");
     let (code, said) = terminal.end();
     assert!(code == 0 && said.contains("rejected"), "{code} {said}");
@@ -166,12 +166,61 @@ fn at_a_terminal_one_can_start_or_ask_for_changes() {
     );
 }
 
+/// Keys that are no answer ask again, and no key that was typed before a question is one.
+#[test]
+fn a_question_is_asked_until_it_is_answered() {
+    let place = proposed();
+    let mut terminal = Terminal::started(&mut place.planwright(&["review", "it"]));
+    terminal.wait_for("[Q]uit  [?]");
+    for key in ["x", "\u{1b}[A", "7"] {
+        terminal.type_in(key);
+        terminal.wait_for("is not a choice; press ? for help");
+        terminal.wait_for("[Q]uit  [?]");
+    }
+    terminal.type_in("?");
+    terminal.wait_for("rejects it; asks what should change");
+    terminal.wait_for("[Q]uit  [?]");
+    terminal.type_in("\u{4}");
+    let (code, said) = terminal.end();
+    assert!(code == 0 && said.contains("nothing was decided"), "{code} {said}");
+    for (key, code) in [("\n", 0), ("q", 0), ("\u{1b}", 0), ("\u{3}", 130)] {
+        let mut terminal = Terminal::started(&mut place.planwright(&["review", "it"]));
+        terminal.wait_for("[Q]uit  [?]");
+        terminal.type_in(key);
+        let (ended, said) = terminal.end();
+        assert_eq!(ended, code, "{key:?}: {said}");
+    }
+    assert_eq!(data(&place.run(&["review", "it", "--json"]))["state"], "proposed");
+}
+
+#[test]
+fn a_key_typed_before_the_question_approves_nothing() {
+    let place = Place::empty();
+    place.write(PLAN, plan("test -e made"));
+    let mut terminal = Terminal::started(&mut place.planwright(&["run", "it"]));
+    terminal.type_in("y\n");
+    terminal.wait_for("[N]o  [d]etails  [?]");
+    assert!(!place.has("made"));
+    terminal.type_in("d");
+    terminal.wait_for("contract, passes with exit code 0");
+    terminal.wait_for("[N]o  [d]etails  [?]");
+    terminal.type_in("\n");
+    let (code, said) = terminal.end();
+    assert!(code == 3 && said.contains("is not approved; nothing was started"), "{code} {said}");
+    assert!(!place.has("made"));
+    let mut terminal = Terminal::started(&mut place.planwright(&["run", "it"]));
+    terminal.wait_for("[N]o  [d]etails  [?]");
+    terminal.type_in("y");
+    let (code, said) = terminal.end();
+    assert!(code == 0 && place.has("made"), "{code} {said}");
+}
+
 #[test]
 fn without_a_plan_a_review_lists_what_waits() {
     let place = Place::empty();
-    place.run(&["review"]).expect(0, &["nothing waits for review"]);
+    place.run(&["review"]).expect(0, &["no plans pending review"]);
     let place = proposed();
-    place.run(&["review"]).expect(0, &["r1", "waits for review", "next: planwright review plans/it.md"]);
+    place.run(&["review"]).expect(0, &["r1", "is pending review", "next: planwright review plans/it.md"]);
     assert_eq!(data(&place.run(&["review", "--json"]))["waiting"][0]["revision"], 1);
 }
 

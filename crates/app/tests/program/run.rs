@@ -28,9 +28,9 @@ fn the_demo_fails_once_and_passes_on_what_the_contract_said() {
         &[
             "attempt 1 of 3, exit 1",
             "expected 'Hello, Ada!', got 'Hello Ada'",
-            "retrying; the agent gets that message",
+            "retrying with this output",
             "attempt 2",
-            "3 of 3 steps settled",
+            "3 of 3 steps passed",
         ],
     );
     let log = at(&["log", "hello"]).stdout;
@@ -183,7 +183,7 @@ fn a_plan_that_is_edited_during_a_run_pauses_it() {
     assert_eq!(place.facts().last().map(String::as_str), Some("a contract.finished 1 passed"));
     // Put back, the run would go on; approved anew, another begins: what was done is judged, not done again.
     place.write(FILE, approved);
-    place.run(&["run", "it", "--dry-run"]).expect(0, &["goes on     with run 1", "would do    2 b"]);
+    place.run(&["run", "it", "--dry-run"]).expect(0, &["resumes     run 1", "would do    2 b"]);
     place.write(FILE, edited);
     place.run(&["run", "it"]).expect(3, &["it is not approved"]);
     place.rewrite("### 1. Do a", "### 1. Do a ✅");
@@ -221,7 +221,7 @@ fn a_mark_that_was_set_by_hand_is_judged_before_it_is_believed() {
     place.write(FILE, plan.replace("Do a", "Do a ✅").replace("Do b", "Do b ✅")).write("a.out", "");
     place
         .approve_and_run()
-        .expect(0, &["1 a   was done before", "2 b   is marked as done, but its contract says no"]);
+        .expect(0, &["1 a   was done before", "2 b   is marked done, but its contract fails"]);
     let facts = place.facts();
     for (fact, count) in [
         ("a contract.finished 0 passed", 1),
@@ -270,7 +270,7 @@ fn agents_that_are_not_those_that_were_approved_are_not_started() {
     place.run(&["run", "it", "--dry-run"]).expect(0, &["goes on"]);
     place.write("planwright.toml", settings("touch other; cat >b.out"));
     let ran = place.run(&["run", "it"]);
-    place.run(&["run", "it", "--rev", &proposed(&ran)]).expect(0, &["2 of 2 steps settled"]);
+    place.run(&["run", "it", "--rev", &proposed(&ran)]).expect(0, &["2 of 2 steps passed"]);
     assert_eq!([place.has("right"), place.has("wrong"), place.has("other")], [false, false, true]);
     assert_eq!(place.count("agents.approved"), 1);
 }
@@ -287,7 +287,7 @@ fn steps_with_disjoint_touches_run_at_once() {
         ("a", "**needs:** first\n**timeout:** 20 s\n**touches:**\n- a.*", &a, "test -e a.out"),
         ("b", "**needs:** first\n**timeout:** 20 s\n**touches:**\n- b.*", &b, "test -e b.out"),
     ]);
-    place.run(&["run", "it", "--jobs", "2", "--rev", &place.digest()]).expect(0, &["3 of 3 steps settled"]);
+    place.run(&["run", "it", "--jobs", "2", "--rev", &place.digest()]).expect(0, &["3 of 3 steps passed"]);
 }
 
 // never two at once that may change the same file, nor without `--jobs`.
@@ -306,7 +306,7 @@ fn steps_that_may_touch_the_same_file_run_one_after_the_other() {
         ]);
         place
             .run(&["run", "it", "--jobs", jobs, "--rev", &place.digest()])
-            .expect(0, &["3 of 3 steps settled"]);
+            .expect(0, &["3 of 3 steps passed"]);
     }
 }
 

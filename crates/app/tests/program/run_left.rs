@@ -80,7 +80,7 @@ fn a_signal_leaves_a_run_in_order_and_the_next_run_goes_on() {
         running.end().expect(
             code,
             &[
-                "leaving: ending 1 attempt; nothing is lost",
+                "pausing: ending 1 attempt; nothing is lost",
                 "was stopped; it does not count",
                 "next: planwright run it",
             ],
@@ -90,7 +90,7 @@ fn a_signal_leaves_a_run_in_order_and_the_next_run_goes_on() {
         assert_eq!(ended.expect("the attempt ended")["end"], "stopped", "{signal}");
         assert_eq!(place.standing()["settled"], 0);
         place.write("go", "");
-        place.run(&["run", "it"]).expect(0, &["2 of 2 steps settled"]);
+        place.run(&["run", "it"]).expect(0, &["2 of 2 steps passed"]);
         assert_eq!(place.read("a.out"), "once\n");
         assert_eq!(place.count("a contract.finished 2 passed"), 1);
     }
@@ -110,7 +110,7 @@ fn a_second_signal_ends_at_once() {
     assert_eq!(running.end().code, 130);
     wait_until("the agent is gone", || !place.is_alive(&agent));
     place.write("go", "");
-    place.run(&["run", "it"]).expect(0, &["1 of 1 steps settled"]);
+    place.run(&["run", "it"]).expect(0, &["1 of 1 step passed"]);
 }
 
 // one driver a run. Who comes second sees the same, is told who drives, and ends in the same way.
@@ -123,17 +123,17 @@ fn a_second_run_of_a_plan_follows_the_first() {
     let mut third = talk(&place, &["run", "it", "--json"]);
     let mut fourth = talk(&place, &["run", "it", "--jobs", "2"]);
     for follower in [&mut second, &mut third, &mut fourth] {
-        follower.wait_for("follows  run 1");
+        follower.wait_for("following run 1");
     }
     // One of them leaves, and nothing else changes.
     fourth.signal(&place, "INT");
-    fourth.end().expect(130, &["leaving: the run goes on without you", "for the process that drives"]);
+    fourth.end().expect(130, &["detached; the run continues", "for the process that drives"]);
     place.write("go", "");
     assert_eq!(first.end(), 0);
     let driver = format!("process {}", first.pid());
     second
         .end()
-        .expect(0, &["follows  run 1", &driver, "1 a   ", "2 b   ", "done  it   2 of 2 steps settled"]);
+        .expect(0, &["following run 1", &driver, "1 a   ", "2 b   ", "done  it   2 of 2 steps passed"]);
     let third = third.end();
     let last = third.expect(0, &[]).stdout.lines().last().unwrap_or_default().to_owned();
     assert!(last.contains("\"state\":\"done\"") && third.stdout.contains("attempt.finished"), "{third:#?}");
@@ -148,7 +148,7 @@ fn a_follower_ends_with_the_code_of_the_driver() {
     let mut first = place.start(&[]);
     place.wait_for_file("agent");
     let mut second = talk(&place, &["run", "it"]);
-    second.wait_for("follows  run 1");
+    second.wait_for("following run 1");
     place.write("go", "");
     assert_eq!(first.end(), 3);
     second.end().expect(3, &["waiting  it   0 of 2", "planwright status it"]);
@@ -175,7 +175,7 @@ fn what_would_disturb_a_run_is_refused_with_the_owner() {
     assert_eq!(first.end(), 0);
     assert_eq!(place.count("a attempt.started 1"), 1);
     // Nothing was recorded of what could not begin.
-    place.run(&["run", "other", "--rev", &other]).expect(0, &["1 of 1 steps settled"]);
+    place.run(&["run", "other", "--rev", &other]).expect(0, &["1 of 1 step passed"]);
 }
 
 // without workers a run makes no attempt itself: it waits on the queue, and is neither lost nor made twice.
@@ -187,8 +187,8 @@ fn a_run_without_workers_leaves_attempts_to_others_and_says_so() {
     running.wait_for("attempts wait for `planwright worker`");
     place.wait_for("a attempt.started 1");
     running.signal(&place, "TERM");
-    running.end().expect(143, &["leaving: ending 0 attempts", "planwright run it"]);
+    running.end().expect(143, &["pausing: ending 0 attempts", "planwright run it"]);
     assert_eq!((place.has("a.out"), place.count("a attempt.finished 1")), (false, 0));
-    place.run(&["run", "it"]).expect(0, &["1 of 1 steps settled"]);
+    place.run(&["run", "it"]).expect(0, &["1 of 1 step passed"]);
     assert_eq!((place.read("a.out").as_str(), place.count("a attempt.started 2")), ("once\n", 0));
 }

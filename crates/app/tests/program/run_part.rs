@@ -28,9 +28,10 @@ fn envelopes(text: &str) -> Vec<Value> {
 #[test]
 fn until_goes_as_far_as_the_step_and_what_it_waits_for() {
     let place = Place::with_plan(&[A, B, C, D]);
-    place
-        .run(&["run", "it", "--until", "c", "--rev", &place.digest()])
-        .expect(0, &["reached  it   2 of 4 steps settled", "left       2 b, 4 d", "next: planwright run it"]);
+    place.run(&["run", "it", "--until", "c", "--rev", &place.digest()]).expect(
+        0,
+        &["reached  it   2 of 4 steps passed", "not started  2 b, 4 d", "next: planwright run it"],
+    );
     assert_eq!(made(&place), "ac");
     // Nobody has to approve it again, and nothing is done twice.
     place.run(&["run", "it", "--until", "2"]).expect(0, &["reached  it   3 of 4"]);
@@ -75,7 +76,7 @@ fn a_dry_run_says_everything_and_does_nothing() {
     place.run(&["run", "it", "--until", "a", "--rev", &place.digest()]).expect(0, &[]);
     let (events, file) = (place.events(), place.read(FILE));
     let said =
-        ["goes on     with run 1", "done        1 a", "would do    2 b, 3 c", "would leave 4 d", "--until c"];
+        ["resumes     run 1", "done        1 a", "would do    2 b, 3 c", "would leave 4 d", "--until c"];
     place.run(&["run", "it", "--dry-run", "--until", "c"]).expect(0, &said);
     assert_eq!((place.events(), place.read(FILE), place.has("c")), (events, file, false));
     let envelope = envelopes(&place.run(&["run", "it", "--dry-run", "--json"]).stdout).remove(0);
@@ -127,22 +128,22 @@ fn a_failure_is_told_in_full_once_and_short_at_the_end() {
         "2 b   ",
         "attempt 1 of 2, exit 7",
         "lines before this: planwright log it/b@1 --contract",
-        "  retrying; the agent gets that message",
+        "  retrying with this output",
         "attempt 2 of 2, exit 7",
         "it/2 b needs you",
         "-> exit 7, attempt 2 of 2",
         "  tried      1  ",
-        "the same failure 2 times",
-        "  goes on    3 c",
-        "  waits      4 d",
-        "  choose     planwright answer it/b  --retry --hint",
+        "same failure 2 times",
+        "  running    3 c",
+        "  blocked    4 d",
+        "  answer     planwright answer it/b  --retry --hint",
         "--take-over",
         "--skip -m",
-        "waiting  it   2 of 4 steps settled",
-        "  succeeded  1 a, 3 c",
-        "  failed     2 b   attempt 2, exit 7: ",
-        "  for you    2 b",
-        "  left       4 d",
+        "needs you  it   2 of 4 steps passed",
+        "  passed       1 a, 3 c",
+        "  failed       2 b   attempt 2, exit 7: ",
+        "  needs you    2 b",
+        "  not started  4 d",
     ];
     let mut rest = said.as_str();
     for words in expected {
@@ -176,5 +177,5 @@ fn a_budget_that_is_spent_is_asked_about() {
     );
     assert_eq!(made(&place), "a");
     place.run(&["answer", "it", "--budget", "9"]).expect(0, &[]);
-    place.run(&["run", "it"]).expect(0, &["4 of 4 steps settled"]);
+    place.run(&["run", "it"]).expect(0, &["4 of 4 steps passed"]);
 }

@@ -167,14 +167,14 @@ fn long_plan() -> Place {
 fn at_a_terminal_a_block_is_redrawn_and_facts_stay_above_it() {
     let place = long_plan();
     let mut terminal = Terminal::open(&place, &["run", "it"], "xterm");
-    terminal.wait_for("[d]etail");
-    terminal.type_in("y\n");
+    terminal.wait_for("[d]etails  [?]");
+    terminal.type_in("y");
     // The spinner turns while nothing happens.
     for frame in ["◐", "◓", "◑", "◒"] {
         terminal.wait_for(frame);
     }
     terminal.wait_for("shell, attempt 1 of 1");
-    terminal.wait_for("more; 0 of 12 settled");
+    terminal.wait_for("more; 0 of 12 done");
     place.write("go", "");
     let (code, said) = terminal.end();
     assert_eq!(code, 0, "{said}");
@@ -183,7 +183,7 @@ fn at_a_terminal_a_block_is_redrawn_and_facts_stay_above_it() {
     let shown = shown(&said);
     let text = shown.join("\n");
     for line in &shown {
-        let is_ours = !line.contains("could reach planwright");
+        let is_ours = !line.contains("can reach planwright");
         assert!(!is_ours || line.chars().count() < usize::from(SIZE.1), "`{line}` is too long: {text}");
     }
     for step in 1..=12 {
@@ -194,7 +194,7 @@ fn at_a_terminal_a_block_is_redrawn_and_facts_stay_above_it() {
     {
         assert_eq!(text.matches(words).count(), count, "`{words}`: {text}");
     }
-    assert!(text.contains("done  it   12 of 12 steps settled, 1 on a retry"), "{text}");
+    assert!(text.contains("done  it   12 of 12 steps passed, 1 after a retry"), "{text}");
 }
 
 // P-03: nothing is drawn over where somebody wants plain lines, or the terminal can't.
@@ -207,8 +207,8 @@ fn nothing_is_redrawn_where_that_is_not_wanted() {
     ] {
         let place = Place::with_plan(&[("a", "", "sleep 0.3; touch a.out", "test -e a.out")]);
         let mut terminal = Terminal::open(&place, words, term);
-        terminal.wait_for("[d]etail");
-        terminal.type_in("y\n");
+        terminal.wait_for("[d]etails  [?]");
+        terminal.type_in("y");
         let (code, said) = terminal.end();
         assert_eq!(code, 0, "{said}");
         for sequence in ["A", "J", "K"] {
@@ -223,27 +223,27 @@ fn nothing_is_redrawn_where_that_is_not_wanted() {
 fn a_person_approves_what_they_have_seen_and_anything_but_yes_is_no() {
     let place = Place::with_plan(&[("a", "**target:** coder", "Write it\nwell.", "test -s out\ntrue")]);
     place.write("planwright.toml", "[agents.coder]\ncommand = [\"bash\", \"-c\", \"cat >out\"]\n");
-    for answer in ["n\n", "\n", "yess\n", "\u{4}"] {
+    for answer in ["n", "\n", "q", "\u{1b}", "\u{4}"] {
         let mut terminal = Terminal::open(&place, &["run", "it"], "xterm");
         terminal.wait_for("coder is done by: bash -c 'cat >out'");
-        terminal.wait_for("[d]etail");
+        terminal.wait_for("[d]etails  [?]");
         terminal.type_in(answer);
         let (code, said) = terminal.end();
         assert!(
-            code == 3 && said.contains("was not approved; nothing was started"),
+            code == 3 && said.contains("is not approved; nothing was started"),
             "{answer:?}: {code} {said}"
         );
     }
     assert_eq!(place.events().len(), 0);
     let mut terminal = Terminal::open(&place, &["run", "it"], "xterm");
-    terminal.wait_for("[d]etail");
-    terminal.type_in("d\n");
+    terminal.wait_for("[d]etails  [?]");
+    terminal.type_in("d");
     for words in
-        ["Write it", "    well.", "    test -s out", "    true", "after a failure: escalate", "[d]etail"]
+        ["Write it", "    well.", "    test -s out", "    true", "on_fail: escalate", "[d]etails  [?]"]
     {
         terminal.wait_for(words);
     }
-    terminal.type_in("y\n");
+    terminal.type_in("y");
     assert_eq!(terminal.end().0, 0);
     assert_eq!(place.events()[0]["approved_at"], "terminal");
 }
@@ -254,16 +254,20 @@ fn who_leaves_finds_the_terminal_as_it_was() {
     let script = format!("echo now >working; {GO}touch a.out");
     let place = Place::with_plan(&[("a", "", &script, "test -e a.out")]);
     let mut terminal = Terminal::open(&place, &["run", "it"], "xterm");
-    terminal.wait_for("[d]etail");
-    terminal.type_in("y\n");
+    terminal.wait_for("[d]etails  [?]");
+    terminal.type_in("y");
     place.wait_for_file("working");
     terminal.wait_for("attempt 1 of 1");
+    // A terminal echoes Ctrl-C: the cursor is no longer at the start of a line.
+    terminal.keyboard.write_all(b"\x03").expect("a keyboard");
+    terminal.wait_for("^C");
     place.bash(&format!("kill -INT {}", terminal.child.id())).expect(0, &[]);
     let (code, said) = terminal.end();
     assert_eq!(code, 130, "{said}");
     let shown = shown(&said);
     let text = shown.join("\n");
-    assert!(text.contains("leaving: ending 1 attempt; nothing is lost") && !text.contains("run 1"), "{text}");
+    assert!(shown.iter().any(|line| line.starts_with("pausing: ")), "a line of its own: {text}");
+    assert!(text.contains("pausing: ending 1 attempt; nothing is lost") && !text.contains("run 1"), "{text}");
     assert_eq!(
         shown.iter().rev().find(|line| !line.is_empty()).map(String::as_str),
         Some("next: planwright run it")

@@ -175,7 +175,7 @@ fn an_attempt_is_held_to_its_scope_and_flagged_where_it_strays() {
     );
     place.run(&["log", "it"]).expect(0, &["outside of its scope: docs/unasked.md", "1 call out of scope"]);
     place.run(&["tools", "--refused"]).expect(0, &["it/a@1", "blocked Write"]);
-    let told = place.run(&["events", "--since", "1h", "--json"]);
+    let told = place.run(&["log", "--all", "--since", "1h", "--json"]);
     told.expect(0, &["\"also\":[\"scope.violated\"]"]);
 }
 
@@ -218,7 +218,7 @@ fn a_violation_counts_until_a_person_has_seen_it() {
     ran.expect(3, &["An attempt changed what it may not touch: docs/z.md."]);
     assert!(!ran.said().contains("attempt 2"), "{ran:#?}");
     place.run(&["answer", "it/a", "--retry"]).expect(0, &[]);
-    place.run(&["run", "it"]).expect(0, &["1 of 1 steps settled"]);
+    place.run(&["run", "it"]).expect(0, &["1 of 1 step passed"]);
 }
 
 // C-16: nothing hides a change: not many others, no list of ignored files that the attempt wrote itself, no time set back; and
@@ -250,7 +250,7 @@ fn what_steers_git_is_flagged_and_commits_are_not() {
                   git config user.name a; git config user.email a@b.c; git add src; git commit -qm a\n\
                   git branch next; git config branch.next.remote .; git config branch.next.merge refs/heads/work";
     let (place, ran) = attempt_by(honest, "", "**touches:** src/**");
-    ran.expect(0, &["1 of 1 steps settled"]);
+    ran.expect(0, &["1 of 1 step passed"]);
     assert_eq!(account(&place)["outside"], Value::Null);
     let hostile = "cat >/dev/null; mkdir -p src vendor/.git; echo x >src/a.txt; git init -q .\n\
                    echo 'touch P' >.git/hooks/post-commit; git config core.fsmonitor ./x; echo x >vendor/.git/x.sh";

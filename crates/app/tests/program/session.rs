@@ -283,7 +283,7 @@ fn a_hook_that_fails_lets_the_session_go_on() {
         assert_eq!(ran.stdout, "", "{event}: {ran:#?}");
         ran.expect(0, &["invalid project settings"]);
     }
-    place.run(&["hook", "session-strat"]).expect(2, &["there is no event `session-strat`"]);
+    place.run(&["hook", "session-strat"]).expect(2, &["unknown event `session-strat`"]);
 }
 
 #[test]

@@ -20,7 +20,7 @@ fn a_topic_comes_from_its_page_or_from_the_command() {
     place.write("planwright.toml", format!("{PEN}[topics]\ncommand = [\"bash\", \"topic.sh\", \"--\"]\n"));
     place.write("topic.sh", "echo \"in $PWD\"; echo \"about $*\"\n");
     place.run(&["verify", "it"]).expect(0, &[]);
-    place.approve_and_run().expect(0, &["1 of 1 steps settled"]);
+    place.approve_and_run().expect(0, &["1 of 1 step passed"]);
     let prompt = place.read("prompt");
     let expected = format!("## topic:auth\n\nin {}\nabout -- auth\n", place.project().display());
     assert!(prompt.contains(&expected), "{prompt}");
@@ -28,7 +28,7 @@ fn a_topic_comes_from_its_page_or_from_the_command() {
     let place = reader("auth");
     place.write("planwright.toml", format!("{PEN}[topics]\ncommand = [\"bash\", \"topic.sh\"]\n"));
     place.write("topic.sh", "echo half; echo 'no such topic' >&2; exit 3\n");
-    place.approve_and_run().expect(0, &["1 of 1 steps settled"]);
+    place.approve_and_run().expect(0, &["1 of 1 step passed"]);
     let prompt = place.read("prompt");
     assert!(prompt.contains("[missing: `bash` exited with 3: no such topic]"), "{prompt}");
     assert!(!prompt.contains("half"), "{prompt}");

@@ -30,9 +30,9 @@ fn the_inbox_holds_what_waits_for_a_person_and_the_answers_that_fit() {
         ),
         ("look", "**needs:** none\n**target:** human\n**touches:**\n- y", "Look at it.", "manual"),
     ]);
-    place.run(&["inbox"]).expect(0, &["nothing waits for you"]);
+    place.run(&["status", "--inbox"]).expect(0, &["nothing needs you"]);
     place.approve_and_run().expect(3, &[]);
-    let asks = data(&place.run(&["inbox", "--json"]))["asks"].as_array().expect("asks").clone();
+    let asks = data(&place.run(&["status", "--inbox", "--json"]))["asks"].as_array().expect("asks").clone();
     let steps: Vec<&str> = asks.iter().filter_map(|ask| ask["step"].as_str()).collect();
     assert_eq!((steps.len(), asks.len()), (2, 2), "{asks:?}");
     assert!(asks[0]["since_ms"].as_u64() <= asks[1]["since_ms"].as_u64());
@@ -46,14 +46,14 @@ fn the_inbox_holds_what_waits_for_a_person_and_the_answers_that_fit() {
         let wanted: Vec<&str> = own.into_iter().chain(["--skip", "--revise", "--stop"]).collect();
         assert_eq!(flags(&ask["answers"]), wanted, "{ask}");
     }
-    place.run(&["inbox"]).expect(
+    place.run(&["status", "--inbox"]).expect(
         0,
         &["it/stuck   all attempts failed", "x is not there", "planwright answer it/look --confirm"],
     );
     // Which of two is meant has to be said.
     place.run(&["answer", "it", "--retry"]).expect(2, &["2 questions are open about it", "it/look"]);
     place.run(&["answer", "it/look", "--confirm"]).expect(0, &["answered  it/look", "planwright run it"]);
-    place.run(&["inbox"]).expect(0, &["it/stuck"]);
+    place.run(&["status", "--inbox"]).expect(0, &["it/stuck"]);
 }
 
 // the plan goes back to its author: the run is over, the file is a draft again, and going on takes a new approval.
@@ -70,7 +70,7 @@ fn a_plan_that_is_sent_back_is_a_draft_again() {
     assert_eq!(place.standing()["state"], "cancelled");
     place.run(&["log", "it"]).expect(0, &["cancelled: sent back for revision: it can't be met"]);
     place.run(&["run", "it"]).expect(3, &["it is not approved"]);
-    place.run(&["answer", "it/stuck", "--retry"]).expect(1, &["nothing is asked about it/stuck"]);
+    place.run(&["answer", "it/stuck", "--retry"]).expect(1, &["no open question about it/stuck"]);
 }
 
 // a spent budget is a question; more of it is an answer, in any unit; anything else is refused by name.
@@ -82,11 +82,11 @@ fn a_spent_budget_is_answered_with_an_amount() {
     ]);
     place.approve_and_run().expect(3, &[]);
     place
-        .run(&["inbox"])
+        .run(&["status", "--inbox"])
         .expect(0, &["it   the budget is spent", "1 step left", "planwright answer it --budget"]);
     place.run(&["answer", "it", "--retry"]).expect(2, &["--budget, --revise, --stop"]);
-    place.run(&["answer", "it", "--budget", "5 apples"]).expect(2, &["`5 apples` is no amount", "10 min"]);
-    place.run(&["answer", "it", "--budget", "-5"]).expect(2, &["`-5` is no amount"]);
+    place.run(&["answer", "it", "--budget", "5 apples"]).expect(2, &["invalid amount `5 apples`", "10 min"]);
+    place.run(&["answer", "it", "--budget", "-5"]).expect(2, &["invalid amount `-5`"]);
     assert!(place.standing()["asks"].as_array().is_some_and(|asks| asks.len() == 1));
     place.run(&["answer", "it", "--budget", "+5.00"]).expect(0, &["more may be spent", "planwright run it"]);
     place.run(&["run", "it"]).expect(0, &[]);
@@ -105,7 +105,7 @@ fn an_answer_to_a_run_that_is_driven_is_taken_up_by_its_driver() {
     place.wait_for_file("agent");
     place.wait_for("look ask.opened");
     let ran = place.run(&["answer", "it/look", "--confirm"]);
-    ran.expect(0, &["it goes on by itself: process", "next: planwright status it"]);
+    ran.expect(0, &["the run continues (process", "next: planwright status it"]);
     place.write("go", "");
     assert_eq!(running.end(), 0);
 }
@@ -120,13 +120,13 @@ fn a_run_whose_driver_is_gone_is_named_with_the_ways_out() {
     place.run(&["status", "--next"]).expect(0, &["planwright log it"]);
     running.kill();
     let ran = place.run(&["status"]);
-    ran.expect(0, &["Paused", "it: started ", "1 of 2 done, its driver is gone"]);
-    ran.expect(0, &["`planwright run it` goes on", "`planwright cancel it -m WHY` ends it"]);
+    ran.expect(0, &["Paused", "it: started ", "1 of 2 done, its process is gone"]);
+    ran.expect(0, &["resume with `planwright run it`", "end it with `planwright cancel it -m WHY`"]);
     let next = place.run(&["status", "--next"]);
     assert_eq!((next.code, next.stdout.as_str(), next.stderr.as_str()), (0, "planwright run it\n", ""));
     place.write("go", "");
     place.run(&["run", "it"]).expect(0, &[]);
-    place.run(&["status"]).expect(0, &["Done", "2 of 2 settled"]);
+    place.run(&["status"]).expect(0, &["Done", "2 of 2 steps done"]);
 }
 
 // One command, nothing else; the exit code says whether a person is needed.
@@ -151,11 +151,11 @@ fn a_harness_that_is_paused_is_told_from_one_that_is_dead() {
     let state = || place.standing()["current"][0]["state"].as_str().unwrap_or_default().to_owned();
     wait_until("it is stalled", || state() == "stalled");
     place.run(&["status"]).expect(0, &["Running", "is stalled: its worker is there, but silent"]);
-    place.run(&["queue"]).expect(0, &["it/b@1", "claimed", "silent"]);
+    place.run(&["status", "--queue"]).expect(0, &["it/b@1", "claimed", "silent"]);
     assert_eq!(place.standing()["state"], "running");
     running.kill();
     assert_eq!((place.standing()["state"].clone(), state()), ("paused".into(), "dead".to_owned()));
-    place.run(&["status"]).expect(0, &["its driver is gone"]);
+    place.run(&["status"]).expect(0, &["its process is gone"]);
 }
 
 // a work item has the fields that others expect.
@@ -166,19 +166,19 @@ fn the_queue_shows_what_is_in_a_work_item() {
     place.write("here.md", "Read this.\n");
     let mut running = place.start(&[]);
     place.wait_for_file("agent");
-    let listed = data(&place.run(&["queue", "--json"]))["items"][0].clone();
+    let listed = data(&place.run(&["status", "--queue", "--json"]))["items"][0].clone();
     for (field, value) in [("agent_id", "shell"), ("type", "CODE"), ("state", "claimed"), ("health", "well")]
     {
         assert_eq!(listed[field], value, "{listed}");
     }
-    let item = data(&place.run(&["queue", "show", "it/b", "--json"]))["item"].clone();
+    let item = data(&place.run(&["show", "it/b", "--work-item", "--json"]))["item"].clone();
     assert_eq!((&item["agent_id"], &item["type"]), (&"shell".into(), &"CODE".into()), "{item}");
     let payload = &item["payload"];
     assert_eq!((&payload["plan_id"], &payload["step"]), (&"plans/it.md".into(), &1.into()), "{item}");
     assert_eq!(payload["subscriptions"], serde_json::json!(["file:here.md"]));
     let prompt = item["input"]["prompt"].as_str().expect("a prompt");
     assert_eq!(prompt, place.run(&["log", "it/b@1", "--prompt"]).stdout, "what is kept is what is told");
-    place.run(&["queue", "show", "it/1"]).expect(
+    place.run(&["show", "it/1", "--work-item"]).expect(
         0,
         &[
             "agent_id",
@@ -192,7 +192,7 @@ fn the_queue_shows_what_is_in_a_work_item() {
     );
     place.write("go", "");
     assert_eq!(running.end(), 0);
-    place.run(&["queue", "show", "it/b"]).expect(1, &["no attempt of it/b waits"]);
+    place.run(&["show", "it/b", "--work-item"]).expect(1, &["no attempt of it/b waits"]);
 }
 
 // prompt, output and contract log of every attempt, on one page and one by one.
@@ -255,7 +255,7 @@ fn a_watched_status_is_shown_again_when_something_changes() {
     wait_until("it shows the run", || place.read("said").contains("Running"));
     place.write("go", "");
     assert_eq!(running.end(), 0);
-    wait_until("it shows the end", || place.read("said").contains("1 of 1 settled"));
+    wait_until("it shows the end", || place.read("said").contains("1 of 1 steps done"));
     watcher.kill();
 }
 

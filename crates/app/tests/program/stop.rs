@@ -79,7 +79,7 @@ fn a_cancelled_run_is_over_and_nothing_of_it_is_alive() {
     place.run(&["log", "it"]).expect(0, &["cancelled: no longer wanted"]);
     assert!(!place.read(FILE).contains("in-progress"), "{}", place.read(FILE));
     place.run(&["cancel", "it", "-m", "again"]).expect(1, &["it is over (cancelled)"]);
-    place.run(&["queue"]).expect(0, &["no attempt waits or is under way"]);
+    place.run(&["status", "--queue"]).expect(0, &["no queued or running attempts"]);
     // Going on takes a new approval.
     place.run(&["run", "it"]).expect(3, &["it is not approved"]);
 }
@@ -105,10 +105,10 @@ fn a_worker_makes_the_attempts_of_a_driver_that_makes_none() {
     let mut running = place.start(&["--workers", "0"]);
     place.wait_for("b attempt.started 1");
     place.run(&["status"]).expect(0, &["Running", "shell waits for a worker"]);
-    place.run(&["queue"]).expect(0, &["it/b@1", "queued"]);
+    place.run(&["status", "--queue"]).expect(0, &["it/b@1", "queued"]);
     let mut worker = place.start_into(&["worker"], "said");
     let agent = place.wait_for_file("agent");
-    place.run(&["queue"]).expect(0, &["it/b@1", "claimed", "worker-"]);
+    place.run(&["status", "--queue"]).expect(0, &["it/b@1", "claimed", "worker-"]);
     place.bash(&format!("kill -INT {}", worker.pid()));
     assert_eq!(worker.end(), 130);
     assert!(!place.is_alive(&agent));

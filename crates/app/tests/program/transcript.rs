@@ -212,6 +212,10 @@ fn play(page: &str, place: &Place, kind: Kind) -> (String, Vec<String>) {
             typed.said.join("\n")
         ));
         let code = (ran.code != 0 && kind == Kind::Transcript).then_some(ran.code);
+        // What differs each time stays a gap.
+        let gap =
+            |line: String| typed.said.iter().find(|page| is_gap_for(page, &line)).cloned().unwrap_or(line);
+        let said = said.into_iter().map(gap).collect();
         new.push_str(&Typed { code, said, ..typed }.text());
         new.push_str(&"\n".repeat(blank));
     }
@@ -333,6 +337,11 @@ fn fits(page: &[String], said: &[String]) -> bool {
         ([line, page @ ..], [is, said @ ..]) => fits_line(line, is) && fits(page, said),
         ([], _) | (_, []) => false,
     }
+}
+
+/// Whether a line of a page has a gap, says something beside it, and fits.
+fn is_gap_for(page: &str, said: &str) -> bool {
+    page.contains("[..]") && page.replace("[..]", "").trim().len() > 3 && fits_line(page, said)
 }
 
 fn fits_line(page: &str, said: &str) -> bool {

@@ -40,7 +40,7 @@ fn a_plan_may_lie_anywhere_that_the_user_names() {
     place.run(&["verify", "../gone.md"]).expect(2, &["file ../gone.md not found"]);
     place.run(&["verify", "../nobody"]).expect(2, &["../nobody"]);
     for name in ["../up", "/up", "a/b", "", ".", "..", "-", "A"] {
-        place.run(&["new", "--", name]).expect(2, &["is no name for a plan"]);
+        place.run(&["new", "--", name]).expect(2, &["is not a valid plan name"]);
     }
     assert!(!place.path("../up.md").exists() && !place.path("plans/../up.md").exists());
 }

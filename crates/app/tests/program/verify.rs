@@ -72,8 +72,8 @@ fn warnings_can_be_denied_and_allowed_and_errors_cannot_be_allowed() {
     run(&["warned", "--deny", "PW0101"]).expect(0, &["warning[PW0307]"]);
     run(&["warned", "--allow", "PW0307", "--deny", "warnings"]).expect(0, &["no errors, no warnings"]);
     run(&["auth-timeout", "--allow", "PW0301"])
-        .expect(2, &["is an error and can't be allowed", "planwright explain PW0301"]);
-    run(&["auth-timeout", "--allow", "PW9999"]).expect(2, &["there is no rule `PW9999`"]);
+        .expect(2, &["is an error and cannot be ignored", "planwright explain PW0301"]);
+    run(&["auth-timeout", "--allow", "PW9999"]).expect(2, &["unknown rule `PW9999`"]);
 }
 
 #[test]

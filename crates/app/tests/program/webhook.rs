@@ -112,7 +112,7 @@ fn a_webhook_is_signed_and_its_secret_stays_where_it_is() {
     let place = place(&url);
     place.approve_and_run().expect(0, &[]);
     let request = next(&requests);
-    let told = place.run(&["events", "--json"]).stdout;
+    let told = place.run(&["log", "--all", "--json"]).stdout;
     assert_eq!(told.lines().find(|line| line.contains("run.finished")), Some(request.body.as_str()));
     assert!(request.line.starts_with("POST /hook?x=[1] HTTP/"), "{request:?}");
     let data = &serde_json::from_str::<Value>(&request.body).expect("JSON")["data"];
@@ -135,7 +135,7 @@ fn a_webhook_is_signed_and_its_secret_stays_where_it_is() {
     assert!(!place.read("../home/env").contains(SECRET));
     let found = place.bash(&format!("grep -rlF '{SECRET}' \"$HOME\" ."));
     assert!(found.stdout.ends_with("home/secret\n") && found.stdout.lines().count() == 1, "{found:#?}");
-    place.run(&["events", "--deliver"]).expect(0, &["webhook", "delivered 0"]);
+    place.run(&["log", "--all", "--deliver"]).expect(0, &["webhook", "delivered 0"]);
 }
 
 // P-17: a server that is down for a moment is told again, and one that redirects is not followed.
@@ -145,7 +145,7 @@ fn a_webhook_that_is_not_taken_is_sent_again() {
     let place = place(&url);
     place.approve_and_run().expect(0, &[]);
     // The end of a run waits for no second try.
-    let ran = place.run(&["events", "--deliver"]);
+    let ran = place.run(&["log", "--all", "--deliver"]);
     ran.expect(0, &["webhook", "delivered 1"]);
     let all: Vec<Request> = (0..4).map(|_| next(&requests)).collect();
     assert!(
@@ -184,11 +184,11 @@ fn a_webhook_that_others_could_read_or_forge_is_not_sent() {
         place.write(USER, settings.replace(from, to));
         place.approve_and_run().expect(0, &[]);
         place.run(&["doctor"]).expect(0, &[why, "planwright config hooks.webhook.url"]);
-        place.run(&["events", "--deliver"]).expect(1, &[why]);
+        place.run(&["log", "--all", "--deliver"]).expect(1, &[why]);
         assert!(requests.try_recv().is_err(), "{why}: it was sent");
         // The twin: with the settings as they were, the same event is sent.
         place.write(USER, settings);
-        place.run(&["events", "--deliver"]).expect(0, &["delivered 1"]);
+        place.run(&["log", "--all", "--deliver"]).expect(0, &["delivered 1"]);
         assert!(next(&requests).is_signed_with(SECRET), "{why}");
     }
 }

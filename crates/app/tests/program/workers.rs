@@ -110,7 +110,7 @@ fn three_workers_on_three_plans_land_together() {
     assert_eq!(web.end(), 0, "{}", said(&place, "web"));
     wait_until("it waits", || said(&place, "docs").contains("docs waits for api"));
     assert!(said(&place, "docs").contains("src/api/README.md"), "{}", said(&place, "docs"));
-    assert!(!place.printed("planwright queue --json").is_empty());
+    assert!(!place.printed("planwright status --queue --json").is_empty());
     place.printed("touch $HOME/go");
     assert_eq!(api.end(), 0, "{}", said(&place, "api"));
     assert_eq!(docs.end(), 0, "{}", said(&place, "docs"));
@@ -180,7 +180,7 @@ fn a_plan_that_does_not_say_what_it_touches_is_waited_for() {
     // Whoever does not wait is told.
     let tree = place.printed("planwright worktree path three");
     let ran = place.bash(&format!("cd '{tree}' && planwright run --plain"));
-    ran.expect(3, &["warning: one is at work and may change any file", "`--wait` waits for it"]);
+    ran.expect(3, &["warning: one is at work and may change any file", "pass --wait to wait for it"]);
     place.printed("touch $HOME/go");
     assert_eq!((one.end(), two.end()), (0, 0), "{}", said(&place, "two"));
 }

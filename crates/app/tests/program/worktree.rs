@@ -91,7 +91,7 @@ fn a_named_plan_is_bound_by_the_marker() {
     place
         .bash(&format!("cat '{at}/.harness/active-plan'; cd '{at}' && git status --porcelain"))
         .expect(0, &["auth"]);
-    place.bash(&format!("cd '{at}' && planwright active")).expect(0, &["PLAN-auth.md\t"]);
+    place.bash(&format!("cd '{at}' && planwright resolve-active-plan")).expect(0, &["PLAN-auth.md\t"]);
     place.bash(&format!("grep -q 'planwright worktree path auth' '{at}/.planwright/tree.md'")).expect(0, &[]);
     let seen = data(&place.run(&["worktree", "path", "auth", "--json"]));
     assert_eq!(seen["data"]["trees"][0]["state"], "active");
@@ -287,7 +287,7 @@ fn a_tree_beside_another_goes_with_that_alone() {
              (cd ../api && planwright doctor --fix) >../mended; touch \"$HOME/go\"; wait"
         ))
         .expect(0, &[]);
-    assert!(place.read("../said").contains("settled"), "{}", place.read("../said"));
+    assert!(place.read("../said").contains("passed"), "{}", place.read("../said"));
     assert!(place.read("../pruned").contains("0 trees reclaimed"), "{}", place.read("../pruned"));
     let at = path(&place, "multi");
     place.bash(&format!("test -s '{at}/../api/x.txt'")).expect(0, &[]);
@@ -312,7 +312,7 @@ fn a_plan_that_landed_in_a_linked_worktree_is_merged_there() {
     let rev = rev["data"]["plans"][0]["digest"].as_str().expect("a digest")[..8].to_owned();
     place
         .bash(&format!("cd ../linked && planwright run one --worktree --rev {rev} </dev/null"))
-        .expect(0, &["settled"]);
+        .expect(0, &["passed"]);
     place.bash("cd ../linked && planwright merge").expect(0, &["landed  one"]);
     place.bash("cd ../linked && planwright worktree list").expect(0, &["merged"]);
 }

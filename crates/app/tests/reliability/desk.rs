@@ -141,7 +141,7 @@ fn write_all(play: &Play, how: &str) -> Result<(), String> {
 
 /// The plans that wait for a person, each of which must be there for them to read.
 fn waiting(play: &Play) -> Result<Vec<String>, String> {
-    let data = play.data(&["inbox", "--json"])?;
+    let data = play.data(&["status", "--inbox", "--json"])?;
     let mut names = Vec::new();
     for review in data["reviews"].as_array().into_iter().flatten() {
         play.data(&["review", &text(&review["plan"]), "--json"])?;

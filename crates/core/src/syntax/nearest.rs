@@ -36,7 +36,8 @@ mod tests {
         assert_eq!(nearest("contarct", known), Some("contract"));
         assert_eq!(nearest("Targets", known), Some("target"));
         assert_eq!(nearest("reviewer", known), None);
-        assert_eq!(nearest("frobnicate", ["arbiter"]), None);
+        assert_eq!(nearest("aprove", ["approve", "archive"]), Some("approve"));
+        assert_eq!(nearest("frobnicate", ["arbiter", "rollback", "approve"]), None);
         assert_eq!(nearest("task", ["task"]), None, "a known name needs no suggestion");
     }
 }

@@ -177,7 +177,7 @@ impl MarkerFault {
             }
             Self::Ambiguous(_, _, names) => format!("rename one of {}; ", names.join(", ")),
             Self::Absent(_, _, Some(meant)) => format!("did you mean `{meant}`? "),
-            Self::Staged(_, slug) => format!("unshelve it (`planwright activate {slug}`), or "),
+            Self::Staged(_, slug) => format!("unshelve it (`planwright unshelve {slug}`), or "),
             Self::Argument(_)
             | Self::Marker(_)
             | Self::Lines

@@ -195,9 +195,9 @@ impl BlockReason {
             PlanProgress::Claimed | PlanProgress::Open | PlanProgress::Stopped | PlanProgress::Tripped(_) => {
                 words(&["run"], plan)
             }
-            PlanProgress::Failed => words(&["retry"], plan),
-            PlanProgress::Staged => words(&["activate"], plan),
-            PlanProgress::Replanning(_) => words(&["replan"], plan),
+            PlanProgress::Failed => words(&["run", "--retry"], plan),
+            PlanProgress::Staged => words(&["unshelve"], plan),
+            PlanProgress::Replanning(_) => words(&["revise", "--planner"], plan),
             PlanProgress::Unreadable(_) => words(&["verify"], plan),
             PlanProgress::Waiting(_)
             | PlanProgress::Running

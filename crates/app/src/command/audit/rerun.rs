@@ -26,16 +26,16 @@ const OUTPUT_BYTES_MAX: usize = 2_000;
 // A part of the arguments of `audit`: a second group of the same name is none.
 #[group(skip)]
 pub(crate) struct Args {
-    /// Run every contract again, with no agent, on a fresh checkout of what lies here
+    /// Run every contract again in a fresh checkout, without an agent
     #[arg(long)]
     rerun: bool,
-    /// Run only the contracts of steps that are said to be done, and list the claims that don't hold
+    /// Run the contracts of steps marked done; list false claims
     #[arg(long, conflicts_with = "rerun")]
     marks: bool,
-    /// Look at this commit instead of what lies here
+    /// Audit this commit [default: the working directory]
     #[arg(long, value_name = "COMMIT")]
     at: Option<String>,
-    /// Run also what passed on the same content before
+    /// Run contracts that already passed on the same content
     #[arg(long)]
     no_cache: bool,
 }
@@ -271,7 +271,7 @@ impl From<Error> for Failure {
             Error::Store(error) => error.into(),
             Error::Exported(error) => (*error).into(),
             Error::Moved => failure(Exit::Moved)
-                .hint("run it again when nobody writes into the folder")
+                .hint("run it again when no other process writes to the directory")
                 .next(NextCommand::new(["planwright", "audit", "--rerun"])),
             Error::Nested => failure(Exit::No).next(NextCommand::new(["planwright", "audit"])),
             Error::Base(base::Error::NoCommit { .. } | base::Error::NoRepository { .. }) => {

@@ -1,6 +1,5 @@
 //! Connects agents: shows what would change in each of their files, asks, and has it written.
 
-use std::io::{self, IsTerminal as _};
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use similar::{Algorithm, TextDiff};
 
-use crate::interaction::confirm::answer;
+use crate::interaction::choice::{Choice, Pressed, can_ask, choose};
 use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Tone, clean, clean_line};
 
@@ -53,8 +52,7 @@ pub(crate) fn meant(names: &[String]) -> Result<Vec<&'static Integration>, Failu
     let known = || CONNECTIONS.iter().map(|connection| connection.agent);
     let find = |name: &String| {
         integration::named(name.trim()).ok_or_else(|| {
-            let failure =
-                Failure::new(Exit::Usage, format!("`{name}` is no agent that planwright can connect"));
+            let failure = Failure::new(Exit::Usage, format!("unknown agent `{name}`"));
             match nearest::nearest(name, known()) {
                 Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
                 None => failure.hint(format!("the agents are {}", known().collect::<Vec<_>>().join(", "))),
@@ -84,9 +82,11 @@ pub(crate) fn connect(
     let is_agreed = wanted.is_empty()
         || match consent {
             Consent::Typed => true,
-            Consent::Asked if io::stdin().is_terminal() && !out.settings().is_json => {
-                out.complain(&format!("Write {}?  [y]es  [n]o  ", wording::number(wanted.len(), "file")));
-                matches!(answer()?.as_str(), "y" | "yes")
+            Consent::Asked if can_ask(out) => {
+                let question = format!("Write {}?", wording::number(wanted.len(), "file"));
+                let choices =
+                    [Choice::new("[y]es", "writes the changes above"), Choice::new("[N]o", "writes nothing")];
+                choose(&question, &choices, out)? == Pressed::Key('y')
             }
             Consent::Asked => false,
         };

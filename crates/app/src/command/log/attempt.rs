@@ -39,9 +39,9 @@ impl Part {
     /// What there is none of, and why.
     const fn missing(self) -> &'static str {
         match self {
-            Self::Prompt => "no agent was told anything",
+            Self::Prompt => "no prompt was recorded",
             Self::Agent => "nothing that an agent said is kept: none was started, or it has not ended",
-            Self::Contract => "no contract was run",
+            Self::Contract => "no contracts ran",
         }
     }
 }
@@ -69,7 +69,7 @@ pub(super) fn check(run: &Run, wanted: &Wanted) -> Result<(), Failure> {
     let name = format!("{}/{step}", run.row.name);
     let known: Vec<String> = known.iter().map(ToString::to_string).collect();
     let hint = match known.is_empty() {
-        true => "none was made yet".to_owned(),
+        true => "no attempts yet".to_owned(),
         false => format!("its attempts are {}", known.join(", ")),
     };
     Err(Failure::new(Exit::Usage, format!("{name} has no attempt {attempt}"))
@@ -91,7 +91,7 @@ pub(super) fn part(
             .next(NextCommand::new(["planwright", "help", "log"])));
     }
     if args.raw && out.settings().stdout.is_terminal {
-        return Err(Failure::new(Exit::Usage, "these bytes could steer your terminal")
+        return Err(Failure::new(Exit::Usage, "raw output can contain terminal control codes")
             .hint("send them elsewhere: `| cat -v`, `> file`; without --raw they are spelled out")
             .next(NextCommand::new(["planwright", "help", "log"])));
     }
@@ -103,7 +103,9 @@ pub(super) fn part(
     let Some(bytes) = still_kept(runs, blob)? else {
         let message = format!("{}: {NO_LONGER_KEPT}; its hash is {}", args.plan, blob.0);
         let next = NextCommand::new(["planwright", "log", run.row.name.as_str()]);
-        return Err(Failure::new(Exit::No, message).hint("the run is over for long").next(next));
+        return Err(Failure::new(Exit::No, message)
+            .hint("its output was deleted by archive --outputs")
+            .next(next));
     };
     let text = String::from_utf8_lossy(&bytes).into_owned();
     match args.raw {

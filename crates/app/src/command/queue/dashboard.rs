@@ -1,4 +1,4 @@
-//! `queue --status`: name, status and last progress of every plan. Only reads, and whatever can't be read is named, never a
+//! `queue-status`: name, status and last progress of every plan. Only reads, and whatever can't be read is named, never a
 //! failure: scripts and sessions ask for it at their beginning.
 
 use planwright_engine::Project;
@@ -29,7 +29,7 @@ pub(crate) struct LineData {
     pub(crate) name: String,
     /// Its file, relative to the root of the project.
     pub(crate) path: String,
-    /// Where it stands: by the record, or as its file says where nothing is recorded.
+    /// Where it stands: by the record, or as its file says where no records.
     pub(crate) status: String,
     /// The last line of its progress, or the last thing that is recorded; empty where there is neither.
     pub(crate) last_progress: String,
@@ -71,10 +71,13 @@ pub(super) fn run(out: &mut Out<'_>) -> Response {
     }
     out.table(&table);
     if plans.is_empty() {
-        out.talk("there are no plans here");
+        out.talk("no plans");
     }
-    Response::done("queue-status", &Dashboard { plans, faults })
-        .next(NextCommand::new(["planwright", "queue"]))
+    Response::done("queue-status", &Dashboard { plans, faults }).next(NextCommand::new([
+        "planwright",
+        "status",
+        "--queue",
+    ]))
 }
 
 /// The plans, as much of them as can be known.

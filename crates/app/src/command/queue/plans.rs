@@ -45,7 +45,7 @@ pub(crate) struct PlanData {
     pub(crate) path: String,
     /// Its title.
     pub(crate) title: String,
-    /// Where it stands: by the record, or as its file says where nothing is recorded.
+    /// Where it stands: by the record, or as its file says where no records.
     pub(crate) state: String,
     /// How many steps are settled, by the record.
     pub(crate) settled: usize,
@@ -235,7 +235,7 @@ pub(super) fn print(data: &PlansData, out: &mut Out<'_>) {
     print_together(&data.together, out);
     if let Some(cycle) = &data.cycle {
         let circle = clean_line(&cycle.join(" → ")).into_owned();
-        out.warn(&format!("there is no order in which these could land: they wait for each other: {circle}"));
+        out.warn(&format!("dependency cycle, no merge order: {circle}"));
     }
     if let Some(order) = data.merge_order.as_ref().filter(|order| order.len() > 1) {
         let title = out.palette().paint(Tone::Strong, "Merge order");

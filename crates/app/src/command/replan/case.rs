@@ -71,7 +71,7 @@ impl Case {
         };
         if failed.is_none() && args.from.is_none() {
             return Err(Failure::new(Exit::Usage, format!("no step of {} has failed", shown(&path)))
-                .hint("say which one shall be planned anew: PLAN/STEP"));
+                .hint("name the failed step: PLAN/STEP"));
         }
         let said = || failed.and_then(|failed| said(&draft, (failed, &ids), run.as_ref(), runs.as_ref()));
         let error = args.error.clone().or_else(said).unwrap_or_default();
@@ -112,11 +112,11 @@ impl Case {
     pub(super) fn refuse_endless(&self, args: &Args, out: &mut Out<'_>) -> Result<(), Failure> {
         let place = self.chain.iter().position(|version| project::name(version) == self.name).unwrap_or(0);
         if let Some(later) = self.chain.get(place + 1) {
-            let message = format!("{} was made anew already: {}", self.name, shown(later));
+            let message = format!("{} already has a newer version: {}", self.name, shown(later));
             let last = self.chain.last().unwrap_or(later);
             return Err(Failure::new(Exit::Moved, message)
-                .hint("nothing was written; make the newest version anew, if any")
-                .next(NextCommand::new(["planwright", "replan", shown(last).as_str()])));
+                .hint("nothing was written; revise the newest version")
+                .next(NextCommand::new(["planwright", "revise", shown(last).as_str(), "--planner"])));
         }
         if plan_file::is_there(&self.file()) {
             return Err(plan_file::Error::Exists { path: self.file() }.into());
@@ -142,12 +142,12 @@ impl Case {
         match self.setbacks.iter().find(is_same).filter(|_| !is_new && !args.copy) {
             Some(setback) => {
                 let message = format!(
-                    "step `{step}` failed in the same way in {}: making the plan anew goes in a circle",
+                    "step `{step}` failed the same way in {}: replanning would loop",
                     setback.previous
                 );
                 Err(Failure::new(Exit::Person, message)
-                    .hint("say what is new with --discovery or --constraint, or change the plan yourself with --copy")
-                    .next(NextCommand::new(["planwright", "history", shown(&self.path).as_str()])))
+                    .hint("pass --discovery or --constraint with something new, or edit the plan yourself with --copy")
+                    .next(NextCommand::new(["planwright", "log", shown(&self.path).as_str(), "--versions"])))
             }
             None => Ok(()),
         }
@@ -155,18 +155,18 @@ impl Case {
 
     /// The plan has failed for good. Only a person ends its run: an agent that asks for one more version too many is refused.
     fn give_up(&self, times: usize, out: &mut Out<'_>) -> Failure {
-        let word = if times == 1 { "once" } else { "often enough" };
-        let why = format!("the plan was made anew {times} times, which is the most (`replan.max`)");
+        let why =
+            format!("replanned {}, the limit (`replan.max`)", crate::output::wording::number(times, "time"));
         if agent_sign().is_none() {
             match self.end_runs(&why) {
                 Ok(complaints) => out.warn_all(&complaints),
                 Err(error) => out.warn(&format!("its runs could not be ended: {error}")),
             }
         }
-        let message = format!("{} was made anew {word}: {why}", self.name);
+        let message = format!("cannot replan {}: {why}", self.name);
         Failure::new(Exit::No, message)
-            .hint("the plan has failed; write another one, or raise `replan.max`")
-            .next(NextCommand::new(["planwright", "history", shown(&self.path).as_str()]))
+            .hint("write another plan, or raise `replan.max`")
+            .next(NextCommand::new(["planwright", "log", shown(&self.path).as_str(), "--versions"]))
     }
 
     /// Ends the runs of all versions that still wait; what could not be written into their files is returned.
@@ -204,13 +204,13 @@ impl Case {
             None => 0,
         };
         let fault =
-            || format!("the block is made for revision {read}, and the plan is at r{newest}: read it again");
+            || format!("the block is for revision {read} but the plan is at r{newest}; read it again");
         Ok((read != newest).then(fault))
     }
 
     pub(super) fn talk_of_the_old_run(&self, out: &mut Out<'_>) {
         if self.run.as_ref().is_some_and(|run| run.state.outcome().is_none()) {
-            out.talk("the run of the old version still waits; end it with `planwright cancel`");
+            out.talk("the run of the old version is still open; end it with `planwright cancel`");
         }
     }
 }

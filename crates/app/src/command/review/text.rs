@@ -260,7 +260,7 @@ pub(super) fn print_differences(review: &Review, out: &mut Out<'_>) {
     let palette = out.palette();
     out.line("");
     if review.since.is_none() {
-        out.line("there is no earlier revision to compare with");
+        out.line("no earlier revision to compare with");
     }
     for change in &review.changes {
         let name = change.step.as_deref().map(|step| format!(" ({})", clean_line(step))).unwrap_or_default();

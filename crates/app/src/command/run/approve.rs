@@ -29,7 +29,7 @@ pub(super) fn approve(
     warn_of_missing_agents(subject, out);
     if let Some(trip) = trip {
         let word = out.palette().paint(Tone::Attention, "held");
-        out.line(&format!("{word}  {}: a person has to approve it again", clean_line(&trip.to_string())));
+        out.line(&format!("{word}  {}: needs a new approval", clean_line(&trip.to_string())));
     }
     for moved in lapsed {
         let word = out.palette().paint(Tone::Attention, "lapsed");
@@ -60,9 +60,9 @@ fn approve_now(
     let matter = ConfirmPrompt {
         what: subject.name.clone(),
         full: &full,
-        question: "Approve it and start?",
+        question: &format!("Approve {} and start?", subject.digest.short()),
         exit: if has_lapsed { Exit::Moved } else { Exit::Person },
-        hint: "look at it; nothing was started",
+        hint: "review it; nothing was started",
         command: &words.iter().map(String::as_str).collect::<Vec<_>>(),
         plan: subject.plan,
         rev: subject.args.rev.as_deref(),
@@ -90,10 +90,9 @@ fn approve_now(
     let approved = decisions.approve(subject.path, &now, &yes)?;
     say_approved(&full[..8], (&approved.approval.by.to_string(), way), out);
     if approved.missing > 0 {
-        let message = format!("{} more have to approve {}", approved.missing, subject.name);
-        return Err(
-            Failure::new(Exit::Person, message).hint(format!("by the rule: {}", approved.approval.rule))
-        );
+        let message =
+            format!("{} needs {} more", subject.name, wording::number(approved.missing as usize, "approval"));
+        return Err(Failure::new(Exit::Person, message).hint(format!("rule: {}", approved.approval.rule)));
     }
     Ok(())
 }
@@ -106,7 +105,7 @@ pub(super) fn renew(
     out: &mut Out<'_>,
 ) -> Result<(), Failure> {
     let word = out.palette().paint(Tone::Attention, "lapsed");
-    out.line(&format!("{word}  the command lines of the agents are not those that were approved"));
+    out.line(&format!("{word}  agent commands changed since approval:"));
     let before = run.agents();
     let targets: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
     for target in targets.into_iter().filter(|&target| before.get(target) != now.get(target)) {
@@ -115,18 +114,18 @@ pub(super) fn renew(
             command.map_or_else(|| "nothing".to_owned(), |command| command_line(command))
         };
         out.line(&format!("  {}  was  {}", clean_line(target), line(&before)));
-        out.line(&format!("  {}  is   {}", " ".repeat(clean_line(target).chars().count()), line(now)));
+        out.line(&format!("  {}  now  {}", " ".repeat(clean_line(target).chars().count()), line(now)));
     }
     out.line("");
     warn_of_missing_agents(subject, out);
     // Whoever repeats the digest of the plan has not seen these command lines, so they have a name of their own.
     let (full, words) = (agents_name(&subject.digest.to_string(), now), subject.args.words());
     let matter = ConfirmPrompt {
-        what: format!("what runs the agents of {}", subject.name),
+        what: format!("the agent commands of {}", subject.name),
         full: &full,
-        question: "Approve these command lines and go on?",
+        question: "Approve the new commands and resume?",
         exit: Exit::Moved,
-        hint: "look at planwright.toml, or put the command lines back; nothing was started",
+        hint: "check planwright.toml or restore the commands; nothing was started",
         command: &words.iter().map(String::as_str).collect::<Vec<_>>(),
         plan: subject.plan,
         rev: subject.args.rev.as_deref(),
@@ -222,7 +221,7 @@ pub(super) fn warn_of_missing_agents(subject: &Subject<'_>, out: &mut Out<'_>) {
             None => format!("[roles]\n    {target} = \"claude\""),
         };
         out.warn(&format!(
-            "no command line is known for `{target}`, so {} will wait for you; planwright.toml could say\n    {say}",
+            "agent `{target}` has no command, so {} will need you; add to planwright.toml\n    {say}",
             steps.join(", ")
         ));
     }
@@ -237,7 +236,7 @@ pub(super) fn warn_of_missing_agents(subject: &Subject<'_>, out: &mut Out<'_>) {
     for ((target, program), steps) in absent {
         let steps = steps.join(", ");
         out.warn(&format!(
-            "`{target}` is done by `{program}`, which is not on the PATH, so {steps} will wait for you; install it, or name another agent:\n    \
+            "`{program}` for `{target}` is not installed, so {steps} will need you; install it, or use another agent:\n    \
              planwright config set roles.{target} NAME"
         ));
     }

@@ -36,7 +36,7 @@ pub(super) fn lines(
     let hidden = board.rows.len() - shown.len();
     if hidden > 0 {
         let settled = board.rows.iter().filter(|row| row.state.status.is_settled()).count();
-        let text = format!("  and {hidden} more; {settled} of {} settled", board.rows.len());
+        let text = format!("  and {hidden} more; {settled} of {} done", board.rows.len());
         lines.push(palette.paint(Tone::Muted, &cut(&text, width, palette)));
     }
     lines.truncate(height);
@@ -151,18 +151,18 @@ fn note(board: &Board<'_>, place: usize) -> String {
         RunStatus::Running { attempt } => {
             format!("{}, attempt {attempt} of {of}", clean_line(&row.agent))
         }
-        RunStatus::Judging { attempt: CLAIM, .. } => "marked as done; judging".to_owned(),
-        RunStatus::Judging { attempt, .. } => format!("judging attempt {attempt} of {of}"),
-        RunStatus::Passed { attempt: CLAIM } => "was done before".to_owned(),
+        RunStatus::Judging { attempt: CLAIM, .. } => "marked done; running the contract".to_owned(),
+        RunStatus::Judging { attempt, .. } => format!("contract of attempt {attempt} of {of}"),
+        RunStatus::Passed { attempt: CLAIM } => "already done".to_owned(),
         RunStatus::Passed { attempt: 1 } => String::new(),
         RunStatus::Passed { attempt } => format!("attempt {attempt}"),
         RunStatus::Waiting { .. } => match row.state.failures {
             0 => "needs you".to_owned(),
             failures => format!("{failures} failed; needs you"),
         },
-        RunStatus::Skipped { by, .. } => format!("left out by {}", clean_line(by)),
+        RunStatus::Skipped { by, .. } => format!("skipped by {}", clean_line(by)),
         RunStatus::Pending if board.run.state.outcome() == Some(RunOutcome::Failed) => {
-            "never begun".to_owned()
+            "not started".to_owned()
         }
         RunStatus::Pending => {
             let open = board.step(place).needs.iter();

@@ -2,9 +2,12 @@
 
 use planwright_engine::core::plan::verified::Contract;
 use planwright_engine::core::run::state::{CLAIM, RunState, RunStatus};
+use planwright_engine::run::simulate::simulate;
 use planwright_engine::run::{Run, Runs};
 
 use super::{Ran, StepData, Subject, approve, goes_on, named};
+use crate::output::wording::ahead;
+use crate::output::wording::ahead::Contracts;
 use crate::output::{Failure, NextCommand, Out, Response, clean_line};
 
 /// Says what a run would do.
@@ -37,16 +40,19 @@ pub(super) fn run(subject: &Subject<'_>, out: &mut Out<'_>) -> Result<Response, 
     list("done", all().filter(|place| !is_open(place)).collect(), out);
     list("claims", all().filter(is_claimed).collect(), out);
     if all().any(|place| is_claimed(&place)) {
-        out.line("            marked as done, and believed only once the contract passes");
+        out.line("            marked done; the contract runs first and decides");
     }
     list("for you", all().filter(is_asked).collect(), out);
     list("would do", all().filter(is_to_do).collect(), out);
     list("would leave", all().filter(|place| !is_allowed(place) && is_open(place)).collect(), out);
     for step in subject.plan.steps.iter().filter(|step| step.contract == Contract::Manual) {
-        out.line(&clean_line(&format!("            {} is confirmed by a person", named(step))));
+        out.line(&clean_line(&format!("            you confirm {}", named(step))));
     }
-    out.line("nothing was started and nothing was written");
-    let ran = data(subject, old.as_ref(), &state);
+    let simulation = simulate(subject.project, subject.plan)?;
+    ahead::print(&simulation, Contracts::Omitted, out);
+    out.line("nothing was started or written");
+    let simulation = Some(ahead::data(subject.name.clone(), &simulation));
+    let ran = Ran { simulation, ..data(subject, old.as_ref(), &state) };
     let mut words = vec!["planwright", "run", subject.args.plan.as_str()];
     for (flag, step) in [("--until", &subject.args.until), ("--only", &subject.args.only)] {
         if let Some(step) = step {
@@ -56,7 +62,7 @@ pub(super) fn run(subject: &Subject<'_>, out: &mut Out<'_>) -> Result<Response, 
     Ok(Response::done("run", &ran).next(NextCommand::new(words)))
 }
 
-/// Whether a run would begin or go on.
+/// Whether a run would start or resume.
 fn say_how(
     subject: &Subject<'_>,
     runs: Option<&Runs>,
@@ -64,17 +70,17 @@ fn say_how(
     out: &mut Out<'_>,
 ) -> Result<(), Failure> {
     let (Some(runs), Some(run)) = (runs, old) else {
-        out.line(&format!("new run     once somebody has approved {}", subject.digest.short()));
+        out.line(&format!("new run     after approval of {}", subject.digest.short()));
         return Ok(());
     };
     let number = run.row.id.number();
     match runs.holder(run)? {
-        Some(holder) => out.line(&clean_line(&format!("follows     run {number}, driven by {holder}"))),
-        None if run.state.outcome().is_some() => out.line(&format!("over        run {number} is done")),
-        None => out.line(&format!("goes on     with run {number}, which is approved")),
+        Some(holder) => out.line(&clean_line(&format!("follows     run {number} ({holder})"))),
+        None if run.state.outcome().is_some() => out.line(&format!("finished    run {number} is done")),
+        None => out.line(&format!("resumes     run {number}, approved")),
     }
     if run.state.outcome().is_none() && runs.lapsed_agents(run).is_some() {
-        out.line("            the command lines of its agents are not those that were approved");
+        out.line("            agent commands changed since approval");
     }
     Ok(())
 }
@@ -110,5 +116,6 @@ fn data(subject: &Subject<'_>, old: Option<&Run>, state: &RunState) -> Ran {
         failed: ids(&|place| !is_settled(place) && !state.steps[place].failed.is_empty()),
         left: ids(&|place| !is_settled(place) && state.steps[place].failed.is_empty()),
         findings: Vec::new(),
+        simulation: None,
     }
 }

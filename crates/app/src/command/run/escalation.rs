@@ -76,14 +76,14 @@ fn print_failure(board: &Board<'_>, place: usize, runs: &Runs, out: &mut Out<'_>
     let tried: Vec<String> = state.failed.iter().map(|failed| tried(failed, runs)).collect();
     print_lines("tried", tried.iter().map(String::as_str), out);
     if state.same_failure > 1 {
-        out.line(&format!("{INDENT}the same failure {} times", state.same_failure));
+        out.line(&format!("{INDENT}same failure {} times", state.same_failure));
     }
 }
 
 /// One attempt: what it changed, why it failed, and the last thing that the contract said.
 fn tried(failed: &FailedAttempt, runs: &Runs) -> String {
     let FailedAttempt { attempt, failure, output, changed } = failed;
-    let changed = if changed.is_empty() { "changed nothing".to_owned() } else { names(changed) };
+    let changed = if changed.is_empty() { "no changes".to_owned() } else { names(changed) };
     let said = output.as_ref().and_then(|output| plain::lines_of(output, runs).pop());
     let said = said.map(|said| format!(": {}", said.trim())).unwrap_or_default();
     clean_line(&format!("{attempt}  {changed}   {failure}{said}")).into_owned()
@@ -107,7 +107,7 @@ fn print_rest(board: &Board<'_>, place: Option<usize>, out: &mut Out<'_>) {
         |steps: Vec<usize>| names(&steps.into_iter().map(|at| named(board.step(at))).collect::<Vec<_>>());
     let goes_on: Vec<usize> = (0..board.rows.len()).filter(goes_on).collect();
     let waits: Vec<usize> = waits.into_iter().filter(open).filter(|at| Some(*at) != place).collect();
-    for (word, steps) in [("goes on", goes_on), ("waits", waits)] {
+    for (word, steps) in [("running", goes_on), ("blocked", waits)] {
         if !steps.is_empty() {
             print_lines(word, std::iter::once(list(steps).as_str()), out);
         }
@@ -130,13 +130,13 @@ fn print_choices(address: &str, (reason, contract): (AskReason, Option<&Contract
     let because = String::new;
     let budget = AskAnswer::Budget { micro_dollars: 1, tokens: 0, seconds: 0 };
     let all = [
-        (AskAnswer::Confirm, "--confirm", "you say that it is done"),
-        (AskAnswer::Retry { hint: because() }, "--retry --hint \"...\"", "one more attempt"),
-        (AskAnswer::TakeOver, "--take-over", "you have done it; the contract judges"),
-        (budget, "--budget 1.50", "more money"),
-        (AskAnswer::Skip { reason: because() }, "--skip -m \"...\"", "left out, recorded as yours"),
-        (AskAnswer::Revise { reason: because() }, "--revise -m \"...\"", "a new text, a new approval"),
-        (AskAnswer::Stop, "--stop", "nothing more for now"),
+        (AskAnswer::Confirm, "--confirm", "confirm that it is done"),
+        (AskAnswer::Retry { hint: because() }, "--retry --hint \"...\"", "try again with a hint"),
+        (AskAnswer::TakeOver, "--take-over", "I fixed it; run the contract"),
+        (budget, "--budget 1.50", "raise the budget"),
+        (AskAnswer::Skip { reason: because() }, "--skip -m \"...\"", "skip it, recorded as your decision"),
+        (AskAnswer::Revise { reason: because() }, "--revise -m \"...\"", "end the run and revise the plan"),
+        (AskAnswer::Stop, "--stop", "pause the run"),
     ];
     let fitting = all.iter().filter(|(answer, ..)| schedule::fits(reason, answer, contract));
     let command = format!("planwright answer {}", shell_word(address));
@@ -147,7 +147,7 @@ fn print_choices(address: &str, (reason, contract): (AskReason, Option<&Contract
             format!("{command}  {flag:<20}  {meaning}")
         })
         .collect();
-    print_lines("choose", lines.iter().map(String::as_str), out);
+    print_lines("answer", lines.iter().map(String::as_str), out);
 }
 
 /// Lines behind a word, the first one beside it.

@@ -33,13 +33,13 @@ pub(super) fn tell(board: &Board<'_>, news: &News, runs: &Runs, out: &mut Out<'_
         }
         (Event::AskAnswered { answer, by, .. }, _) => {
             let what = place.map_or_else(|| "the run".to_owned(), |place| named(board.step(place)));
-            line(Glyph::Waiting, &format!("{what}   {by} says: {}", answer_words(answer)), out);
+            line(Glyph::Waiting, &format!("{what}   answered by {by}: {}", answer_words(answer)), out);
         }
         (Event::BudgetWarned { limit, percent }, _) => {
-            out.warn(&format!("{percent} % of the {limit} are spent"));
+            out.warn(&format!("{percent}% of the {limit} budget used"));
         }
         (Event::RunStopped { by, .. }, _) => {
-            line(Glyph::Waiting, &format!("the run is stopped by {by}; nothing more is begun"), out);
+            line(Glyph::Waiting, &format!("paused by {by}; no new steps start"), out);
         }
         (
             Event::RunStarted { .. }
@@ -65,7 +65,7 @@ fn tell_scope(name: &str, account: &Account, out: &mut Out<'_>) {
     }
     if account.refused.len() > REFUSED_MAX {
         let more = account.refused.len() - REFUSED_MAX;
-        out.warn(&format!("{name}: {more} more calls were out of scope: planwright tools --refused"));
+        out.warn(&format!("{name}: {more} more calls refused: planwright tools --refused"));
     }
 }
 
@@ -79,18 +79,18 @@ fn tell_verdict(
     let name = named(board.step(place));
     let time = seconds(receipt.milliseconds);
     match receipt.verdict.failure() {
-        None if attempt == CLAIM => line(Glyph::Done, &format!("{name}   was done before"), out),
+        None if attempt == CLAIM => line(Glyph::Done, &format!("{name}   already done"), out),
         None if attempt > 1 => line(Glyph::Done, &format!("{name}   {time}   attempt {attempt}"), out),
         None => line(Glyph::Done, &format!("{name}   {time}"), out),
         Some(_) if attempt == CLAIM => {
-            line(Glyph::Waiting, &format!("{name}   is marked as done, but its contract says no"), out);
+            line(Glyph::Waiting, &format!("{name}   is marked done, but its contract fails"), out);
         }
         Some(failure) => {
             let of = board.attempts_max(place);
             line(Glyph::Failed, &format!("{name}   {time}   attempt {attempt} of {of}, {failure}"), out);
             print_output(board, (place, attempt), &receipt.output, runs, out);
             if board.is_tried_again(place) {
-                out.line("  retrying; the agent gets that message");
+                out.line("  retrying with this output");
             }
         }
     }
@@ -100,13 +100,17 @@ fn tell_end(board: &Board<'_>, (place, attempt): (usize, u32), end: &AttemptEnd,
     let name = named(board.step(place));
     match end {
         AttemptEnd::TimedOut(limit) => {
-            line(Glyph::Failed, &format!("{name}   attempt {attempt} took longer than {limit} s"), out);
+            line(Glyph::Failed, &format!("{name}   attempt {attempt} timed out after {limit} s"), out);
             if board.is_tried_again(place) {
-                out.line("  retrying; the agent is told");
+                out.line("  retrying with this output");
             }
         }
         AttemptEnd::Lost => {
-            line(Glyph::Waiting, &format!("{name}   attempt {attempt} was lost; it does not count"), out);
+            line(
+                Glyph::Waiting,
+                &format!("{name}   attempt {attempt} was interrupted; it does not count"),
+                out,
+            );
         }
         AttemptEnd::Stopped => {
             line(Glyph::Waiting, &format!("{name}   attempt {attempt} was stopped; it does not count"), out);
@@ -118,14 +122,14 @@ fn tell_end(board: &Board<'_>, (place, attempt): (usize, u32), end: &AttemptEnd,
 
 fn answer_words(answer: &AskAnswer) -> String {
     match answer {
-        AskAnswer::Retry { hint } if hint.is_empty() => "once more".to_owned(),
-        AskAnswer::Retry { hint } => format!("once more: {hint}"),
-        AskAnswer::TakeOver => "done by hand; the contract judges".to_owned(),
-        AskAnswer::Confirm => "it is done".to_owned(),
-        AskAnswer::Skip { reason } => format!("leave it out: {reason}"),
+        AskAnswer::Retry { hint } if hint.is_empty() => "retry".to_owned(),
+        AskAnswer::Retry { hint } => format!("retry: {hint}"),
+        AskAnswer::TakeOver => "taken over; the contract decides".to_owned(),
+        AskAnswer::Confirm => "confirmed".to_owned(),
+        AskAnswer::Skip { reason } => format!("skip: {reason}"),
         AskAnswer::Stop => "stop".to_owned(),
         AskAnswer::Revise { reason } => format!("revise the plan: {reason}"),
-        AskAnswer::Budget { .. } => "more budget".to_owned(),
+        AskAnswer::Budget { .. } => "budget raised".to_owned(),
     }
 }
 
@@ -147,7 +151,7 @@ fn print_output(
     if cut > 0 {
         let address = format!("{}/{}@{attempt}", board.run.row.name, board.step(place).id);
         let whole = NextCommand::new(["planwright", "log", address.as_str(), "--contract"]).command;
-        out.line(&format!("    {cut} lines before this: {whole}"));
+        out.line(&format!("    {cut} earlier lines: {whole}"));
     }
     for shown in &lines[cut..] {
         out.line(&format!("    {}", clean(shown)));

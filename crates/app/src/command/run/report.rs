@@ -1,8 +1,9 @@
 //! The last words about a run: how far it came, what succeeded, what failed and what is left behind, and what to type next.
 
-use planwright_engine::core::run::event::{Event, RunOutcome};
+use planwright_engine::core::run::event::{AskReason, Event, RunOutcome};
 use planwright_engine::core::run::state::{RunStatus, StepState};
 use planwright_engine::core::syntax::source::Source;
+use planwright_engine::git::worktree;
 use planwright_engine::run::driver::Progress;
 use planwright_engine::run::{Run, Runs};
 use planwright_engine::store::plan_file;
@@ -11,6 +12,7 @@ use planwright_engine::store::plan_file::FileText;
 use super::watch::Watched;
 use super::{Ran, StepData, Subject, approve, difference, dollars, named, plain, seconds};
 use crate::command::shown;
+use crate::output::wording;
 use crate::output::wording::found;
 use crate::output::wording::found::with_findings;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
@@ -49,25 +51,21 @@ pub(super) fn report(
         print_difference(&run, now.as_ref(), out);
     }
     if state == "left" && watched.left.is_none() {
-        out.talk("the process that drove the run is gone");
+        out.talk("the process that ran it is gone");
     }
     let answer = Response::new(exit, "run", &data(subject, &run, state));
-    Ok(next(subject, state, answer))
+    Ok(next(subject, &run, state, answer))
 }
 
 fn print(run: &Run, (exit, state): (Exit, &str), watched: &Watched, runs: &Runs, out: &mut Out<'_>) {
     let settled = run.state.steps.iter().filter(|step| step.status.is_settled()).count();
     let tone = if exit == Exit::Done { Tone::Good } else { Tone::Attention };
-    let retried = match watched.retried {
-        0 => String::new(),
-        count => format!(", {count} on a retry"),
-    };
     let cost = run.state.spent.micro_dollars.map(|spent| format!("   {}", dollars(spent)));
     out.line(&format!(
-        "{}  {}   {settled} of {} steps settled{retried}   {}{}",
-        out.palette().paint(tone, &with_findings(state, run.state.findings().count())),
+        "{}  {}   {}   {}{}",
+        out.palette().paint(tone, &with_findings(word(state), run.state.findings().count())),
         clean_line(&run.row.name),
-        run.plan.steps.len(),
+        clean_line(&counts(run, state, watched)),
         seconds(watched.milliseconds),
         cost.unwrap_or_default()
     ));
@@ -87,12 +85,40 @@ fn print(run: &Run, (exit, state): (Exit, &str), watched: &Watched, runs: &Runs,
         | Event::StepsReopened { .. } => None,
     });
     if let Some(why) = why {
-        out.line(&format!("  because    {}", clean_line(why)));
+        out.line(&format!("  because      {}", clean_line(why)));
     }
     if settled < run.plan.steps.len() {
         print_lists(run, runs, out);
     }
     found::print(run, out);
+}
+
+/// The state of a run in a word for people.
+fn word(state: &str) -> &str {
+    match state {
+        "waiting" => "needs you",
+        "stopped" | "left" => "paused",
+        "edited" => "changed",
+        _ => state,
+    }
+}
+
+/// How far the run came: `3 of 7 steps passed, 1 question, 3 blocked`.
+fn counts(run: &Run, state: &str, watched: &Watched) -> String {
+    let of = |is_in: fn(&StepState) -> bool| run.state.steps.iter().filter(|step| is_in(step)).count();
+    let mut words =
+        vec![format!("{} of {} passed", of(is_done), wording::number(run.plan.steps.len(), "step"))];
+    let skipped = of(|step| matches!(step.status, RunStatus::Skipped { .. }));
+    let mut also = |count: usize, text: String| words.extend((count > 0).then_some(text));
+    also(skipped, format!("{skipped} skipped"));
+    also(watched.retried, format!("{} after a retry", watched.retried));
+    if state == "waiting" {
+        let asked = run.state.asks.len();
+        also(asked, wording::number(asked, "question"));
+        let blocked = of(|step| matches!(step.status, RunStatus::Pending));
+        also(blocked, format!("{blocked} blocked"));
+    }
+    words.join(", ")
 }
 
 /// What succeeded, what failed, what waits for a person and what is left behind.
@@ -101,7 +127,7 @@ fn print_lists(run: &Run, runs: &Runs, out: &mut Out<'_>) {
     let places = |is_in: fn(&StepState) -> bool| {
         (0..run.plan.steps.len()).filter(move |&place| is_in(&run.state.steps[place]))
     };
-    print_list("succeeded", &places(is_done).map(name).collect::<Vec<_>>(), out);
+    print_list("passed", &places(is_done).map(name).collect::<Vec<_>>(), out);
     let failed = places(has_failed).map(|place| {
         let last = run.state.steps[place].failed.last();
         let said = last.and_then(|last| plain::lines_of(last.output.as_ref()?, runs).pop());
@@ -110,12 +136,12 @@ fn print_lists(run: &Run, runs: &Runs, out: &mut Out<'_>) {
         format!("{}{}", name(place), why.unwrap_or_default())
     });
     for (index, line) in failed.take(NAMES_MAX).enumerate() {
-        out.line(&format!("  {:<11}{}", if index == 0 { "failed" } else { "" }, clean_line(&line)));
+        out.line(&format!("  {:<13}{}", if index == 0 { "failed" } else { "" }, clean_line(&line)));
     }
     let asked = run.state.asks.values().map(|ask| ask.step.map_or_else(|| "the run".to_owned(), name));
-    print_list("for you", &asked.collect::<Vec<_>>(), out);
+    print_list("needs you", &asked.collect::<Vec<_>>(), out);
     let left = places(|step| is_left(step) && !matches!(step.status, RunStatus::Waiting { .. }));
-    print_list("left", &left.map(name).collect::<Vec<_>>(), out);
+    print_list("not started", &left.map(name).collect::<Vec<_>>(), out);
 }
 
 fn print_list(word: &str, names: &[String], out: &mut Out<'_>) {
@@ -123,8 +149,8 @@ fn print_list(word: &str, names: &[String], out: &mut Out<'_>) {
     let list = names[..names.len() - more].join(", ");
     match (names.len(), more) {
         (0, _) => {}
-        (_, 0) => out.line(&format!("  {word:<11}{}", clean_line(&list))),
-        (_, more) => out.line(&format!("  {word:<11}{} and {more} more", clean_line(&list))),
+        (_, 0) => out.line(&format!("  {word:<13}{}", clean_line(&list))),
+        (_, more) => out.line(&format!("  {word:<13}{} and {more} more", clean_line(&list))),
     }
 }
 
@@ -155,16 +181,16 @@ fn means_the_same(subject: &Subject<'_>, now: &Source) -> bool {
 }
 
 fn print_difference(run: &Run, now: Option<&Source>, out: &mut Out<'_>) {
-    out.line("  paused: the plan file is not what was approved; nothing more is begun");
+    out.line("  paused: the plan file changed after approval; no new steps start");
     let Some(now) = now else {
-        out.line("  the plan file is gone or can't be read");
+        out.line("  the plan file is missing or unreadable");
         return;
     };
     let Some(approved) = run.row.source() else { return };
     for line in difference::lines(&approved, now, out.palette()) {
         out.line(&format!("    {line}"));
     }
-    out.talk("put the text back and the run goes on; or have the new one approved, which begins another run");
+    out.talk("restore the file to resume, or approve the new revision to start a new run");
 }
 
 /// The data of the envelope.
@@ -189,20 +215,34 @@ fn data(subject: &Subject<'_>, run: &Run, state: &str) -> Ran {
         failed: ids(has_failed),
         left: ids(is_left),
         findings: found::data(run),
+        simulation: None,
     }
 }
 
-fn next(subject: &Subject<'_>, state: &str, answer: Response) -> Response {
+fn next(subject: &Subject<'_>, run: &Run, state: &str, answer: Response) -> Response {
     let plan = subject.args.plan.as_str();
-    // A plan that lies elsewhere is found by its path alone.
+    // A plan outside of the project is found by its path alone.
     let is_inside = subject.path.starts_with(&subject.project.root) || !subject.path.is_absolute();
     let name = if is_inside { subject.name.as_str() } else { plan };
-    match state {
-        "waiting" => answer.next(NextCommand::new(["planwright", "status", name])),
-        "edited" => answer
-            .next(NextCommand::new(["planwright", "run", plan]))
-            .next(NextCommand::new(["planwright", "verify", plan]).remark("to check it first")),
-        "left" | "reached" => answer.next(NextCommand::new(["planwright", "run", plan])),
-        _ => answer.next(NextCommand::new(["planwright", "log", name])),
-    }
+    let of_step = |place: Option<usize>| match place {
+        Some(place) => format!("{name}/{}", run.plan.steps[place].id),
+        None => name.to_owned(),
+    };
+    let has_worktree = worktree::plan_of(&subject.project.root).is_ok_and(|plan| plan.is_some());
+    let words: Vec<String> = match state {
+        "waiting" => match run.state.asks.values().next() {
+            Some(ask) if ask.reason == AskReason::Stalled => vec!["run".to_owned(), plan.to_owned()],
+            Some(ask) => vec!["answer".to_owned(), of_step(ask.step)],
+            None => vec!["status".to_owned(), name.to_owned()],
+        },
+        "edited" => vec!["review".to_owned(), plan.to_owned()],
+        "left" | "reached" | "stopped" => vec!["run".to_owned(), plan.to_owned()],
+        "failed" => {
+            let place = run.state.steps.iter().position(has_failed);
+            vec!["log".to_owned(), of_step(place)]
+        }
+        "done" if has_worktree => vec!["merge".to_owned(), name.to_owned()],
+        _ => vec!["log".to_owned(), name.to_owned()],
+    };
+    answer.next(NextCommand::new(std::iter::once("planwright").chain(words.iter().map(String::as_str))))
 }

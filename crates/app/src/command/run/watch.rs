@@ -97,14 +97,14 @@ impl View<'_> {
         let signals = match Signals::listen() {
             Ok(signals) => Some(signals),
             Err(error) => {
-                out.warn(&format!("signals can't be listened for: {error}; Ctrl-C ends at once"));
+                out.warn(&format!("cannot handle signals: {error}; Ctrl-C ends immediately"));
                 None
             }
         };
         if let Role::Follower(holder) = self.role {
-            let word = out.talk_palette().paint(Tone::Strong, "follows");
+            let word = out.talk_palette().paint(Tone::Strong, "following");
             let (number, holder) = (self.run.row.id.number(), clean_line(holder));
-            out.talk(&format!("{word}  run {number}, driven by {holder}; to leave is not to stop it"));
+            out.talk(&format!("{word} run {number} ({holder}); Ctrl-C detaches, the run continues"));
         }
         let steps = self.subject.steps.clone().filter(|_| matches!(self.role, Role::Driver(_)));
         let mut board = Board::new(self.run, steps);
@@ -169,11 +169,11 @@ impl View<'_> {
     fn say_leaving(&self, board: &Board<'_>, out: &mut Out<'_>) {
         self.leave.request();
         out.talk(&match self.role {
-            Role::Follower(_) => "leaving: the run goes on without you".to_owned(),
+            Role::Follower(_) => "detached; the run continues".to_owned(),
             // What other processes make goes on.
             Role::Driver(workers) => match board.under_way().min(workers) {
-                1 => "leaving: ending 1 attempt; nothing is lost".to_owned(),
-                count => format!("leaving: ending {count} attempts; nothing is lost"),
+                1 => "pausing: ending 1 attempt; nothing is lost".to_owned(),
+                count => format!("pausing: ending {count} attempts; nothing is lost"),
             },
         });
     }

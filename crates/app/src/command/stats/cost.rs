@@ -94,7 +94,7 @@ fn percents(run: &Run) -> Vec<u64> {
 /// Prints the table.
 pub(super) fn print(data: &CostData, out: &mut Out<'_>) {
     if data.steps.is_empty() {
-        out.line("nothing was spent yet: no agent has ended an attempt here in that time");
+        out.line("no costs in this period");
         return;
     }
     let mut table = Table::new();

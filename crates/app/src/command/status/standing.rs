@@ -158,12 +158,13 @@ fn judged(run: &Run) -> Vec<CurrentData> {
 fn remark(run: &RunSummaryRow, state: &str) -> Option<String> {
     let done = format!("{} of {} done", run.tally.settled(), run.tally.steps.len());
     let name = shell_word(&run.plan);
-    let ways = format!("`planwright run {name}` goes on; `planwright cancel {name} -m WHY` ends it");
+    let ways =
+        format!("resume with `planwright run {name}`, or end it with `planwright cancel {name} -m WHY`");
     match state {
         "paused" => {
             // A driver that left in order has ended its attempts first.
             let is_gone = !run.tally.attempts.is_empty();
-            let who = if is_gone { "its driver is gone" } else { "nobody drives it" };
+            let who = if is_gone { "its process is gone" } else { "no process is running it" };
             Some(format!("{done}, {who}: {ways}"))
         }
         "stopped" => {

@@ -57,7 +57,7 @@ pub(super) fn review(
     }
     match found.len() {
         0 => out.talk(&clean_line(&format!("`{}` found nothing", adviser.name))),
-        _ => out.talk("kept as remarks on the plan: planwright comment lists them"),
+        _ => out.talk("saved as comments on the plan: planwright comment"),
     }
     let data = found.into_iter().map(|one| FoundData {
         plan: name.to_owned(),

@@ -102,7 +102,7 @@ fn every_reason_names_a_command() {
     let reason = |status| BlockReason::Waits { plan: "a".to_owned(), status };
     let command = |reason: BlockReason| reason.command("b").join(" ");
     assert_eq!(command(reason(PlanProgress::Claimed)), "planwright run a");
-    assert_eq!(command(reason(PlanProgress::Staged)), "planwright activate a");
+    assert_eq!(command(reason(PlanProgress::Staged)), "planwright unshelve a");
     let tripped = CircuitBreaker { step: None, failures: 3 };
     assert_eq!(command(BlockReason::Own(PlanProgress::Tripped(tripped))), "planwright run b");
     assert_eq!(command(BlockReason::Unknown { plan: "x".to_owned(), meant: None }), "planwright show b");

@@ -92,18 +92,21 @@ fn drifted(project: &Project, path: &Path, drift: &Drift) -> Vec<DoctorFinding> 
     }
     if !drift.unproven.is_empty() {
         let steps: Vec<String> = drift.unproven.iter().map(|step| format!("`{step}`")).collect();
-        let verb = match drift.state {
-            PlanState::Failed => "retry",
-            PlanState::Done | PlanState::Cancelled | PlanState::Rejected => "reopen",
+        let words = match drift.state {
+            PlanState::Failed => &["run", "--retry"][..],
+            PlanState::Done | PlanState::Cancelled | PlanState::Rejected => &["revise"],
             PlanState::Draft
             | PlanState::Proposed
             | PlanState::Approved
             | PlanState::Running
-            | PlanState::Waiting(_) => "run",
+            | PlanState::Waiting(_) => &["run"],
         };
+        let mut command = vec!["planwright"];
+        command.extend(words);
+        command.push(&shown);
         findings.push(DoctorFinding::warn(
             format!("{shown} marks steps done without a receipt: {}", steps.join(", ")),
-            typed(&["planwright", verb, &shown]),
+            typed(&command),
         ));
     }
     findings

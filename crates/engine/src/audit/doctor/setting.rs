@@ -130,7 +130,7 @@ pub(super) fn hooks(root: &Path, config: &Config) -> Vec<DoctorFinding> {
 }
 
 /// The command that delivers missed events.
-const DELIVER: &str = "planwright events --deliver";
+const DELIVER: &str = "planwright log --all --deliver";
 
 /// Events that a hook has not accepted.
 fn untold(store: &Store, hook: &str) -> Vec<DoctorFinding> {

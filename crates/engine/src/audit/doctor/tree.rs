@@ -126,7 +126,7 @@ pub(super) fn unfinished(project: &Project) -> Vec<DoctorFinding> {
         Ok(Unfinished { desks, folders }) => {
             if desks > 0 {
                 let what = format!("interrupted planner sessions: {desks}");
-                findings.push(DoctorFinding::warn(what, "planwright inbox"));
+                findings.push(DoctorFinding::warn(what, "planwright status --inbox"));
             }
             findings.extend(folders.iter().map(|folder| {
                 let path = folder.to_string_lossy();
