@@ -1,30 +1,32 @@
 //! What must hold for any input at all. Each function here takes bytes and panics, with a sentence, where it does not.
-//! Drivers choose the inputs: coverage decides in `targets/`, chance in `random.rs`.
+//! Drivers choose the inputs: coverage decides in `targets/`, chance in `random.rs`. A fixed sample is a test of core,
+//! `crates/core/tests/fuzz.rs`, which has this file as a module: so no path here begins at the crate.
 
+pub mod chance;
 mod named;
 mod place;
-mod record;
 mod proposal;
+mod record;
 
 pub use proposal::proposal;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use planwright_core::plan::edit::PlanEdit;
-use planwright_core::syntax::diagnostic::Diagnostic;
 use planwright_core::dialect;
+use planwright_core::dialect::frontmatter as block;
+use planwright_core::dialect::import::IMPORTERS;
 use planwright_core::dialect::{Dialect, NewPlan};
 use planwright_core::plan::digest::Digest;
 use planwright_core::plan::draft::{Draft, Frontmatter, FrontmatterEntry, Mark};
-use planwright_core::dialect::import::IMPORTERS;
+use planwright_core::plan::edit::PlanEdit;
+use planwright_core::syntax::diagnostic::Diagnostic;
 use planwright_core::syntax::source;
 use planwright_core::syntax::source::{Edit, Source, Span};
-use planwright_core::verify;
-use planwright_core::verify::{BashFault, CheckedPlan, Facts, Questions, Study, VerifyLimits};
 use planwright_core::syntax::yaml;
 use planwright_core::syntax::yaml::{YamlNode, YamlValue};
-use planwright_core::dialect::frontmatter as block;
 use planwright_core::syntax::{glob as pattern, shell as bash};
+use planwright_core::verify;
+use planwright_core::verify::{BashFault, CheckedPlan, Facts, Questions, Study, VerifyLimits};
 
 pub use record::record;
 
@@ -190,7 +192,9 @@ fn reach(text: &str, draft: &Draft, change: &PlanEdit) -> Vec<Span> {
         }
         // Notes are only ever added: the edit takes nothing.
         PlanEdit::Note { .. } | PlanEdit::Append { .. } => (parts.body..=text.len()).map(Span::at).collect(),
-        PlanEdit::Rename { .. } | PlanEdit::Move { .. } | PlanEdit::Renumber | PlanEdit::Expand { .. } => steps(),
+        PlanEdit::Rename { .. } | PlanEdit::Move { .. } | PlanEdit::Renumber | PlanEdit::Expand { .. } => {
+            steps()
+        }
     }
 }
 
@@ -304,14 +308,20 @@ fn assert_quoted(text: &str) {
     };
     let (root, faults) = yaml::read(&format!("key: {quoted}\n"), 0);
     assert_eq!(faults, [], "{quoted:?} has faults");
-    let Some(YamlNode { value: YamlValue::Map(entries), .. }) = root else { panic!("{quoted:?} breaks its map") };
+    let Some(YamlNode { value: YamlValue::Map(entries), .. }) = root else {
+        panic!("{quoted:?} breaks its map")
+    };
     assert_eq!(entries.iter().map(|(_, value)| scalar(value)).collect::<Vec<_>>(), [text], "as a value");
     let (root, _) = yaml::read(&format!("[{quoted}, {quoted}]\n"), 0);
-    let Some(YamlNode { value: YamlValue::List(items), .. }) = root else { panic!("{quoted:?} breaks its list") };
+    let Some(YamlNode { value: YamlValue::List(items), .. }) = root else {
+        panic!("{quoted:?} breaks its list")
+    };
     assert_eq!(items.iter().map(scalar).collect::<Vec<_>>(), [text, text], "in a list");
     if quoted.len() < KEY_BYTES_MAX {
         let (root, _) = yaml::read(&format!("{quoted}: value\n"), 0);
-        let Some(YamlNode { value: YamlValue::Map(entries), .. }) = root else { panic!("{quoted:?} is no key") };
+        let Some(YamlNode { value: YamlValue::Map(entries), .. }) = root else {
+            panic!("{quoted:?} is no key")
+        };
         assert_eq!(entries.iter().map(|(key, _)| scalar(key)).collect::<Vec<_>>(), [text], "as a key");
     }
 }

@@ -1,12 +1,12 @@
 //! What must hold for any text that is called `PLAN.md`.
 
-use planwright_core::plan::edit::PlanEdit;
 use planwright_core::dialect::{self, named as plans};
-use planwright_core::syntax::source::Source;
+use planwright_core::plan::edit::PlanEdit;
 use planwright_core::plan::lifecycle::PlanState;
+use planwright_core::syntax::source::Source;
 
-use crate::place::assert_draft_inside;
-use crate::{assert_others_stay, change};
+use super::place::assert_draft_inside;
+use super::{assert_others_stay, change};
 
 /// Any text can be read as a named plan; its tasks stand one behind the other; a change says what it means or is refused.
 /// The first line asks for the change, as it does for `patch`, and is taken for the name of a plan.

@@ -49,7 +49,8 @@ fn assert_step_inside(text: &str, step: &StepDraft) {
     assert_inside(text, step.whole.0, "a step");
     let mut spans = vec![step.heading.0, step.number.span, step.title.span];
     spans.extend(step.marks.iter().map(|mark| mark.span));
-    for part in [&step.id, &step.target, &step.task, &step.on_fail, &step.timeout, &step.network, &step.green] {
+    for part in [&step.id, &step.target, &step.task, &step.on_fail, &step.timeout, &step.network, &step.green]
+    {
         spans.extend(place(part.as_ref()));
     }
     let optional = [&step.needs, &step.touches].into_iter().flatten();

@@ -1,17 +1,17 @@
 //! What must hold for any text that is taken for a proposal.
 
+use planwright_core::dialect;
 use planwright_core::dialect::proposal::{
     CONTEXT_BYTES_MAX, artifacts, checkpoints, config, context_bytes, overflow, sections,
 };
-use planwright_core::dialect;
 use planwright_core::dialect::{Dialect, NewPlan};
 use planwright_core::plan::draft::Draft;
 use planwright_core::syntax::source::Source;
 use planwright_core::verify;
 use planwright_core::verify::{Study, VerifyLimits};
 
-use crate::place::{assert_draft_inside, assert_inside};
-use crate::{assert_complaints, assert_others_stay, change, everything, nothing};
+use super::place::{assert_draft_inside, assert_inside};
+use super::{assert_complaints, assert_others_stay, change, everything, nothing};
 
 const NOW: &str = "2026-11-16T10:00:00Z";
 

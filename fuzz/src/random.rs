@@ -10,56 +10,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant, SystemTime};
 
 use planwright_fuzz::TARGETS;
-
-/// Pieces that mean something in a plan, in YAML, in bash or in a pattern.
-const WORDS: &[&str] = &[
-    "\n",
-    "\r\n",
-    "\t",
-    "    ",
-    "---\n",
-    "### 2. ",
-    "### N+1. ",
-    "**task:**",
-    "**contract:**\n",
-    "**needs:** ",
-    "```",
-    "~~~",
-    "```shell\n",
-    "- ",
-    "> ",
-    "<!--",
-    ": ",
-    "&a ",
-    "*a",
-    "!t ",
-    "|\n",
-    "\"",
-    "'",
-    "#",
-    "{",
-    "}",
-    "[",
-    "]",
-    ", ",
-    "$(",
-    "${",
-    "))",
-    "<<E\n",
-    "&& ",
-    "| tail",
-    "\\",
-    "**/",
-    "*",
-    "?",
-    "✅ ",
-    "\u{feff}",
-    "\u{202e}",
-    "\u{200d}",
-    "\0",
-    "`",
-];
-const INPUT_BYTES_MAX: usize = 8192;
+use planwright_fuzz::chance::Chance;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -104,7 +55,7 @@ fn search(run: fn(&[u8]), seconds: u64, current: &Path, corpus: &Path) -> Result
     let begin = Instant::now();
     let limit = Duration::from_secs(seconds);
     let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
-    let mut chance = Chance(since.as_secs() ^ u64::from(since.subsec_nanos()) | 1);
+    let mut chance = Chance::new(since.as_secs() ^ u64::from(since.subsec_nanos()));
     let mut count = 0;
     while count < seeds.len() || begin.elapsed() < limit {
         let input = match seeds.get(count) {
@@ -119,39 +70,4 @@ fn search(run: fn(&[u8]), seconds: u64, current: &Path, corpus: &Path) -> Result
         count += 1;
     }
     Ok(count)
-}
-
-/// Numbers by xorshift: never zero, and the same again from the same beginning.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 >> 33).unwrap_or(0) % limit.max(1)
-    }
-
-    /// One of the inputs, changed in a few places.
-    fn mutant(&mut self, seeds: &[Vec<u8>]) -> Vec<u8> {
-        let mut input = seeds[self.below(seeds.len())].clone();
-        for _ in 0..=self.below(6) {
-            let at = self.below(input.len() + 1);
-            let end = (at + self.below(40)).min(input.len());
-            match self.below(5) {
-                0 => drop(input.drain(at..end)),
-                1 => drop(input.splice(at..at, input[at..end].to_vec())),
-                2 => drop(input.splice(at..at, WORDS[self.below(WORDS.len())].bytes())),
-                3 => drop(input.splice(at..end, WORDS[self.below(WORDS.len())].bytes())),
-                _ => {
-                    let other = &seeds[self.below(seeds.len())];
-                    let from = self.below(other.len() + 1);
-                    let to = (from + self.below(200)).min(other.len());
-                    input.splice(at..end, other[from..to].iter().copied());
-                }
-            }
-        }
-        input.truncate(INPUT_BYTES_MAX);
-        input
-    }
 }

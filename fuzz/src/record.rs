@@ -1,11 +1,11 @@
 //! What must hold of any text that is taken for a plan record.
 
-use planwright_core::plan::edit::PlanEdit;
 use planwright_core::dialect;
 use planwright_core::dialect::{NewPlan, record as records};
 use planwright_core::plan::draft::{Draft, Trace};
-use planwright_core::syntax::source::Source;
+use planwright_core::plan::edit::PlanEdit;
 use planwright_core::plan::lifecycle::PlanState;
+use planwright_core::syntax::source::Source;
 use planwright_core::verify::{Facts, Study, VerifyLimits, verify};
 
 use super::place::assert_draft_inside;

@@ -146,7 +146,7 @@ fn works(what: &str, command: &mut Command) -> bool {
         Ok(output) => String::from_utf8_lossy(&output.stderr).lines().last().unwrap_or_default().to_owned(),
         Err(error) => error.to_string(),
     };
-    eprintln!("skipped: {what}: {why}");
+    eprintln!("NOT TRIED: {what}: {why}");
     false
 }
 

@@ -15,6 +15,7 @@ mod bad_input;
 mod binding;
 #[path = "program/client.rs"]
 mod client;
+mod clients;
 #[path = "program/connect.rs"]
 mod connect;
 #[path = "program/convert.rs"]

@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 use planwright_core::audit::bundle::{Anchor, AuditBundle, BundleFault, ChainHead, NamedHead, head_of_heads};
 use planwright_core::audit::{AuditFinding, CheckSet, Kind, history, test_results};
 
-use crate::mutation::{CHAINS, FILES, MEANINGS, SURROUNDINGS};
-use crate::sample::{Case, Mutation};
+use mutation::{CHAINS, FILES, MEANINGS, SURROUNDINGS};
+use sample::{Case, Mutation};
 
 fn kinds(findings: &[AuditFinding]) -> BTreeSet<Kind> {
     findings.iter().map(|finding| finding.kind).collect()

@@ -3,9 +3,6 @@
 //! `UPDATE=1 cargo test -p planwright-core --test native` writes what is read into the pages; read the difference.
 #![expect(clippy::disallowed_methods, reason = "a suite reads its pages from the disk")]
 
-#[path = "literate/page.rs"]
-mod page;
-
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -17,7 +14,7 @@ use planwright_core::plan::verified::{Last, OnFail};
 use planwright_core::syntax::source;
 use planwright_core::syntax::source::{Source, Spanned};
 
-use crate::page::Case;
+use crate::page::{self, Case};
 
 const SEED_1: &str = include_str!("native/seed-a-1.md");
 const SEED_2: &str = include_str!("native/seed-a-2.md");

@@ -1,16 +1,13 @@
 //! Literate suites: each page in `tests/verify/` is a list of plans and exactly the diagnostics that they must raise.
 //! `UPDATE=1 cargo test -p planwright-core --test verify` writes what is raised into the pages; read the difference.
 
-#[path = "literate/page.rs"]
-mod page;
-
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use planwright_core::syntax::source::Source;
 use planwright_core::verify::{BashFault, Facts, Study, VerifyLimits, verify};
 
-use crate::page::Case;
+use crate::page::{self, Case};
 
 const PROGRAMS: &str = "bash test grep cat ls sh cargo python3 git make sed awk wc head tail sort diff find xargs env \
                         timeout sleep true false echo printf";

@@ -1,10 +1,5 @@
 //! Where the work begins: real repositories, real git, and an agent that has laid its traps in them.
 
-#[path = "scratch/repository.rs"]
-mod repository;
-#[path = "scratch/folder.rs"]
-mod scratch;
-
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,7 +9,8 @@ use planwright_engine::core::plan::verified::Plan;
 use planwright_engine::git::base;
 use planwright_engine::git::base::{Base, Checkout, tree_of_workspace};
 use planwright_engine::git::sealed;
-use repository::{Repository, lay_traps, read};
+
+use crate::repository::{Repository, lay_traps, read};
 
 fn tree(repository: &Repository) -> String {
     tree_of_workspace(repository.root(), &[]).expect("hashed")

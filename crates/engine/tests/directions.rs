@@ -2,15 +2,12 @@
 //! stricter must pass in no world in which the other failed, and whatever is called weaker in every world in which it passed.
 #![expect(clippy::disallowed_methods, reason = "lays out files for bash to look at")]
 
-#[path = "scratch/folder.rs"]
-mod scratch;
-
 use std::collections::BTreeMap;
 use std::process::Command;
 
 use planwright_core::approval::review::{Direction, compare_commands};
 
-use scratch::Scratch;
+use crate::scratch::Scratch;
 
 /// What scripts are made of: looks, acts, things that can't fail, that always do, that end the script or loosen it.
 const ATOMS: [&str; 9] = [

@@ -11,9 +11,7 @@ use planwright_engine::store::journal::{Delivery, FeedFilter, LedgerSummary, New
 use planwright_engine::store::plan_file::Store;
 use planwright_engine::workspace::feed::{EventFeed, Filter};
 
-#[path = "scratch/folder.rs"]
-mod scratch;
-use scratch::Scratch;
+use crate::scratch::Scratch;
 
 fn store(scratch: &Scratch) -> Arc<Store> {
     Arc::new(Store::open_folder(&scratch.path().join("state")).expect("a store"))

@@ -1,18 +1,14 @@
 //! What is kept of work in the user's repository: real git, and an agent that has laid its traps.
 
-#[path = "scratch/repository.rs"]
-mod repository;
-#[path = "scratch/folder.rs"]
-mod scratch;
-
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
 
 use planwright_engine::git::repository::{CloneHistory, MergeCommit, OwnedRefs, SyncResult};
 use planwright_engine::store::{state_dir, worktree_registry};
-use repository::{Repository, lay_traps, read};
-use scratch::Scratch;
+
+use crate::repository::{Repository, lay_traps, read};
+use crate::scratch::Scratch;
 
 fn shell(folder: &std::path::Path, words: &str) -> String {
     let ended = Command::new("bash").args(["-ec", words]).current_dir(folder).output().expect("bash is here");

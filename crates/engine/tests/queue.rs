@@ -3,9 +3,6 @@
 
 #![expect(clippy::disallowed_methods, reason = "lays out state folders and damages databases on purpose")]
 
-#[path = "simulation/random.rs"]
-mod random;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -18,8 +15,9 @@ use planwright_engine::store::journal::{
     Append, AppendResult, Health, LEASE_MS, NewRun, Queued, RunId, WorkClaim, blob_of, driver_name,
 };
 use planwright_engine::store::plan_file::Store;
-use random::Random;
 use rusqlite::Connection;
+
+use crate::random::Random;
 
 /// Says to another process where the store is.
 const CHILD: &str = "PLANWRIGHT_QUEUE_CHILD";
@@ -415,7 +413,7 @@ fn claim_all(folder: &Path) {
 // P-01: 50 processes, 200 attempts: each is claimed once, and none is left.
 #[test]
 fn of_fifty_processes_no_two_claim_the_same() {
-    const NAME: &str = "of_fifty_processes_no_two_claim_the_same";
+    const NAME: &str = "queue::of_fifty_processes_no_two_claim_the_same";
     const PROCESSES: usize = 50;
     const ITEMS: usize = 200;
     if let Some(folder) = std::env::var_os(CHILD) {

@@ -9,16 +9,6 @@ mod chance;
 mod host;
 #[path = "simulation/play.rs"]
 mod play;
-#[path = "simulation/random.rs"]
-mod random;
-#[path = "conformance/sabotage.rs"]
-mod sabotage;
-#[path = "../../core/tests/run/sample.rs"]
-mod sample;
-#[path = "conformance/suite.rs"]
-mod suite;
-#[path = "conformance/trial.rs"]
-mod trial;
 #[path = "simulation/world.rs"]
 mod world;
 
@@ -31,12 +21,13 @@ use planwright_core::run::event::{Event, RunOutcome};
 use planwright_core::run::schedule::ScheduleLimits;
 use planwright_core::run::state::Phase;
 
-use crate::host::SimHost;
-use crate::play::{Meaning, meaning, play};
+use self::host::SimHost;
+use self::play::{Meaning, meaning, play};
+use self::world::{Sabotage, Temper, World};
 use crate::random::Random;
 use crate::sabotage::{Breach, refusal};
+use crate::sample;
 use crate::suite::{Codes, Stage, conformance};
-use crate::world::{Sabotage, Temper, World};
 
 const SCHEDULES: u64 = 10_000;
 

@@ -3,9 +3,6 @@
 
 #![expect(clippy::disallowed_methods, reason = "lays out workspaces and damages databases on purpose")]
 
-#[path = "scratch/folder.rs"]
-mod scratch;
-
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -37,10 +34,15 @@ fn number() -> usize {
     std::env::var(NUMBER).expect("a number").parse().expect("a number")
 }
 
+/// What the runner calls a test of this suite.
+fn named(test: &str) -> String {
+    format!("store::{test}")
+}
+
 /// This binary again, for one test.
 fn again(test: &str, folder: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this binary"));
-    command.args(["--exact", test, "--nocapture", "--test-threads=1"]).env(CHILD, folder);
+    command.args(["--exact", &named(test), "--nocapture", "--test-threads=1"]).env(CHILD, folder);
     command
 }
 
@@ -51,14 +53,15 @@ fn on_a_small_disk(test: &str, folder: &Path) -> Option<Output> {
     for flags in ["-m", "-rm"] {
         let mut command = Command::new("unshare");
         command.args([flags, "sh", "-c", script, "sh"]).arg(folder);
-        command.arg(std::env::current_exe().expect("this binary")).arg(test).env(CHILD, folder);
+        command.arg(std::env::current_exe().expect("this binary")).arg(named(test)).env(CHILD, folder);
         let output = command.output().ok()?;
         let is_refused = output.status.code() == Some(77) || output.stderr.starts_with(b"unshare:");
         if !is_refused {
             return Some(output);
         }
     }
-    println!("SKIPPED {test}: no right to mount a small disk here");
+    println!("NOT TRIED {test}: no right to mount a small disk here");
+    assert!(std::env::var("CI").as_deref() != Ok("true"), "CI must try everything: {test}");
     None
 }
 

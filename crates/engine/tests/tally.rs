@@ -1,9 +1,6 @@
 //! The rows that lists are made of, at the door of the store: they follow from the journals, lists read nothing else, and
 //! what somebody changed in them is found. And what old runs hold, which can go without a hole in any chain.
 
-#[path = "scratch/folder.rs"]
-mod scratch;
-
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

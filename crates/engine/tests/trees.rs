@@ -1,11 +1,6 @@
 //! Trees of plans with real git: what a new one is given, which state each is in, and that nothing is reclaimed that would be lost.
 #![expect(clippy::disallowed_methods, reason = "these tests lay out repositories and trees")]
 
-#[path = "scratch/repository.rs"]
-mod repository;
-#[path = "scratch/folder.rs"]
-mod scratch;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::TcpListener;
@@ -20,8 +15,9 @@ use planwright_engine::git::worktree;
 use planwright_engine::git::worktree::{AddOptions, Error, Setup, Worktrees};
 use planwright_engine::store::worktree_registry;
 use planwright_engine::store::worktree_registry::RegisteredWorktree;
-use repository::{Repository, lay_traps};
-use scratch::Scratch;
+
+use crate::repository::{self, Repository, lay_traps};
+use crate::scratch::Scratch;
 
 fn shell(folder: &Path, words: &str) -> String {
     let who = ["AUTHOR", "COMMITTER"]

@@ -191,7 +191,8 @@ impl Place {
         }
         let setpriv = ["/usr/bin/setpriv", "/bin/setpriv"].into_iter().find(|path| Path::new(path).exists());
         let Some(setpriv) = setpriv else {
-            eprintln!("skipped: this needs `setpriv`, or a user who is not root");
+            eprintln!("NOT TRIED: this needs `setpriv`, or a user who is not root");
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "CI must try everything");
             return None;
         };
         // The target folder may be closed to others; this copy is not.

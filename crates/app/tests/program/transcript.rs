@@ -11,6 +11,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use crate::place::{Place, Ran, repository};
 
@@ -127,22 +129,38 @@ fn manual(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// Pages that are played at the same time: what they run waits more than it works.
+const AT_ONCE: usize = 4;
+
 fn check(pages: &[PathBuf], kind: Kind) {
-    let is_overwriting = std::env::var_os("PLANWRIGHT_TRANSCRIPTS").is_some_and(|value| value == "overwrite");
-    let mut faults = Vec::new();
-    for path in pages {
-        let page = fs::read_to_string(path).expect("a page can be read");
-        if !page.contains("```console") {
-            continue;
+    let next = AtomicUsize::new(0);
+    let check_some = || {
+        let mut faults = Vec::new();
+        while let Some(path) = pages.get(next.fetch_add(1, Ordering::Relaxed)) {
+            faults.extend(check_page(path, kind));
         }
-        let (new, found) = play(&page, &place(path, kind), kind);
-        if is_overwriting && new != page {
-            fs::write(path, new).expect("a page can be written");
-        } else {
-            faults.extend(found.into_iter().map(|fault| format!("{}, {fault}", path.display())));
-        }
-    }
+        faults
+    };
+    let faults = thread::scope(|scope| {
+        let lanes: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(check_some)).collect();
+        lanes.into_iter().flat_map(|lane| lane.join().expect("no panic")).collect::<Vec<String>>()
+    });
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// What is wrong with a page; nothing, if it is written anew.
+fn check_page(path: &Path, kind: Kind) -> Vec<String> {
+    let page = fs::read_to_string(path).expect("a page can be read");
+    if !page.contains("```console") {
+        return Vec::new();
+    }
+    let is_overwriting = std::env::var_os("PLANWRIGHT_TRANSCRIPTS").is_some_and(|value| value == "overwrite");
+    let (new, found) = play(&page, &place(path, kind), kind);
+    if is_overwriting && new != page {
+        fs::write(path, new).expect("a page can be written");
+        return Vec::new();
+    }
+    found.into_iter().map(|fault| format!("{}, {fault}", path.display())).collect()
 }
 
 fn place(page: &Path, kind: Kind) -> Place {

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use crate::scenario::{Play, Ran, finish, run_words};
+use crate::scenario::{Play, Ran, finish, not_tried, run_words};
 use crate::story::{Disturbance, Story};
 use crate::sweep::census;
 
@@ -23,7 +23,7 @@ pub(crate) fn a_full_disk_stops_a_run_and_space_lets_it_go_on() {
     let own = std::env::current_exe().expect("this program has a path");
     let probe = Command::new("unshare").args(["-rm", "true"]).output();
     if !probe.as_ref().is_ok_and(|probe| probe.status.success()) {
-        println!("full disks: NOT CHECKED, no namespace can be made here: {probe:?}");
+        not_tried(&format!("full disks, no namespace can be made here: {probe:?}"));
         return;
     }
     let mut filling = Command::new("unshare");

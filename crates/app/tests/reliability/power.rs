@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::point::Order;
-use crate::scenario::{FILE, Play, commands, finish, run_words};
+use crate::scenario::{FILE, Play, commands, finish, not_tried, run_words};
 use crate::story::{Disturbance, Story};
 use crate::sweep::census;
 
@@ -171,7 +171,7 @@ fn trial(story: &Story, when: When) -> Result<(), String> {
 // M-04: what was acknowledged survives a power cut; a program that does not sync loses it.
 pub(crate) fn an_acknowledged_event_survives_a_power_cut() {
     if let Err(why) = probe() {
-        println!("power cuts: NOT CHECKED, a file system can't be shut down here: {why}");
+        not_tried(&format!("power cuts, a file system can't be shut down here: {why}"));
         return;
     }
     let (_, story) = census();

@@ -5,7 +5,7 @@ use planwright_core::audit::Kind;
 use planwright_core::run::event::{Event, RunOutcome};
 use planwright_core::run::judge::{Observation, judge};
 
-use crate::sample::{Case, Mutation, approved, blob, digest, receipt, second};
+use super::sample::{Case, Mutation, approved, blob, digest, receipt, second};
 
 macro_rules! mutations {
     ($($name:literal, $act:expr, [$($kind:ident),*], $says:literal;)*) => {

@@ -6,7 +6,7 @@ use planwright_core::plan::edit::PlanEdit;
 use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::syntax::source::{Edit, Source};
 
-use crate::samples;
+use super::samples;
 
 /// Random numbers that are the same on every run.
 struct Dice(usize);

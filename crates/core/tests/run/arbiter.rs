@@ -12,8 +12,8 @@ use planwright_core::run::event::{AskAnswer, AskReason, AttemptEnd, Event, RunOu
 use planwright_core::run::schedule::{Action, ScheduleLimits, next_actions};
 use planwright_core::run::state::RunState;
 
-use crate::happened::{answered, asked, ended, exited, finished, judged, retry, started};
-use crate::sample::{plan, run_started};
+use super::happened::{answered, asked, ended, exited, finished, judged, retry, started};
+use super::sample::{plan, run_started};
 
 const NOW: u64 = 1_000;
 

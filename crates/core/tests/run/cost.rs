@@ -4,8 +4,8 @@ use planwright_core::run::cost::{of_run, projection, sums};
 use planwright_core::run::event::{AttemptEnd, Event, Usage};
 use planwright_core::run::state::RunState;
 
-use crate::happened::{judged, spent, started};
-use crate::sample::{plan, run_started};
+use super::happened::{judged, spent, started};
+use super::sample::{plan, run_started};
 
 fn used(tokens: Option<u64>, micro_dollars: Option<u64>, milliseconds: u64) -> Usage {
     Usage { tokens, micro_dollars, milliseconds }

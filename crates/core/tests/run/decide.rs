@@ -5,11 +5,11 @@ use planwright_core::run::event::{AskAnswer, AskReason, AttemptEnd, Event, RunOu
 use planwright_core::run::schedule::{Action, ScheduleLimits, next_actions, outlook};
 use planwright_core::run::state::RunState;
 
-use crate::happened::{
+use super::happened::{
     answered, asked, ended, exited, exited_asking, exited_straying, judged, parked, resumed, retry, skip,
     spent, started, stopped, warned,
 };
-use crate::sample::{plan, run_started};
+use super::sample::{plan, run_started};
 
 /// A run on paper.
 struct Walk {
@@ -395,7 +395,7 @@ fn nothing_is_to_be_done_before_a_run_begins_and_after_it_ends() {
     let state = RunState::new(&sample);
     assert_eq!(next_actions(&sample, &state, &ScheduleLimits::default(), 0), []);
     let mut walk = Walk::of(sample);
-    walk.take(&crate::happened::finished(RunOutcome::Cancelled));
+    walk.take(&super::happened::finished(RunOutcome::Cancelled));
     walk.expect("");
 }
 

@@ -4,7 +4,7 @@ use planwright_core::agent::work_item::WorkKind;
 use planwright_core::plan::verified::Plan;
 use planwright_core::run::forecast::{Forecast, ForecastSample, Range, SAMPLES_MIN, forecast};
 
-use crate::sample;
+use super::sample;
 
 fn took(milliseconds: u64, micro_dollars: Option<u64>) -> ForecastSample {
     ForecastSample { agent: "coder".to_owned(), kind: WorkKind::Code, milliseconds, micro_dollars }

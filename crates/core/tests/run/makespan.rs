@@ -5,8 +5,8 @@ use planwright_core::plan::verified::Plan;
 use planwright_core::run::schedule::{Action, ScheduleLimits, next_actions};
 use planwright_core::run::state::RunState;
 
-use crate::happened::{exited, judged, started};
-use crate::sample::{plan, run_started};
+use super::happened::{exited, judged, started};
+use super::sample::{plan, run_started};
 
 /// A small generator: the same numbers on every machine.
 struct Chance(u64);

@@ -3,7 +3,7 @@
 use planwright_core::agent::prompt::{Feedback, PromptContext, PromptExcerpt, prompt};
 use planwright_core::plan::verified::{Contract, Plan};
 
-use crate::sample::plan;
+use super::sample::plan;
 
 const TASK: &str =
     "  Write `a`.\n\n\tKeep \"quotes\", $HOME, `ticks`, \u{fc}ml\u{e4}uts\r\nand the trailing space ";

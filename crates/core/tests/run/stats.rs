@@ -7,8 +7,8 @@ use planwright_core::run::baseline::{Baseline, BaselineResult};
 use planwright_core::run::event::{AskAnswer, AskReason, AttemptEnd, Blob, Event, RunOutcome, Usage};
 use planwright_core::run::stats::{Counter, GapKind, Stats, StepRecord};
 
-use crate::happened::{answered, asked, ended, exited, finished, judged, parked, retry, spent, started};
-use crate::sample;
+use super::happened::{answered, asked, ended, exited, finished, judged, parked, retry, spent, started};
+use super::sample;
 
 const MINUTE: u64 = 60_000;
 

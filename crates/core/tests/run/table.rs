@@ -7,10 +7,10 @@ use planwright_core::run::event::{AskAnswer, AskReason, AttemptEnd, Event, RunOu
 use planwright_core::run::schedule::fits;
 use planwright_core::run::state::{Phase, RunState, RunStatus};
 
-use crate::happened::{
+use super::happened::{
     answered, asked, ended, exited, finished, judged, parked, resumed, retry, skip, started, stopped, warned,
 };
-use crate::sample::{plan, run_started};
+use super::sample::{plan, run_started};
 
 fn state_after(lines: &str, history: &[Event]) -> RunState {
     let mut state = RunState::new(&plan(lines));
@@ -222,7 +222,7 @@ fn what_an_agent_says_it_cost_cannot_overflow() {
         micro_dollars: Some(u64::MAX),
         milliseconds: u64::MAX,
     };
-    let end = |attempt| crate::happened::spent("s", attempt, (AttemptEnd::TimedOut(1), usage));
+    let end = |attempt| super::happened::spent("s", attempt, (AttemptEnd::TimedOut(1), usage));
     let state = state_after("s", &[run_started(), started("s", 1), end(1), started("s", 2), end(2)]);
     assert_eq!(state.spent, usage);
 }

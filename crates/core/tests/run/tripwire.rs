@@ -5,7 +5,7 @@ use planwright_core::approval::status::RecordedEntry;
 use planwright_core::run::event::{AskAnswer, AttemptEnd, Event, RunOutcome};
 use planwright_core::workspace::portfolio::{CircuitBreaker, FAILURES_MAX, tripped};
 
-use crate::happened::{answered, ended, finished, judged, retry};
+use super::happened::{answered, ended, finished, judged, retry};
 
 fn approved(at_ms: u64, by: Identity) -> RecordedEntry {
     let subject = ApprovalSubject {

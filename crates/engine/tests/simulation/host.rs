@@ -8,7 +8,7 @@ use planwright_core::run::schedule::Action;
 use planwright_core::run::state::{Phase, RunState};
 use planwright_engine::run::driver::{Host, HostEvent, Recovered};
 
-use crate::world::{Crash, Kind, OUTSIDE, Sabotage, Temper, Work, World};
+use super::world::{Crash, Kind, OUTSIDE, Sabotage, Temper, Work, World};
 
 pub(crate) struct SimHost {
     world: Rc<RefCell<World>>,

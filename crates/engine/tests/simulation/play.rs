@@ -10,10 +10,10 @@ use planwright_core::run::state::{Phase, RunState, RunStatus};
 use planwright_engine::run::driver;
 use planwright_engine::run::driver::{Progress, drive};
 
-use crate::host::SimHost;
+use super::host::SimHost;
+use super::world::{Kind, Sabotage, World};
 use crate::sample::run_started;
 use crate::trial::verdict_of;
-use crate::world::{Kind, Sabotage, World};
 
 /// Drives of one run before it counts as one that never ends. Crashes, answers and edits of a schedule are far fewer.
 const DRIVES_MAX: usize = 300;
