@@ -5,6 +5,10 @@
 mod border;
 #[path = "tidy/feature.rs"]
 mod feature;
+#[path = "tidy/folder.rs"]
+mod folder;
+#[path = "tidy/import.rs"]
+mod import;
 #[path = "tidy/layout.rs"]
 mod layout;
 #[path = "tidy/link.rs"]

@@ -188,7 +188,7 @@ pub(crate) fn words(text: &str, word: &str) -> Vec<usize> {
         .collect()
 }
 
-fn is_word(c: char) -> bool {
+pub(crate) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
