@@ -1,15 +1,20 @@
 //! The borders between the crates and between the faces of the app: core decides, engine acts, app shows.
 
-use std::collections::BTreeSet;
-
+use crate::import::Crate;
 use crate::rust;
 use crate::tree::{Fault, File, assert_caught, assert_none, repository};
 
 /// What of `std` core must not mention outside its tests.
 const OUTSIDE_WORLD: [&str; 5] = ["env", "fs", "net", "process", "thread"];
 const CLOCKS: [&str; 2] = ["Instant", "SystemTime"];
-/// Faces of one name each. The parts of `out` are one face: how a command looks on paper. In `command` each file is a face.
-const FACES: [&str; 5] = ["lsp", "mcp", "out", "tui", "web"];
+/// Folders that are one face each. In `command` each file is a face.
+const FACES: [&str; 4] = ["lsp", "mcp", "tui", "web"];
+const ENGINE: &str = "planwright_engine";
+/// What app may name of the engine.
+const FACADE: [&str; 14] = [
+    "Project", "Verified", "agent", "api", "approval", "audit", "config", "core", "git", "portfolio", "run", "store",
+    "system", "workspace",
+];
 
 fn world_in_core<'a>(files: impl IntoIterator<Item = &'a File>) -> Vec<Fault> {
     let mut faults = Vec::new();
@@ -64,25 +69,33 @@ fn core_in_app<'a>(files: impl IntoIterator<Item = &'a File>) -> Vec<Fault> {
     faults
 }
 
-/// A place in the app that shows something: `command::verify`, `out`, `tui`.
-type Face = Vec<String>;
-
-fn faces_that_know_each_other<'a>(files: impl IntoIterator<Item = &'a File>) -> Vec<Fault> {
-    let sources: Vec<&File> = files.into_iter().filter(|file| file.is_source_of("app")).collect();
-    let all: BTreeSet<Face> = sources.iter().filter_map(|file| face(&module(&file.path))).collect();
+/// What app names of the engine besides its façade, in code and in tests. A whole-crate import or alias would hide the
+/// rest, so it counts as well.
+fn engine_behind_the_facade<'a>(files: impl IntoIterator<Item = &'a File>, allowed: &[&str]) -> Vec<Fault> {
     let mut faults = Vec::new();
-    for file in sources {
-        let here = module(&file.path);
-        let Some(own) = face(&here) else { continue };
-        let lines = rust::without_tests(rust::lines(&file.text));
-        for (number, target) in mentioned(&lines, &here) {
-            let Some(other) = face(&target).filter(|other| all.contains(other)) else { continue };
-            if other != own && !may_use(&own, &other) {
-                let (own, other) = (own.join("::"), other.join("::"));
+    for file in files.into_iter().filter(|file| file.is_source_of("app")) {
+        let lines = rust::lines(&file.text);
+        for (number, path) in rust::paths(&lines, ENGINE) {
+            let folder = path.split("::").next().unwrap_or_default();
+            if !allowed.contains(&folder) {
+                let what = if folder.is_empty() { "*" } else { folder };
                 faults.push(Fault::new(
                     &file.path,
                     number,
-                    format!("face `{own}` must not know face `{other}`"),
+                    format!("app names only the façade of the engine, not `{ENGINE}::{what}`"),
+                ));
+            }
+        }
+        for (index, line) in lines.iter().enumerate() {
+            let bare = rust::words(&line.code, ENGINE).into_iter().any(|at| {
+                let rest = line.code[at + ENGINE.len()..].trim_start();
+                !rest.starts_with("::") && !rest.is_empty()
+            });
+            if bare {
+                faults.push(Fault::new(
+                    &file.path,
+                    index + 1,
+                    "app imports the engine by its parts, never as a whole",
                 ));
             }
         }
@@ -90,42 +103,37 @@ fn faces_that_know_each_other<'a>(files: impl IntoIterator<Item = &'a File>) -> 
     faults
 }
 
-/// A command prints through `out` and may start a face; everything else stands alone.
+/// A place in the app that speaks with somebody: `command::verify`, `mcp`, `tui`.
+type Face = Vec<String>;
+
+fn faces_that_know_each_other<'a>(files: impl IntoIterator<Item = &'a File>) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for mention in Crate::read(files, "app").mentions() {
+        let (Some(own), Some(other)) = (face(&mention.from), face(&mention.to)) else { continue };
+        if other != own && !may_use(&own, &other) {
+            let (own, other) = (own.join("::"), other.join("::"));
+            faults.push(Fault::new(
+                &mention.file,
+                mention.line,
+                format!("face `{own}` must not know face `{other}`"),
+            ));
+        }
+    }
+    faults
+}
+
+/// A command may start a face; everything else stands alone.
 fn may_use(own: &Face, other: &Face) -> bool {
     own[0] == "command" && other[0] != "command"
 }
 
-/// The module path of a file of the app: `crates/app/src/command/verify.rs` is `command::verify`.
-fn module(path: &str) -> Vec<String> {
-    let inside = path.strip_prefix("crates/app/src/").unwrap_or(path);
-    inside.trim_end_matches(".rs").split('/').map(str::to_owned).collect()
-}
-
-/// The face to which a module path belongs, if to any. `command.rs` lists the commands and is none.
-fn face(path: &[String]) -> Option<Face> {
-    match path {
+/// The face to which a module belongs, if to any. `command.rs` lists the commands and is none.
+fn face(module: &[String]) -> Option<Face> {
+    match module {
         [folder, name, ..] if folder == "command" => Some(vec![folder.clone(), name.clone()]),
         [name, ..] if FACES.contains(&name.as_str()) => Some(vec![name.clone()]),
         _ => None,
     }
-}
-
-/// The module paths that a file at `here` mentions, from the root of the crate, with their lines.
-fn mentioned(lines: &[rust::Line], here: &[String]) -> Vec<(usize, Vec<String>)> {
-    let mut found = Vec::new();
-    for (number, path) in rust::paths(lines, "crate") {
-        found.push((number, path.split("::").map(str::to_owned).collect()));
-    }
-    for (number, path) in rust::paths(lines, "super") {
-        let mut parts: Vec<&str> = path.split("::").collect();
-        let mut above = &here[..here.len() - 1];
-        while parts.first() == Some(&"super") {
-            parts.remove(0);
-            above = above.split_last().map_or(above, |(_, rest)| rest);
-        }
-        found.push((number, above.iter().cloned().chain(parts.into_iter().map(str::to_owned)).collect()));
-    }
-    found
 }
 
 #[test]
@@ -163,39 +171,62 @@ fn core_in_app_is_caught() {
 }
 
 #[test]
+fn app_names_only_the_facade_of_the_engine() {
+    assert_none(&engine_behind_the_facade(&repository(), &FACADE));
+}
+
+#[test]
+fn a_name_behind_the_facade_is_caught() {
+    let judge = |text: &str| {
+        engine_behind_the_facade([&File::new("crates/app/src/command/run.rs", text)], &["api", "host"])
+    };
+    assert_caught(&judge("//! Run.\nuse planwright_engine::store::journal;"), "run.rs:2: app names only");
+    assert_caught(&judge("use planwright_engine::{\n    api::Workspace,\n    core::plan,\n};"), "`planwright_engine::core`");
+    assert_caught(&judge("fn a() { planwright_engine::run::start() }"), "`planwright_engine::run`");
+    assert_caught(&judge("fn a() { ::planwright_engine::run::start() }"), "`planwright_engine::run`");
+    assert_caught(&judge("#[cfg(test)]\nmod tests {\n    use planwright_engine::git::base;\n}"), "run.rs:3");
+    assert_caught(&judge("use planwright_engine as api;"), "never as a whole");
+    assert_caught(&judge("use planwright_engine::{self as e, api::Plan};"), "`planwright_engine::self`");
+    assert_caught(&judge("use planwright_engine::*;"), "`planwright_engine::*`");
+    assert_none(&judge("//! planwright_engine::store\nuse planwright_engine::api::{Plan, run};\nuse planwright_engine::{api, host::Host};"));
+    assert_none(&engine_behind_the_facade(
+        [&File::new("crates/app/tests/clients.rs", "use planwright_engine::store;")],
+        &["api", "host"],
+    ));
+}
+
+#[test]
 fn faces_do_not_know_each_other() {
     assert_none(&faces_that_know_each_other(&repository()));
 }
 
 #[test]
 fn a_face_that_knows_another_is_caught() {
-    let others = ["command/status.rs", "out/text.rs", "tui.rs", "web.rs", "web/page.rs"];
-    let others = others.map(|path| File::new(&format!("crates/app/src/{path}"), ""));
+    let others = ["command.rs", "command/status.rs", "interaction.rs", "tui.rs", "web.rs", "web/page.rs"];
+    let mut others = others.map(|path| File::new(&format!("crates/app/src/{path}"), ""));
+    others[0].text = "mod status;\nmod verify;\npub use status::Row;\n".to_owned();
     let judge = |path: &str, text: &str| {
         let file = File::new(&format!("crates/app/src/{path}"), text);
-        faces_that_know_each_other(others.iter().chain([&file]))
+        let lib = File::new("crates/app/src/lib.rs", "mod interaction;\nmod tui;\nmod web;\nmod command;\n");
+        faces_that_know_each_other(others.iter().chain([&lib, &file]))
     };
     assert_caught(
         &judge("command/verify.rs", "\nuse crate::command::status;"),
         "command/verify.rs:2: face `command::verify`",
     );
     assert_caught(&judge("command/verify.rs", "use super::{status::Row};"), "`command::status`");
-    assert_caught(&judge("command/verify.rs", "use crate::{command::status, out};"), "`command::status`");
-    assert_caught(&judge("command/verify/part.rs", "use crate::status;"), "`command::status`");
+    assert_caught(&judge("command/verify.rs", "use crate::{command::status, web};"), "`command::status`");
+    assert_caught(&judge("command/verify/part.rs", "use super::super::status;"), "`command::status`");
+    assert_caught(&judge("command/verify.rs", "use super::Row;"), "`command::status`");
+    assert_caught(&judge("command/verify.rs", "use crate::command;\nfn a(b: command::status::Row) {}"), "verify.rs:2");
+    assert_caught(&judge("mcp.rs", "use crate::command::status;"), "face `mcp` must not know face `command::status`");
+    assert_caught(&judge("web/row.rs", "use crate::tui;"), "face `web` must not know face `tui`");
     assert_caught(
-        &judge("out/json.rs", "use crate::command::status;"),
-        "face `out` must not know face `command::status`",
-    );
-    assert_caught(&judge("web/row.rs", "use crate::out::text;"), "face `web` must not know face `out`");
-    assert_none(&judge("out/json.rs", "use super::text::quote;"));
-    assert_caught(
-        &judge("mcp.rs", "fn a() { crate::web::page::show() }"),
+        &judge("mcp.rs", "fn a() { crate::web::show() }"),
         "face `mcp` must not know face `web`",
     );
-    assert_none(&judge(
-        "command/verify.rs",
-        "use crate::out::text;\nuse crate::command::Outcome;\nuse super::verify;",
-    ));
+    assert_none(&judge("web/row.rs", "use super::page;\nuse crate::interaction;"));
+    assert_none(&judge("command/verify.rs", "use crate::interaction;\nuse crate::command::Outcome;\nuse super::verify;"));
     assert_none(&judge("command/serve.rs", "use crate::web;"));
-    assert_none(&judge("main.rs", "use crate::command::status;"));
+    assert_none(&judge("cli.rs", "use crate::command::status;"));
 }

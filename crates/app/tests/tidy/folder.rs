@@ -35,10 +35,10 @@ fn upward<'a>(files: impl IntoIterator<Item = &'a File>, name: &str) -> Vec<Faul
 }
 
 /// Folders that `lib.rs` does not list: their place in the order is unknown, and so nothing would be held against them.
-fn unlisted<'a>(files: impl IntoIterator<Item = &'a File> + Clone, name: &str) -> Vec<Fault> {
-    let declared = Crate::read(files.clone(), name).declared;
+fn unlisted(files: &[File], name: &str) -> Vec<Fault> {
     let root = format!("crates/{name}/src/");
-    let sources = files.into_iter().filter_map(|file| Some((file, file.path.strip_prefix(&root)?)));
+    let declared = Crate::read(files.iter().filter(|file| file.path == format!("{root}lib.rs")), name).declared;
+    let sources = files.iter().filter_map(|file| Some((file, file.path.strip_prefix(&root)?)));
     let outside = sources.filter(|(_, inside)| {
         let top = inside.split('/').next().unwrap_or_default().trim_end_matches(".rs");
         !["lib", "main", "bin"].contains(&top) && !declared.iter().any(|folder| folder == top)
