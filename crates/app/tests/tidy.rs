@@ -13,6 +13,8 @@ mod import;
 mod layout;
 #[path = "tidy/link.rs"]
 mod link;
+#[path = "tidy/map.rs"]
+mod map;
 #[path = "tidy/rule.rs"]
 mod rule;
 #[path = "tidy/rust.rs"]

@@ -12,8 +12,20 @@ const FACES: [&str; 4] = ["lsp", "mcp", "tui", "web"];
 const ENGINE: &str = "planwright_engine";
 /// What app may name of the engine.
 const FACADE: [&str; 14] = [
-    "Project", "Verified", "agent", "api", "approval", "audit", "config", "core", "git", "portfolio", "run", "store",
-    "system", "workspace",
+    "Project",
+    "Verified",
+    "agent",
+    "api",
+    "approval",
+    "audit",
+    "config",
+    "core",
+    "git",
+    "portfolio",
+    "run",
+    "store",
+    "system",
+    "workspace",
 ];
 
 fn world_in_core<'a>(files: impl IntoIterator<Item = &'a File>) -> Vec<Fault> {
@@ -69,8 +81,8 @@ fn core_in_app<'a>(files: impl IntoIterator<Item = &'a File>) -> Vec<Fault> {
     faults
 }
 
-/// What app names of the engine besides its façade, in code and in tests. A whole-crate import or alias would hide the
-/// rest, so it counts as well.
+/// What app names of the engine besides its façade, in code and in tests. An import of the whole crate would hide what is
+/// used of it, so it counts as well.
 fn engine_behind_the_facade<'a>(files: impl IntoIterator<Item = &'a File>, allowed: &[&str]) -> Vec<Fault> {
     let mut faults = Vec::new();
     for file in files.into_iter().filter(|file| file.is_source_of("app")) {
@@ -103,7 +115,7 @@ fn engine_behind_the_facade<'a>(files: impl IntoIterator<Item = &'a File>, allow
     faults
 }
 
-/// A place in the app that speaks with somebody: `command::verify`, `mcp`, `tui`.
+/// A front end, or one command of the command line: `command::verify`, `mcp`, `tui`.
 type Face = Vec<String>;
 
 fn faces_that_know_each_other<'a>(files: impl IntoIterator<Item = &'a File>) -> Vec<Fault> {
@@ -181,14 +193,19 @@ fn a_name_behind_the_facade_is_caught() {
         engine_behind_the_facade([&File::new("crates/app/src/command/run.rs", text)], &["api", "host"])
     };
     assert_caught(&judge("//! Run.\nuse planwright_engine::store::journal;"), "run.rs:2: app names only");
-    assert_caught(&judge("use planwright_engine::{\n    api::Workspace,\n    core::plan,\n};"), "`planwright_engine::core`");
+    assert_caught(
+        &judge("use planwright_engine::{\n    api::Workspace,\n    core::plan,\n};"),
+        "`planwright_engine::core`",
+    );
     assert_caught(&judge("fn a() { planwright_engine::run::start() }"), "`planwright_engine::run`");
     assert_caught(&judge("fn a() { ::planwright_engine::run::start() }"), "`planwright_engine::run`");
     assert_caught(&judge("#[cfg(test)]\nmod tests {\n    use planwright_engine::git::base;\n}"), "run.rs:3");
     assert_caught(&judge("use planwright_engine as api;"), "never as a whole");
     assert_caught(&judge("use planwright_engine::{self as e, api::Plan};"), "`planwright_engine::self`");
     assert_caught(&judge("use planwright_engine::*;"), "`planwright_engine::*`");
-    assert_none(&judge("//! planwright_engine::store\nuse planwright_engine::api::{Plan, run};\nuse planwright_engine::{api, host::Host};"));
+    assert_none(&judge(
+        "//! planwright_engine::store\nuse planwright_engine::api::{Plan, run};\nuse planwright_engine::{api, host::Host};",
+    ));
     assert_none(&engine_behind_the_facade(
         [&File::new("crates/app/tests/clients.rs", "use planwright_engine::store;")],
         &["api", "host"],
@@ -218,15 +235,21 @@ fn a_face_that_knows_another_is_caught() {
     assert_caught(&judge("command/verify.rs", "use crate::{command::status, web};"), "`command::status`");
     assert_caught(&judge("command/verify/part.rs", "use super::super::status;"), "`command::status`");
     assert_caught(&judge("command/verify.rs", "use super::Row;"), "`command::status`");
-    assert_caught(&judge("command/verify.rs", "use crate::command;\nfn a(b: command::status::Row) {}"), "verify.rs:2");
-    assert_caught(&judge("mcp.rs", "use crate::command::status;"), "face `mcp` must not know face `command::status`");
-    assert_caught(&judge("web/row.rs", "use crate::tui;"), "face `web` must not know face `tui`");
     assert_caught(
-        &judge("mcp.rs", "fn a() { crate::web::show() }"),
-        "face `mcp` must not know face `web`",
+        &judge("command/verify.rs", "use crate::command;\nfn a(b: command::status::Row) {}"),
+        "verify.rs:2",
     );
+    assert_caught(
+        &judge("mcp.rs", "use crate::command::status;"),
+        "face `mcp` must not know face `command::status`",
+    );
+    assert_caught(&judge("web/row.rs", "use crate::tui;"), "face `web` must not know face `tui`");
+    assert_caught(&judge("mcp.rs", "fn a() { crate::web::show() }"), "face `mcp` must not know face `web`");
     assert_none(&judge("web/row.rs", "use super::page;\nuse crate::interaction;"));
-    assert_none(&judge("command/verify.rs", "use crate::interaction;\nuse crate::command::Outcome;\nuse super::verify;"));
+    assert_none(&judge(
+        "command/verify.rs",
+        "use crate::interaction;\nuse crate::command::Outcome;\nuse super::verify;",
+    ));
     assert_none(&judge("command/serve.rs", "use crate::web;"));
     assert_none(&judge("cli.rs", "use crate::command::status;"));
 }

@@ -1,5 +1,5 @@
-//! The folders of each crate: `lib.rs` lists them bottom up, and every import goes down. So the graph of folders has no
-//! cycle, and a reader who knows the list knows what a folder can depend on.
+//! The folders of each crate: `lib.rs` lists them bottom up, and every import goes down. So the folder graph has no cycle,
+//! and the list tells a reader what a folder can depend on.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ const CRATES: [&str; 3] = ["core", "engine", "app"];
 fn upward<'a>(files: impl IntoIterator<Item = &'a File>, name: &str) -> Vec<Fault> {
     let read = Crate::read(files, name);
     let place = |folder: &str| read.declared.iter().position(|declared| declared == folder);
-    // Once a line of a file: an import counts, and what is reached by its name in the same file does not count again.
+    // Once per line: the import counts, and uses of the imported name in the same file don't count again.
     let mut said = BTreeSet::new();
     let mut faults = Vec::new();
     for mention in read.mentions() {
@@ -20,7 +20,10 @@ fn upward<'a>(files: impl IntoIterator<Item = &'a File>, name: &str) -> Vec<Faul
         let why = match mention.to.first() {
             None => format!("`{}` is defined in lib.rs, above every folder", mention.path),
             Some(other) if place(own) < place(other) => {
-                format!("folder `{own}` must not import from `{other}`, listed after it in lib.rs: `{}`", mention.path)
+                format!(
+                    "folder `{own}` must not import from `{other}`, listed after it in lib.rs: `{}`",
+                    mention.path
+                )
             }
             Some(_) => continue,
         };
@@ -34,10 +37,11 @@ fn upward<'a>(files: impl IntoIterator<Item = &'a File>, name: &str) -> Vec<Faul
     faults
 }
 
-/// Folders that `lib.rs` does not list: their place in the order is unknown, and so nothing would be held against them.
+/// Folders that `lib.rs` doesn't list: they have no place in the order, so no import of theirs could be wrong.
 fn unlisted(files: &[File], name: &str) -> Vec<Fault> {
     let root = format!("crates/{name}/src/");
-    let declared = Crate::read(files.iter().filter(|file| file.path == format!("{root}lib.rs")), name).declared;
+    let declared =
+        Crate::read(files.iter().filter(|file| file.path == format!("{root}lib.rs")), name).declared;
     let sources = files.iter().filter_map(|file| Some((file, file.path.strip_prefix(&root)?)));
     let outside = sources.filter(|(_, inside)| {
         let top = inside.split('/').next().unwrap_or_default().trim_end_matches(".rs");
@@ -63,7 +67,10 @@ fn every_folder_is_listed() {
 /// A crate with the folders `low`, `middle` and `high`, and `text` in `low/part.rs`.
 fn with(text: &str) -> Vec<File> {
     vec![
-        File::new("crates/core/src/lib.rs", "pub mod low;\npub mod middle;\npub mod high;\npub use high::Top;\n"),
+        File::new(
+            "crates/core/src/lib.rs",
+            "pub mod low;\npub mod middle;\npub mod high;\npub use high::Top;\n",
+        ),
         File::new("crates/core/src/low.rs", "pub mod part;\npub use crate::low::part::Own;\n"),
         File::new("crates/core/src/low/part.rs", text),
         File::new("crates/core/src/middle.rs", "pub use crate::low::Own as Shown;\n"),
@@ -75,7 +82,8 @@ fn with(text: &str) -> Vec<File> {
 #[test]
 fn an_import_that_goes_up_is_caught() {
     let caught = |text: &str, line: usize| {
-        let expected = format!("crates/core/src/low/part.rs:{line}: folder `low` must not import from `high`");
+        let expected =
+            format!("crates/core/src/low/part.rs:{line}: folder `low` must not import from `high`");
         assert_caught(&upward(&with(text), "core"), &expected);
     };
     // Plain, in a tree, in a tree of trees, over several lines, with a visibility, raw.
@@ -99,7 +107,8 @@ fn an_import_that_goes_up_is_caught() {
 #[test]
 fn an_import_that_goes_up_under_another_name_is_caught() {
     let caught = |text: &str, line: usize| {
-        let expected = format!("crates/core/src/low/part.rs:{line}: folder `low` must not import from `high`");
+        let expected =
+            format!("crates/core/src/low/part.rs:{line}: folder `low` must not import from `high`");
         assert_caught(&upward(&with(text), "core"), &expected);
     };
     // An alias of the root or of a folder.
@@ -111,14 +120,14 @@ fn an_import_that_goes_up_under_another_name_is_caught() {
     caught("fn a(b: crate::Top) {}", 1);
     caught("use crate::*;\nfn a(b: Top) {}", 2);
     caught("use crate::*;\nfn a() { high::make() }", 2);
-    // A re-export of what is above counts where it is made; whoever takes it from there is named as well.
+    // A re-export from above counts where it is made, and so does every import of it.
     let mut files = with("pub use crate::high::Top;");
     files.push(File::new("crates/core/src/low/user.rs", "use super::part::Top;"));
     let lines: Vec<String> = upward(&files, "core").iter().map(ToString::to_string).collect();
     assert_eq!(lines.len(), 2, "{lines:#?}");
     assert!(lines[0].starts_with("crates/core/src/low/part.rs:1: "), "{lines:#?}");
     assert!(lines[1].starts_with("crates/core/src/low/user.rs:1: "), "{lines:#?}");
-    // So does one that leads down again: the name is still taken from above.
+    // One that leads down again counts as well: the name still comes from above.
     let mut files = with("use crate::high::Lent;");
     files[4].text.push_str("pub use crate::low::part::Own as Lent;\n");
     assert_caught(&upward(&files, "core"), "part.rs:1: folder `low` must not import from `high`");
@@ -140,7 +149,7 @@ fn the_order_of_lib_rs_decides() {
 }
 
 #[test]
-fn what_goes_down_or_is_no_import_is_left_alone() {
+fn what_goes_down_or_is_not_an_import_is_left_alone() {
     let fine = "//! crate::high::Top\nuse std::{fmt, high};\nuse super::part::Own;\n\
         fn a(high: Own) -> impl Fn() + use<> { let b = \"crate::high\"; high.make(); self::high::make(); other::high::b() }\n\
         #[cfg(test)]\nmod tests {\n    use crate::high::Top;\n}\n#[cfg(test)]\nuse crate::high::Top;\n";

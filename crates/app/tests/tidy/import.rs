@@ -1,6 +1,6 @@
 //! Which module of a crate names which other one: `use` trees and paths in code, followed through aliases, `super`, globs
-//! and re-exports. It resolves names and not types, and errs on the side of too many: where a name may mean two modules,
-//! it means both. Tests and programs (`main.rs`, `bin`) are left out.
+//! and re-exports. It resolves names, not types, and over-approximates: a name that may mean two modules means both.
+//! Tests and programs (`main.rs`, `bin`) are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::tree::File;
 /// A module from the root of its crate: `["store", "journal"]`, and nothing for `lib.rs`.
 pub(crate) type Module = Vec<String>;
 
-/// How many re-exports one name is followed through.
+/// The maximum number of re-exports that one name is followed through.
 const HOPS_MAX: usize = 12;
 
 /// One place in the code that names a module.
@@ -55,15 +55,16 @@ impl Crate {
             if is_test || inside == "main" || inside.starts_with("bin/") {
                 continue;
             }
-            let module = if inside == "lib" { Vec::new() } else { inside.split('/').map(str::to_owned).collect() };
-            Reader::new(file, &mut modules).read(module);
+            let module =
+                if inside == "lib" { Vec::new() } else { inside.split('/').map(str::to_owned).collect() };
+            Reader::new(file, &mut modules).read(&module);
         }
         let declared = modules.get(&Module::new()).map(|root| root.declared.clone()).unwrap_or_default();
         Self { modules, declared }
     }
 
-    /// Every module that a module names, itself left out. A name that was imported counts once, at its import; a longer
-    /// path that begins with it counts where it leads further than the import does.
+    /// Every module that a module names, except itself. An imported name counts once, at its import; a longer path that
+    /// starts with it counts only where it leads further than the import.
     pub(crate) fn mentions(&self) -> Vec<Mention> {
         let mut found = Vec::new();
         for (from, scope) in &self.modules {
@@ -103,10 +104,11 @@ impl Crate {
                 self.follow_or_walk(above, &path[1..], hops, found);
             }
             Some(_) => {
-                // Any other name leads somewhere only if it is a child, an import, or comes by a glob.
-                let is_known = self.modules.get(module).is_some_and(|scope| {
-                    scope.imports.contains_key(&path[0]) || !scope.globs.is_empty()
-                });
+                // Any other name leads somewhere only if it is a child module, an import or provided by a glob.
+                let is_known = self
+                    .modules
+                    .get(module)
+                    .is_some_and(|scope| scope.imports.contains_key(&path[0]) || !scope.globs.is_empty());
                 if is_known || self.modules.contains_key(&child(module, &path[0])) {
                     self.walk(module, path, hops, found);
                 }
@@ -149,7 +151,7 @@ impl Crate {
             let path: Vec<String> = glob.iter().chain(rest).cloned().collect();
             self.follow(here, &path, hops + 1, &mut by_glob);
         }
-        // That a name did not come by a glob says nothing about the root.
+        // A name that no glob provides says nothing about the root.
         by_glob.remove(&Module::new());
         if here.is_empty() && by_glob.is_empty() {
             found.insert(Module::new());
@@ -162,7 +164,7 @@ fn child(module: &[String], name: &str) -> Module {
     module.iter().cloned().chain([name.to_owned()]).collect()
 }
 
-/// A word or a sign of code, with its line. A raw name keeps its `r#`, so that it is no keyword.
+/// A word or a sign of code, with its line. A raw name keeps its `r#`, so that it isn't taken for a keyword.
 #[derive(Debug)]
 struct Token {
     line: usize,
@@ -182,7 +184,7 @@ fn tokens(lines: &[rust::Line]) -> Vec<Token> {
                 0 => first.len_utf8(),
                 length => length,
             };
-            // A lifetime is no name, nor is the quote that is left of a literal.
+            // A lifetime is not a name, and neither is the quote that remains of a literal.
             if first != '\'' {
                 found.push(Token { line: index + 1, text: rest[..length].to_owned() });
             }
@@ -207,9 +209,9 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads until the end of the file, or to the brace that closes an inline module.
-    fn read(&mut self, module: Module) {
+    fn read(&mut self, module: &Module) {
         let file = self.file.path.clone();
-        self.scope(&module).file = file;
+        self.scope(module).file = file;
         let mut depth = 0_usize;
         while self.at < self.tokens.len() {
             match self.text(0) {
@@ -219,10 +221,10 @@ impl<'a> Reader<'a> {
                 "pub" if self.text(1) == "(" => self.at += self.until(")"),
                 "use" if self.text(1) != "<" => {
                     self.at += 1;
-                    self.import(&module, &[]);
+                    self.import(module, &[]);
                 }
-                "mod" => self.declaration(&module),
-                text if text.starts_with(is_name) && !self.is_member() => self.path(&module),
+                "mod" => self.declaration(module),
+                text if text.starts_with(is_name) && !self.is_member() => self.path(module),
                 _ => {}
             }
             self.at += 1;
@@ -245,19 +247,19 @@ impl<'a> Reader<'a> {
         self.tokens[self.at..].iter().position(|token| token.text == sign).unwrap_or(0)
     }
 
-    /// Whether the name here belongs to what stands before it: `value.name` or `<T as Trait>::name`, not `..name`.
+    /// Whether the name here belongs to the token before it: `value.name` or `<T as Trait>::name`, not `..name`.
     fn is_member(&self) -> bool {
         let before = |back: usize| self.at.checked_sub(back).map_or("", |at| self.tokens[at].text.as_str());
         before(1) == "::" || (before(1) == "." && before(2) != ".")
     }
 
-    /// `mod name;` or `mod name { … }`; ends at the sign behind it.
+    /// `mod name;` or `mod name { … }`; ends at the token after it.
     fn declaration(&mut self, module: &Module) {
         let name = plain(self.text(1)).to_owned();
         self.at += 2;
         if self.text(0) == "{" {
             self.at += 1;
-            self.read(child(module, &name));
+            self.read(&child(module, &name));
         } else {
             self.scope(module).declared.push(name);
         }
@@ -272,13 +274,13 @@ impl<'a> Reader<'a> {
             path.push(plain(self.text(0)).to_owned());
         }
         let scope = self.scope(module);
-        // A single name is a local one or was imported, unless it came by a glob.
+        // A single name is local or imported, unless a glob provides it.
         if path.len() > 1 || !scope.globs.is_empty() {
             scope.paths.push((line, path));
         }
     }
 
-    /// One tree of an import below `prefix`; ends behind it.
+    /// One tree of an import below `prefix`; ends after it.
     fn import(&mut self, module: &Module, prefix: &[String]) {
         let mut path = prefix.to_vec();
         let line = self.line();
@@ -342,7 +344,7 @@ mod tests {
     use crate::tree::File;
 
     #[test]
-    fn lifetimes_and_literals_are_no_names() {
+    fn lifetimes_and_literals_are_not_names() {
         let lines = rust::lines("fn a<'b>(c: &'b r#use::D) -> [char; 2] { ['x', '\\''] } // e");
         let words: Vec<String> = tokens(&lines).into_iter().map(|token| token.text).collect();
         assert_eq!(words.join(" "), "fn a < > ( c : & r#use :: D ) - > [ char ; 2 ] { [ , ] }");
@@ -352,7 +354,10 @@ mod tests {
     fn a_name_is_followed_to_where_it_is_defined() {
         let files = [
             File::new("crates/x/src/lib.rs", "pub mod low;\npub mod high;\npub use high::Thing;\n"),
-            File::new("crates/x/src/low.rs", "mod part {\n    use super::super::Thing as Other;\n    fn a(b: Other) {}\n}\n"),
+            File::new(
+                "crates/x/src/low.rs",
+                "mod part {\n    use super::super::Thing as Other;\n    fn a(b: Other) {}\n}\n",
+            ),
             File::new("crates/x/src/high.rs", "pub mod deep;\npub use deep::Thing;\n"),
             File::new("crates/x/src/high/deep.rs", "pub struct Thing;\n"),
         ];
