@@ -372,7 +372,7 @@ fn carry_out(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<Re
     }
     let (run, driving, seen) = match start(subject, runs, out)? {
         Start::Begun(run, driving, _) => {
-            out.talk("isolation  open: agents run as you and could reach planwright's records\n");
+            out.talk("isolation  none: agents run as you and can reach planwright's records\n");
             (run, driving, 0)
         }
         Start::Resumed(run, driving) => {

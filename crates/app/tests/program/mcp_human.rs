@@ -275,7 +275,7 @@ fn a_run_that_can_not_be_driven_is_not_said_to_be_under_way() {
     place.wait_for_file("begun");
     let mut client = Client::with_person(&place, accepted("yes"));
     let other = json!({"id": "other"});
-    client.call("run_start", &other).refused(&["it is being run in this folder", "Nothing was started"]);
+    client.call("run_start", &other).refused(&["it is running in this directory", "Nothing was started"]);
     assert_eq!(client.dialogs, Vec::<String>::new(), "nobody is asked about what can't be");
     place.run(&["status", "other"]).expect(0, &["was not run here yet"]);
     place.write("go", "");

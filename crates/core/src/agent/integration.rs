@@ -170,7 +170,7 @@ mod tests {
         assert!(description.len() <= 1024, "{} characters", description.len());
         assert!(!description.contains(": "), "it would be read as a map");
         assert!(body.lines().count() < 500);
-        for words in ["Should this be a plan?", "Which model for which step", "can't mark a step as done"] {
+        for words in ["Should this be a plan?", "Which model for which step", "can't mark a step done"] {
             assert!(body.contains(words), "{words}");
         }
     }

@@ -57,7 +57,7 @@ pub(crate) const CHAINS: &[Mutation] = mutations![
 /// Records changed by somebody who makes every hash fit again, and the heads that are kept elsewhere.
 pub(crate) const MEANINGS: &[Mutation] = mutations![
     "a failure becomes a pass", |case| { case.event(3, r#"{"failed":{"code":1}}"#, r#""passed""#); case.run().book.links.drain(4..7); Case::renumber(&mut case.run().book); case.rehash(); }, [WrongVerdict], "step `make`, attempt 1";
-    "a code is made to fit a forged pass", |case| { case.event(3, r#"{"failed":{"code":1}}"#, r#""passed""#); case.event(3, r#""expect":0"#, r#""expect":1"#); case.run().book.links.drain(4..7); Case::renumber(&mut case.run().book); case.rehash(); }, [OtherContract], "takes 1 for done";
+    "a code is made to fit a forged pass", |case| { case.event(3, r#"{"failed":{"code":1}}"#, r#""passed""#); case.event(3, r#""expect":0"#, r#""expect":1"#); case.run().book.links.drain(4..7); Case::renumber(&mut case.run().book); case.rehash(); }, [OtherContract], "expects exit code 1";
     "a verdict is taken over from another plan", |case| { let old = digest(&second()); case.event(6, &old, &"1".repeat(64)); case.rehash(); }, [OtherDigest], "step `make`, attempt 2";
     "another command was run", |case| { case.event(6, &blob(b"test -s made && grep -q right made").0, &blob(b"true").0); case.rehash(); }, [OtherContract], "a different command";
     "a verdict for a step that a person confirms", |case| { case.event(7, "ask.opened", "ask.opened"); case.tell(7, &Event::ContractFinished { step: "sign".to_owned(), attempt: 0, receipt: receipt(0, Vec::new()) }); case.rehash(); }, [IllegalEvent, OtherContract, UnprovenMark], "sign";

@@ -109,7 +109,7 @@ Acceptance criteria:
 
 - Step 1, attempt 1 by planner: passed
 - Step 2, attempt 1 by developer: passed
-- Step 3, attempt 1 by coder: under way
+- Step 3, attempt 1 by coder: running
 
 ## Last Error
 

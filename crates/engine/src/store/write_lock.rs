@@ -85,7 +85,7 @@ mod tests {
 
     fn play(part: &str, scratch: &Scratch) -> Child {
         let mut command = Command::new(std::env::current_exe().expect("this binary"));
-        let test = "store::writer::tests::a_writer_that_is_killed_holds_nobody_up";
+        let test = "store::write_lock::tests::a_writer_that_is_killed_holds_nobody_up";
         command.args(["--exact", test, "--nocapture", "--test-threads=1"]);
         command
             .env(PART, part)

@@ -258,10 +258,7 @@ mod tests {
                   ],
                   "notes":[],
                   "help":null,
-                  "fix":{
-                    "title":"make step 1 need step 2",
-                    "edits":[{"start":70,"end":70,"text":"**needs:** document\r\n"}]
-                  }
+                  "fix":{"title":"make step 1 need step 2","edits":[{"start":70,"end":70,"text":"**needs:** document\r\n"}]}
                 },
                 {
                   "code":"PW0307",

@@ -389,8 +389,8 @@ mod tests {
         assert_eq!(line_of("{\"mcpServers\": 1}"), "`mcpServers` is not a JSON object");
         assert_eq!(line_of("{\"mcpServers\": null}"), "`mcpServers` is not a JSON object");
         assert_eq!(line_of("[]"), "the file is not a JSON object");
-        assert!(line_of("{\"a\": -x}").contains("no JSON"));
-        assert!(line_of("{} {}").contains("no JSON"));
+        assert!(line_of("{\"a\": -x}").contains("not valid JSON"));
+        assert!(line_of("{} {}").contains("not valid JSON"));
         let in_the_way = item("{\"hooks\": {\"Stop\": {}}}").expect_err("refused");
         assert_eq!(in_the_way.to_string(), "`hooks.Stop` is not a JSON array");
         // What is there under the name is the user's, whatever it says.

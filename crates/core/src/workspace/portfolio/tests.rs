@@ -86,7 +86,7 @@ fn a_plan_is_ready_when_all_that_it_waits_for_is_proven() {
         ),
         (vec![entry("a", PlanProgress::Failed, &[])], &["a: its last run failed [retry]"]),
         (vec![entry("a", PlanProgress::Stopped, &[])], &["a: is stopped [retry]"]),
-        (vec![entry("a", PlanProgress::Staged, &[])], &["a: is only staged [person]"]),
+        (vec![entry("a", PlanProgress::Staged, &[])], &["a: is shelved [person]"]),
         (
             vec![entry("a", PlanProgress::Unreadable("no text".to_owned()), &[])],
             &["a: is unreadable: no text [replan]"],
