@@ -17,7 +17,8 @@ use serde::Serialize;
 
 use rerun::Again;
 
-use super::{here, project_of, refuse_agents, shown};
+use crate::interaction::agent_guard::refuse_agents;
+use crate::interaction::project::{here, project_of, shown};
 use crate::output::wording;
 use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone, clean_line};
 

@@ -13,9 +13,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{RunOf, notice_of, run_of, shown, step_of};
-use crate::interaction::target::NamedPlan;
+use crate::interaction::project::shown;
+use crate::interaction::target::{NamedPlan, RunOf, run_of, step_of};
 use crate::output::wording;
+use crate::output::wording::notice_of;
 use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone};
 
 /// How long to wait for news before looking whether the run is still driven.

@@ -12,8 +12,9 @@ use planwright_engine::system::process::Stop;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{here, refuse_agents, shown};
+use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::confirm::who;
+use crate::interaction::project::{here, shown};
 use crate::output::wording;
 use crate::output::{Cell, Exit, Failure, Glyph, NextCommand, Out, Response, Table, Tone, clean, clean_line};
 

@@ -18,8 +18,8 @@ use planwright_engine::workspace::{project, template as templates};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{here, shown};
 use crate::interaction::duplicate::warn_of_twins;
+use crate::interaction::project::{here, shown};
 use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone};
 
 #[derive(Debug, clap::Args)]

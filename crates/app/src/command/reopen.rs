@@ -5,8 +5,10 @@ use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Opened, open, refuse_agents, shown};
+use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::confirm::who;
+use crate::interaction::project::shown;
+use crate::interaction::target::{Opened, open};
 use crate::output::{Failure, NextCommand, Out, Response, Tone, clean_line};
 
 /// The data of the envelope.

@@ -9,7 +9,8 @@ use planwright_engine::run::Runs;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{OutcastData, ReviewData, here, outcasts, reviews, waiting_reviews};
+use super::{OutcastData, ReviewData, outcasts, reviews, waiting_reviews};
+use crate::interaction::project::here;
 use crate::interaction::target::NamedPlan;
 use crate::output::wording;
 use crate::output::wording::found::with_findings;

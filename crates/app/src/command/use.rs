@@ -6,7 +6,7 @@ use planwright_engine::workspace::active_plan;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::here;
+use crate::interaction::project::here;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone};
 
 #[derive(Debug, clap::Args)]

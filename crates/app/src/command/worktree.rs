@@ -14,8 +14,10 @@ use planwright_engine::store::worktree_registry::RegisteredWorktree;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Opened, here, open, refuse_agents, shown};
+use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::choice::{Choice, Pressed, can_ask, choose};
+use crate::interaction::project::{here, shown};
+use crate::interaction::target::{Opened, open};
 use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 use show::{RemovedData, TreeData};

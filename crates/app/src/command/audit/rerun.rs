@@ -15,7 +15,7 @@ use planwright_engine::system::process::Stop;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::command::shown;
+use crate::interaction::project::shown;
 use crate::output::wording;
 use crate::output::{Cell, Exit, Failure, NextCommand, Out, Table, Tone, clean_line};
 
