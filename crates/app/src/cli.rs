@@ -14,12 +14,14 @@ use std::ffi::{OsStr, OsString};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches as _, Parser, Subcommand};
 
+use crate::command::run::retry;
+use crate::command::status::queue;
+use crate::command::r#use::active;
 use crate::command::{
-    acp, active, answer, approve, arbiter, archive, audit, cancel, comment, config, convert, delete, demo,
-    discover, doctor, draft, edit, explain, export, fmt, hook, import, init, list, list_plans, log, mcp,
-    merge, merge_driver, policy, prompt, propose, queue, quick, reject, retry, review, rollback,
-    run as run_command, schema, session, should_plan, show, simulate, stage, stats, stop, tools, undo, r#use,
-    verify, worker, worktree,
+    acp, answer, approve, arbiter, archive, audit, cancel, comment, config, convert, delete, demo, discover,
+    doctor, draft, edit, explain, export, fmt, hook, import, init, list, list_plans, log, mcp, merge,
+    merge_driver, policy, prompt, propose, quick, reject, review, rollback, run as run_command, schema,
+    session, shelve, should_plan, show, simulate, stats, stop, tools, undo, r#use, verify, worker, worktree,
 };
 use planwright_engine::core::syntax::nearest;
 
@@ -123,9 +125,9 @@ enum Command {
     /// Record follow-up work, list it, or add it as a step
     Discover(discover::Args),
     /// Move a plan to the shelf
-    Shelve(stage::Args),
+    Shelve(shelve::Args),
     /// Move a shelved plan back
-    Unshelve(stage::Args),
+    Unshelve(shelve::Args),
     /// Format plans
     Fmt(fmt::Args),
     /// Convert a plan to another dialect
@@ -435,8 +437,8 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Response, Failure> {
         Command::Prompt(args) => prompt::run(&args, out),
         Command::Queue(args) => queue::run(&args, out),
         Command::QueueStatus => Ok(queue::status(out)),
-        Command::Shelve(args) => stage::shelve(&args, out),
-        Command::Unshelve(args) => stage::unshelve(&args, out),
+        Command::Shelve(args) => shelve::shelve(&args, out),
+        Command::Unshelve(args) => shelve::unshelve(&args, out),
         Command::Worker(args) => worker::run(&args, out),
         Command::Worktree(args) => worktree::run(&args, out),
         Command::Config(args) => config::run(&args, out),

@@ -1,14 +1,12 @@
 //! The commands, one file each, with the schemas of their answers. No command knows another.
 
 pub(crate) mod acp;
-pub(crate) mod active;
 pub(crate) mod answer;
 pub(crate) mod approve;
 pub(crate) mod arbiter;
 pub(crate) mod archive;
 pub(crate) mod audit;
 pub(crate) mod cancel;
-pub(crate) mod clone;
 pub(crate) mod comment;
 pub(crate) mod config;
 pub(crate) mod convert;
@@ -18,14 +16,11 @@ pub(crate) mod discover;
 pub(crate) mod doctor;
 pub(crate) mod draft;
 pub(crate) mod edit;
-pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod fmt;
-pub(crate) mod history;
 pub(crate) mod hook;
 pub(crate) mod import;
-pub(crate) mod inbox;
 pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod list_plans;
@@ -37,22 +32,18 @@ pub(crate) mod new;
 pub(crate) mod policy;
 pub(crate) mod prompt;
 pub(crate) mod propose;
-pub(crate) mod queue;
 pub(crate) mod quick;
 pub(crate) mod reject;
-pub(crate) mod reopen;
-pub(crate) mod replan;
-pub(crate) mod retry;
 pub(crate) mod review;
+pub(crate) mod revise;
 pub(crate) mod rollback;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod session;
+pub(crate) mod shelve;
 pub(crate) mod should_plan;
 pub(crate) mod show;
 pub(crate) mod simulate;
-pub(crate) mod stage;
-pub(crate) mod standup;
 pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod stop;
@@ -188,15 +179,15 @@ pub(crate) type Make = fn(SchemaGenerator) -> Value;
 /// Every schema with its name. A command that prints an envelope has a line here.
 pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("acp", made::<Envelope<acp::Bridged>>),
-    ("activate", made::<Envelope<stage::Staged>>),
-    ("active", made::<Envelope<active::Active>>),
+    ("activate", made::<Envelope<shelve::Staged>>),
+    ("active", made::<Envelope<r#use::active::Active>>),
     ("answer", made::<Envelope<answer::Answered>>),
     ("approve", made::<Envelope<approve::ApprovedData>>),
     ("arbiter", made::<Envelope<arbiter::Arbitrated>>),
     ("archive", made::<Envelope<archive::Archived>>),
     ("audit", made::<Envelope<audit::Audited>>),
     ("cancel", made::<Envelope<cancel::Cancelled>>),
-    ("clone", made::<Envelope<clone::Cloned>>),
+    ("clone", made::<Envelope<new::copy::Cloned>>),
     ("comment", made::<Envelope<comment::Comments>>),
     ("completions", made::<Envelope<Page>>),
     ("config", made::<Envelope<config::Configured>>),
@@ -209,15 +200,15 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("edit", made::<Envelope<edit::Edited>>),
     ("error", made::<ErrorEnvelope>),
     ("event", made::<Envelope<Notification>>),
-    ("events", made::<Envelope<events::Told>>),
+    ("events", made::<Envelope<log::events::Told>>),
     ("explain", made::<Envelope<explain::Rules>>),
     ("export", made::<Envelope<export::Exported>>),
     ("fmt", made::<Envelope<fmt::Formatted>>),
     ("help", made::<Envelope<Page>>),
-    ("history", made::<Envelope<history::History>>),
+    ("history", made::<Envelope<log::versions::History>>),
     ("hook", made::<Envelope<hook::Hooked>>),
     ("import", made::<Envelope<crate::interaction::conversion::Carried>>),
-    ("inbox", made::<Envelope<inbox::Inbox>>),
+    ("inbox", made::<Envelope<status::inbox::Inbox>>),
     ("init", made::<Envelope<init::Initialised>>),
     ("list", made::<Envelope<list::Listing>>),
     ("list-plans", made::<Envelope<list_plans::Plans>>),
@@ -230,12 +221,12 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("policy", made::<Envelope<policy::PolicyData>>),
     ("prompt", made::<Envelope<prompt::Prompted>>),
     ("propose", made::<Envelope<propose::ProposedData>>),
-    ("queue", made::<Envelope<queue::Listed>>),
-    ("queue-status", made::<Envelope<queue::Dashboard>>),
+    ("queue", made::<Envelope<status::queue::Listed>>),
+    ("queue-status", made::<Envelope<status::queue::Dashboard>>),
     ("quick", made::<Envelope<run::Ran>>),
     ("reject", made::<Envelope<reject::RejectedData>>),
-    ("reopen", made::<Envelope<reopen::Reopened>>),
-    ("replan", made::<Envelope<replan::Replanned>>),
+    ("reopen", made::<Envelope<revise::Reopened>>),
+    ("replan", made::<Envelope<revise::planner::Replanned>>),
     ("retry", made::<Envelope<run::Ran>>),
     ("review", made::<Envelope<planwright_engine::core::approval::review::Review>>),
     ("reviews", made::<Envelope<review::Reviews>>),
@@ -245,8 +236,8 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("should-plan", made::<Envelope<should_plan::Weighed>>),
     ("show", made::<Envelope<show::Shown>>),
     ("simulate", made::<Envelope<crate::output::wording::ahead::Simulated>>),
-    ("stage", made::<Envelope<stage::Staged>>),
-    ("standup", made::<Envelope<standup::Standup>>),
+    ("stage", made::<Envelope<shelve::Staged>>),
+    ("standup", made::<Envelope<status::standup::Standup>>),
     ("stats", made::<Envelope<stats::Statistics>>),
     ("status", made::<Envelope<status::Standing>>),
     ("rollback", made::<Envelope<rollback::Back>>),

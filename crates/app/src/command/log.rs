@@ -1,6 +1,8 @@
 //! `log`: what happened to a run, and what was told, said and printed in an attempt. Shows what is kept; never runs anything.
 
 mod attempt;
+pub(crate) mod events;
+pub(crate) mod versions;
 
 use std::time::Duration;
 

@@ -1,5 +1,7 @@
 //! `new`: writes a plan for people to fill in, or one from a template with everything filled in.
 
+pub(crate) mod copy;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

@@ -5,10 +5,11 @@ mod approve;
 mod block;
 mod board;
 mod difference;
-mod dry;
+mod dry_run;
 mod escalation;
 mod plain;
 mod report;
+pub(crate) mod retry;
 mod watch;
 
 use std::collections::BTreeSet;
@@ -307,7 +308,7 @@ pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Resu
     };
     approve::print_plan(&subject, out);
     if args.dry_run {
-        return dry::run(&subject, out);
+        return dry_run::run(&subject, out);
     }
     let runs = Runs::open(&project)?;
     if args.wait {

@@ -1,6 +1,9 @@
 //! `status`: where the runs of this project stand, and what needs a person. Looks; starts and settles nothing.
 
+pub(crate) mod inbox;
+pub(crate) mod queue;
 mod standing;
+pub(crate) mod standup;
 
 use std::time::Duration;
 

@@ -1,5 +1,7 @@
 //! `revise PLAN`: returns a plan to draft: withdraws a proposal, or reopens a plan that has finished.
 
+pub(crate) mod planner;
+
 use planwright_engine::approval::Approvals;
 use planwright_engine::workspace::project;
 use schemars::JsonSchema;
