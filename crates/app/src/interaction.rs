@@ -8,6 +8,7 @@ pub(crate) mod driver;
 pub(crate) mod duplicate;
 pub(crate) mod failure;
 pub(crate) mod notifier;
+pub(crate) mod pending;
 pub(crate) mod planner;
 pub(crate) mod project;
 pub(crate) mod proposal;

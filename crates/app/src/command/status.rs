@@ -12,7 +12,7 @@ use planwright_engine::run::Runs;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{OutcastData, ReviewData, outcasts, reviews, waiting_reviews};
+use crate::interaction::pending::{OutcastData, ReviewData, outcasts, reviews, waiting_reviews};
 use crate::interaction::project::here;
 use crate::interaction::target::NamedPlan;
 use crate::output::wording;
