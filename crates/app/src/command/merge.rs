@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::confirm::who;
-use crate::interaction::failure::merge_failed;
+use crate::interaction::failure::merge::merge_failed;
 use crate::interaction::project::{here, shown};
 use crate::output::wording;
 use crate::output::{Cell, Exit, Failure, Glyph, NextCommand, Out, Response, Table, Tone, clean, clean_line};

@@ -10,7 +10,7 @@ use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::failure::merge_failed;
+use super::failure::merge::merge_failed;
 use super::session;
 use crate::output::{Failure, NextCommand, Out};
 
