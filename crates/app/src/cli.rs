@@ -14,19 +14,20 @@ use std::ffi::{OsStr, OsString};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches as _, Parser, Subcommand};
 
-use crate::command;
+use crate::command::run::retry;
+use crate::command::status::queue;
+use crate::command::r#use::active;
 use crate::command::{
-    acp, active, answer, approve, arbiter, archive, audit, cancel, comment, config, convert, delete, demo,
-    discover, doctor, draft, edit, explain, export, fmt, hook, import, init, list, list_plans, log, mcp,
-    merge, merge_driver, policy, prompt, propose, queue, quick, reject, retry, review, rollback,
-    run as run_command, schema, session, should_plan, show, simulate, stage, stats, stop, tools, undo, r#use,
-    verify, worker, worktree,
+    acp, answer, approve, arbiter, archive, audit, cancel, comment, config, convert, delete, demo, discover,
+    doctor, draft, edit, explain, export, fmt, hook, import, init, list, list_plans, log, mcp, merge,
+    merge_driver, policy, prompt, propose, quick, reject, review, rollback, run as run_command, schema,
+    session, shelve, should_plan, show, simulate, stats, stop, tools, undo, r#use, verify, worker, worktree,
 };
 use planwright_engine::core::syntax::nearest;
 
-use crate::interaction::notifier;
 use crate::interaction::target::NamedPlan;
-use crate::output::{Color, Exit, Failure, Flags, NextCommand, Out, Response};
+use crate::interaction::{notifier, project};
+use crate::output::{Color, Exit, Failure, Flags, NextCommand, Out, Page, Response};
 
 /// Check, approve and run plans for AI coding agents
 #[derive(Debug, Parser)]
@@ -124,9 +125,9 @@ enum Command {
     /// Record follow-up work, list it, or add it as a step
     Discover(discover::Args),
     /// Move a plan to the shelf
-    Shelve(stage::Args),
+    Shelve(shelve::Args),
     /// Move a shelved plan back
-    Unshelve(stage::Args),
+    Unshelve(shelve::Args),
     /// Format plans
     Fmt(fmt::Args),
     /// Convert a plan to another dialect
@@ -201,6 +202,31 @@ pub(crate) fn grammar() -> clap::Command {
     screen::dress(Cli::command())
 }
 
+/// The grammar of a command, under the name that one types.
+pub(crate) fn grammar_of(name: Option<&str>) -> Result<clap::Command, Failure> {
+    let grammar = grammar();
+    let Some(name) = name else { return Ok(grammar) };
+    let found = grammar.find_subcommand(name).cloned();
+    found
+        .map(|command| {
+            command.bin_name(format!("planwright {name}")).display_name(format!("planwright-{name}"))
+        })
+        .ok_or_else(|| {
+            let topics = TOPICS.iter().map(|(name, _)| *name);
+            let names: Vec<&str> =
+                grammar.get_subcommands().map(clap::Command::get_name).chain(topics).collect();
+            let failure = Failure::new(Exit::Usage, format!("unknown command or topic `{name}`"));
+            match nearest::nearest(name, names) {
+                Some(meant) => failure.hint(format!("did you mean `{meant}`?")).next(NextCommand::new([
+                    "planwright",
+                    "help",
+                    meant,
+                ])),
+                None => failure.next(NextCommand::new(["planwright", "help"])),
+            }
+        })
+}
+
 /// Every word that means a command.
 pub(crate) fn words() -> Vec<String> {
     let grammar = grammar();
@@ -240,12 +266,12 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
         flags.json |= args.wants_json();
     }
     let mut out = Out::of_process(&flags);
-    command::take_settings(cli.settings);
+    project::take_settings(cli.settings);
     if records(&cli.command) {
         notifier::begin();
     }
     let mut command = cli.command;
-    let result = command::take_dialect(cli.dialect.as_deref())
+    let result = project::take_dialect(cli.dialect.as_deref())
         .and_then(|()| settle(&mut command))
         .and_then(|()| dispatch(command, &mut out));
     let exit = out.finish(&result);
@@ -411,8 +437,8 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Response, Failure> {
         Command::Prompt(args) => prompt::run(&args, out),
         Command::Queue(args) => queue::run(&args, out),
         Command::QueueStatus => Ok(queue::status(out)),
-        Command::Shelve(args) => stage::shelve(&args, out),
-        Command::Unshelve(args) => stage::unshelve(&args, out),
+        Command::Shelve(args) => shelve::shelve(&args, out),
+        Command::Unshelve(args) => shelve::unshelve(&args, out),
         Command::Worker(args) => worker::run(&args, out),
         Command::Worktree(args) => worktree::run(&args, out),
         Command::Config(args) => config::run(&args, out),
@@ -420,7 +446,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Response, Failure> {
         Command::Doctor(args) => doctor::run(&args, out),
         Command::Demo(args) => demo::run(&args, out),
         Command::List(args) => list::run(&args, out),
-        Command::ListPlans(args) => list_plans::run(&args, out),
+        Command::ListPlans(args) => list_plans::run(&args, words, out),
         Command::ResolveActivePlan(args) => active::run(&args, out),
         Command::Use(args) => merged::run_use(&args, out),
         Command::Edit(args) => edit::run(&args, out),
@@ -488,7 +514,7 @@ fn refuse(words: &[OsString], error: &clap::Error) -> Exit {
     };
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         out.data(&text);
-        return out.finish(&Ok(Response::done("help", &command::Page { text: error.render().to_string() })));
+        return out.finish(&Ok(Response::done("help", &Page { text: error.render().to_string() })));
     }
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && !out.settings().is_json {
         out.complain(&text);

@@ -1,11 +1,16 @@
 //! What the command line and the MCP server share when they talk to somebody.
 
+pub(crate) mod agent_guard;
 pub(crate) mod choice;
 pub(crate) mod confirm;
 pub(crate) mod conversion;
+pub(crate) mod driver;
 pub(crate) mod duplicate;
+pub(crate) mod failure;
 pub(crate) mod notifier;
+pub(crate) mod pending;
 pub(crate) mod planner;
+pub(crate) mod project;
 pub(crate) mod proposal;
 pub(crate) mod session;
 pub(crate) mod signal;

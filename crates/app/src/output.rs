@@ -17,6 +17,7 @@ mod table;
 use std::io::{self, BufWriter, ErrorKind, Write};
 
 pub use clean::{clean, clean_line};
+pub(crate) use envelope::Page;
 pub use envelope::{Envelope, ErrorData, ErrorEnvelope, Response};
 pub use exit::{EXIT_CODES, Exit};
 pub use failure::Failure;

@@ -9,12 +9,11 @@ use planwright_engine::agent::planning_session;
 use planwright_engine::core::approval::ledger::{Identity, Role};
 use serde::Serialize;
 
-use crate::command;
-use crate::command::here;
 use crate::interaction::confirm::who;
 use crate::interaction::notifier;
+use crate::interaction::project::here;
 use crate::interaction::session::{Tongue, commit, failure, say_dropped};
-use crate::output::{Exit, Failure, Flags, NextCommand, Out, Response, clean_line};
+use crate::output::{Exit, Failure, Flags, NextCommand, Out, Page, Response, clean_line};
 
 /// What a committed plan is proposed by where nothing tells which agent it is.
 const NAME: &str = "agentctl";
@@ -80,7 +79,7 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
             let text = error.render().to_string();
             if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
                 out.data(&text);
-                return out.finish(&Ok(Response::done("help", &command::Page { text })));
+                return out.finish(&Ok(Response::done("help", &Page { text })));
             }
             out.complain(&text);
             return Exit::Usage;

@@ -3,8 +3,7 @@
 use clap_complete::Shell;
 
 use crate::cli;
-use crate::command::Page;
-use crate::output::{Out, Response};
+use crate::output::{Out, Page, Response};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

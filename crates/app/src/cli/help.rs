@@ -1,8 +1,7 @@
 //! `help`: the first screen, all commands, one command, or a topic.
 
 use crate::cli;
-use crate::command::{Page, grammar};
-use crate::output::{Cell, EXIT_CODES, Failure, Out, Palette, Response, Table, Tone};
+use crate::output::{Cell, EXIT_CODES, Failure, Out, Page, Palette, Response, Table, Tone};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -21,7 +20,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         Some("options") => options,
         Some("agents") => agents,
         topic => {
-            let mut command = grammar(topic)?;
+            let mut command = cli::grammar_of(topic)?;
             let text = command.render_long_help();
             let shown = match out.settings().stdout.has_color {
                 true => text.ansi().to_string(),

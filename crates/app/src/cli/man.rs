@@ -1,7 +1,7 @@
 //! `man`: a manual page, for planwright or one of its commands.
 
-use crate::command::{Page, grammar};
-use crate::output::{Exit, Failure, Out, Response};
+use crate::cli::grammar_of;
+use crate::output::{Exit, Failure, Out, Page, Response};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -10,7 +10,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    let command = grammar(args.command.as_deref())?;
+    let command = grammar_of(args.command.as_deref())?;
     let mut page = Vec::new();
     clap_mangen::Man::new(command)
         .source(concat!("planwright ", env!("CARGO_PKG_VERSION")))

@@ -1,9 +1,12 @@
 //! Commands with more than one face: one word to type, several modules that answer. Each module keeps its own output and
 //! schema; only the grammar is shared.
 
-use crate::command::{
-    active, clone, events, history, inbox, log, new, queue, reopen, replan, show, standup, status, r#use,
-};
+use crate::command::log::{events, versions};
+use crate::command::new::copy;
+use crate::command::revise::planner;
+use crate::command::status::{inbox, queue, standup};
+use crate::command::r#use::active;
+use crate::command::{log, new, revise, show, status, r#use};
 use crate::interaction::target::NamedPlan;
 use crate::output::{Failure, Out, Response};
 
@@ -60,7 +63,7 @@ impl Log {
             self.events.plan = self.events.plan.or(typed);
             return events::run(&self.events, out);
         }
-        if self.versions { history::run(&self.log.plan, out) } else { log::run(&self.log, out) }
+        if self.versions { versions::run(&self.log.plan, out) } else { log::run(&self.log, out) }
     }
 }
 
@@ -95,7 +98,7 @@ pub(super) struct New {
 impl New {
     pub(super) fn run(&self, out: &mut Out<'_>) -> Result<Response, Failure> {
         match &self.from {
-            Some(plan) => clone::run(plan, &self.new.name, out),
+            Some(plan) => copy::run(plan, &self.new.name, out),
             None => new::run(&self.new, out),
         }
     }
@@ -121,15 +124,15 @@ pub(super) struct Revise {
     #[arg(long, help_heading = "Next version")]
     planner: bool,
     #[command(flatten)]
-    next: replan::Args,
+    next: planner::Args,
 }
 
 impl Revise {
     pub(super) fn run(mut self, out: &mut Out<'_>) -> Result<Response, Failure> {
         if self.planner || self.next.is_asked_for() {
             self.next.plan = self.plan;
-            return replan::run(&self.next, out);
+            return planner::run(&self.next, out);
         }
-        reopen::run(&self.plan, &self.message, out)
+        revise::run(&self.plan, &self.message, out)
     }
 }

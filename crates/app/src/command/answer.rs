@@ -8,8 +8,10 @@ use planwright_engine::core::run::state::AskState;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{RunOf, refuse_agents, run_of, shown, wait_for_driver};
-use crate::interaction::target::NamedPlan;
+use crate::interaction::agent_guard::refuse_agents;
+use crate::interaction::driver::wait_for_driver;
+use crate::interaction::project::shown;
+use crate::interaction::target::{NamedPlan, RunOf, run_of};
 use crate::output::wording;
 use crate::output::{Exit, Failure, Glyph, NextCommand, Out, Response, Table, Tone, clean_line};
 

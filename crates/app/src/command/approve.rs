@@ -9,9 +9,10 @@ use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Opened, open, refuse_agents, shown};
+use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::confirm::{ConfirmPrompt, ask, say_approved, who};
-use crate::interaction::target::NamedPlan;
+use crate::interaction::project::shown;
+use crate::interaction::target::{NamedPlan, Opened, open};
 use crate::output::{Exit, Failure, NextCommand, Out, Response, clean_line};
 
 #[derive(Debug, clap::Args)]

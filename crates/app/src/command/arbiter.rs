@@ -16,8 +16,9 @@ use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Opened, agent_sign, open, refuse_agents, shown};
-use crate::interaction::target::NamedPlan;
+use crate::interaction::agent_guard::{agent_sign, refuse_agents};
+use crate::interaction::project::shown;
+use crate::interaction::target::{NamedPlan, Opened, open};
 use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]

@@ -12,8 +12,10 @@ use planwright_engine::store::plan_file::ARCHIVE;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Opened, here, open, refuse_agents, shown};
+use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::confirm::who;
+use crate::interaction::project::{here, shown};
+use crate::interaction::target::{Opened, open};
 use crate::output::wording;
 use crate::output::{Failure, NextCommand, Out, Response, Tone, clean_line};
 

@@ -9,15 +9,15 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use planwright_engine::Project;
 use planwright_engine::audit;
-use planwright_engine::audit::{AnchorRefs, AuditBasis, AuditReport, Auditor, Error, PlanReport};
+use planwright_engine::audit::{AnchorRefs, AuditBasis, AuditReport, Auditor, PlanReport};
 use planwright_engine::core::audit::{AuditFinding, HistoryLine};
-use planwright_engine::git::base;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use rerun::Again;
 
-use super::{here, project_of, refuse_agents, shown};
+use crate::interaction::agent_guard::refuse_agents;
+use crate::interaction::project::{here, project_of, shown};
 use crate::output::wording;
 use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone, clean_line};
 
@@ -329,24 +329,4 @@ fn finding_list(findings: &[AuditFinding]) -> String {
 /// A text that stays in its cell.
 fn cell(text: &str) -> String {
     clean_line(text).replace('|', "\\|").replace('<', "&lt;").replace('\n', " ")
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        let failure = |exit| Self::from_error(exit, &error);
-        match error {
-            Error::Project(error) => error.into(),
-            Error::Store(error) => error.into(),
-            Error::Git(base::Error::NoRepository { .. }) => failure(Exit::No)
-                .hint("anchors need a git repository")
-                .next(NextCommand::new(["planwright", "audit"])),
-            Error::Found(_) | Error::Unwritable { .. } => {
-                failure(Exit::No).next(NextCommand::new(["planwright", "audit"]))
-            }
-            Error::Nothing { .. } | Error::NoRecord => failure(Exit::No)
-                .hint("a record starts with a proposal or a run")
-                .next(NextCommand::new(["planwright", "list"])),
-            Error::Journal(_) | Error::Git(_) | Error::File { .. } => failure(Exit::Machine),
-        }
-    }
 }

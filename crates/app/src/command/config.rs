@@ -9,7 +9,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{refuse_agents, shown, typed_settings};
+use crate::interaction::agent_guard::refuse_agents;
+use crate::interaction::project::{shown, typed_settings};
 use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone};
 
 #[derive(Debug, clap::Args)]

@@ -2,9 +2,9 @@
 
 use planwright_engine::workspace::project;
 
-use super::{Opened, open};
 use crate::interaction::conversion;
 use crate::interaction::conversion::{ConvertInput, ConvertOptions};
+use crate::interaction::target::{Opened, open};
 use crate::output::{Failure, Out, Response};
 
 #[derive(Debug, clap::Args)]
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         project: &project,
         source: &source,
         draft: &draft,
-        read_as: super::dialect_line(&source),
+        read_as: crate::output::wording::dialect_line(&source),
         name: project::name(&path),
         to,
     };

@@ -6,9 +6,11 @@ use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Opened, open, refuse_agents, shown};
+use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::choice::{can_ask, line};
 use crate::interaction::confirm::who;
+use crate::interaction::project::shown;
+use crate::interaction::target::{Opened, open};
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]

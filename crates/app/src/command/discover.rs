@@ -9,8 +9,11 @@ use planwright_engine::core::plan::verified;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Opened, find_step, here, open, refuse_agents, refused, shown};
+use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::confirm::who;
+use crate::interaction::failure::refused;
+use crate::interaction::project::{here, shown};
+use crate::interaction::target::{Opened, find_step, open};
 use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone, clean_line};
 
 /// The longest title.

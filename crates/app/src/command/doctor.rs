@@ -6,7 +6,8 @@ use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{refuse_agents, typed_settings};
+use crate::interaction::agent_guard::refuse_agents;
+use crate::interaction::project::typed_settings;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean};
 
 #[derive(Debug, clap::Args)]

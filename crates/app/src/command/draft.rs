@@ -25,11 +25,11 @@ use planwright_engine::{Project, Verified};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{here, shown};
 use crate::interaction::confirm::who;
 use crate::interaction::duplicate::warn_of_twins;
 use crate::interaction::planner;
 use crate::interaction::planner::{Judged, Talk};
+use crate::interaction::project::{here, shown};
 use crate::interaction::proposal;
 use crate::interaction::proposal::OneProposed;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};

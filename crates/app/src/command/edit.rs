@@ -14,7 +14,9 @@ use planwright_engine::system::clock;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Opened, find_step, open, refused, shown};
+use crate::interaction::failure::refused;
+use crate::interaction::project::shown;
+use crate::interaction::target::{Opened, find_step, open};
 use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean, clean_line};
 

@@ -16,7 +16,8 @@ use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Opened, here, open, project_of, shown};
+use crate::interaction::project::{here, project_of, shown};
+use crate::interaction::target::{Opened, open};
 use crate::output::picture;
 use crate::output::picture::Picture;
 use crate::output::wording;
@@ -217,7 +218,7 @@ fn report(picture: &Picture<'_>, run: Option<&Run>) -> String {
 
 fn step_report(step: &StepView, run: Option<&Run>) -> String {
     let mut text = format!("\n### {}. {}\n\n", step.number, inline(&step.title));
-    let verdict = run.and_then(|run| super::step_word(run, &step.id));
+    let verdict = run.and_then(|run| crate::output::wording::step_word(run, &step.id));
     let verdict = match (verdict, &step.mark) {
         (Some(verdict), _) => verdict,
         (None, Some(mark)) => format!("not run; the file claims {mark}"),
@@ -263,5 +264,8 @@ fn inline(text: &str) -> String {
 
 /// How a run stands, with what reviewers found.
 fn run_state(run: &Run) -> String {
-    crate::output::wording::found::with_findings(super::run_word(run), run.state.findings().count())
+    crate::output::wording::found::with_findings(
+        crate::output::wording::run_word(run),
+        run.state.findings().count(),
+    )
 }

@@ -9,7 +9,9 @@ use planwright_engine::store::plan_file::FileText;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Opened, here, open, open_file, refused, shown};
+use crate::interaction::failure::refused;
+use crate::interaction::project::{here, shown};
+use crate::interaction::target::{Opened, open, open_file};
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean, clean_line};
 
 #[derive(Debug, clap::Args)]

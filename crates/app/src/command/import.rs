@@ -15,9 +15,9 @@ use planwright_engine::store::plan_file;
 use planwright_engine::store::plan_file::FileText;
 use planwright_engine::workspace::project;
 
-use super::{here, shown};
 use crate::interaction::conversion;
 use crate::interaction::conversion::{ConvertInput, ConvertOptions};
+use crate::interaction::project::{here, shown};
 use crate::output::{Exit, Failure, NextCommand, Out, Response};
 
 #[derive(Debug, clap::Args)]
@@ -87,7 +87,7 @@ fn understood(args: &Args, source: &Source) -> Result<(Draft, String), Failure> 
     match import::detect(source.place(), source.text()).filter(|_| !is_ours) {
         Some((foreign, because)) => Ok(((foreign.parse)(source), told(foreign, &because))),
         None if matches!(source.told(), Detection::By(_) | Detection::Forced) => {
-            Ok((source.draft(), super::dialect_line(source)))
+            Ok((source.draft(), crate::output::wording::dialect_line(source)))
         }
         None => {
             let names: Vec<&str> = IMPORTERS.iter().map(|foreign| foreign.name).collect();

@@ -7,7 +7,8 @@ use planwright_engine::workspace::{init, project};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{here, refuse_agents};
+use crate::interaction::agent_guard::refuse_agents;
+use crate::interaction::project::here;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 use connect::{Connected, ConnectionData, Consent, connect, meant};
 

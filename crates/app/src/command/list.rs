@@ -15,7 +15,7 @@ use planwright_engine::workspace::project::PlanListing;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{here, shown};
+use crate::interaction::project::{here, shown};
 use crate::output::wording;
 use crate::output::wording::found::with_findings;
 use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone};

@@ -11,8 +11,7 @@ use planwright_engine::workspace::active_plan::PlanNamesListing;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{project_at, shown};
-use crate::cli;
+use crate::interaction::project::{project_at, shown};
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean, clean_line};
 
 /// What stands for a plan that a marker does not name.
@@ -73,13 +72,14 @@ pub(crate) struct BreachData {
     pub(crate) fix: String,
 }
 
-pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
+/// Lists the plans; `words` are the words that mean a command, which the gate looks for.
+pub(crate) fn run(args: &Args, words: fn() -> Vec<String>, out: &mut Out<'_>) -> Result<Response, Failure> {
     if args.session {
         return Ok(tell(args, out));
     }
     let project = project_at(args.project_root.as_deref())?;
     if args.gate {
-        return gate(&project, out);
+        return gate(&project, &words(), out);
     }
     let listing = active_plan::list(&project)?;
     for (_, plan, _) in listing.files() {
@@ -151,8 +151,8 @@ fn tell(args: &Args, out: &mut Out<'_>) -> Response {
 }
 
 /// Looks for what would lead a worker to the wrong plan again.
-fn gate(project: &Project, out: &mut Out<'_>) -> Result<Response, Failure> {
-    let breaches = active_plan::breaches(project, &cli::words())?;
+fn gate(project: &Project, words: &[String], out: &mut Out<'_>) -> Result<Response, Failure> {
+    let breaches = active_plan::breaches(project, words)?;
     for breach in &breaches {
         let word = out.palette().paint(Tone::Bad, breach.word());
         out.line(&format!("{word}  {}", clean_line(&breach.to_string())));

@@ -1,6 +1,8 @@
 //! `log`: what happened to a run, and what was told, said and printed in an attempt. Shows what is kept; never runs anything.
 
 mod attempt;
+pub(crate) mod events;
+pub(crate) mod versions;
 
 use std::time::Duration;
 
@@ -13,9 +15,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{RunOf, notice_of, run_of, shown, step_of};
-use crate::interaction::target::NamedPlan;
+use crate::interaction::project::shown;
+use crate::interaction::target::{NamedPlan, RunOf, run_of, step_of};
 use crate::output::wording;
+use crate::output::wording::notice_of;
 use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone};
 
 /// How long to wait for news before looking whether the run is still driven.

@@ -3,24 +3,25 @@
 use std::path::{Path, PathBuf};
 
 use planwright_engine::core::workspace::merge_queue::Evidence;
-use planwright_engine::git::repository;
 use planwright_engine::portfolio::merge_queue;
 use planwright_engine::portfolio::merge_queue::{
-    Error, Evicted, MergeAction, MergeNotice, MergeOptions, MergeReport, PlannedMerge,
+    Evicted, MergeAction, MergeNotice, MergeOptions, MergeReport, PlannedMerge,
 };
 use planwright_engine::system::process::Stop;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{here, refuse_agents, shown};
+use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::confirm::who;
+use crate::interaction::failure::merge::merge_failed;
+use crate::interaction::project::{here, shown};
 use crate::output::wording;
 use crate::output::{Cell, Exit, Failure, Glyph, NextCommand, Out, Response, Table, Tone, clean, clean_line};
 
 /// How many lines of what a contract printed are shown; `--json` has more.
 const OUTPUT_LINES_MAX: usize = 8;
 
-#[derive(Debug, Default, clap::Args)]
+#[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Plans [default: all finished plans with a branch]
     plans: Vec<String>,
@@ -129,7 +130,13 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let options = MergeOptions { plans, into: args.into.clone(), act };
     let merged =
         merge_queue::merge(&project, &options, &who(), &Stop::new(), &mut |told| progress(told, act, out));
-    let report = merged.map_err(|error| failed(error, args))?;
+    let again = || {
+        let into = args.into.iter().flat_map(|into| ["--into", into.as_str()]);
+        NextCommand::new(
+            ["planwright", "merge"].into_iter().chain(args.plans.iter().map(String::as_str)).chain(into),
+        )
+    };
+    let report = merged.map_err(|error| merge_failed(error, again))?;
     print(&report, act, out);
     let exit = match (report.evicted.is_empty(), report.held.is_empty()) {
         (false, _) => Exit::Person,
@@ -334,78 +341,4 @@ fn next(report: &MergeReport, act: MergeAction, args: &Args) -> NextCommand {
 
 fn short(commit: &str) -> &str {
     commit.get(..8).unwrap_or(commit)
-}
-
-/// What is said where plans were only looked at.
-pub(crate) fn failure(error: Error) -> Failure {
-    failed(error, &Args::default())
-}
-
-fn failed(error: Error, args: &Args) -> Failure {
-    let failure = |exit: Exit| Failure::from_error(exit, &error);
-    let again = || {
-        let into = args.into.iter().flat_map(|into| ["--into", into.as_str()]);
-        NextCommand::new(
-            ["planwright", "merge"].into_iter().chain(args.plans.iter().map(String::as_str)).chain(into),
-        )
-    };
-    match error {
-        Error::Decisions(error) => error.into(),
-        Error::Project(error) => error.into(),
-        Error::Runs(error) => error.into(),
-        Error::Rerun(error) => error.into(),
-        Error::Store(error) => error.into(),
-        Error::Cycle(_) => failure(Exit::No)
-            .hint("`depends_on` in front of one of them has to go")
-            .next(NextCommand::new(["planwright", "status", "--queue"])),
-        Error::InTree { ref origin, .. } => {
-            let origin = origin.to_string_lossy().into_owned();
-            failure(Exit::No).next(NextCommand::new(["cd", &origin]))
-        }
-        Error::NoBranch { .. } => failure(Exit::Usage)
-            .hint("say which branch: --into BRANCH")
-            .next(NextCommand::new(["planwright", "help", "merge"])),
-        Error::UnknownBranch { .. } => failure(Exit::Usage)
-            .hint("nothing was merged")
-            .next(NextCommand::new(["git", "branch", "--list"])),
-        Error::Elsewhere { ref path, .. } => {
-            let path = path.to_string_lossy().into_owned();
-            failure(Exit::No)
-                .hint("merge where its files are, so that they go along; nothing was merged")
-                .next(NextCommand::new(["cd", &path]))
-        }
-        Error::Busy { .. } => failure(Exit::No)
-            .hint("finish or abort that first; nothing was merged")
-            .next(NextCommand::new(["git", "status"])),
-        Error::Held { .. } => failure(Exit::Moved).hint("wait for it, and merge again").next(again()),
-        Error::NotDone { ref plan, .. } => failure(Exit::No)
-            .hint("only the journal decides when a plan is done")
-            .next(NextCommand::new(["planwright", "status", plan])),
-        Error::NoWork { ref plan, .. } => {
-            failure(Exit::No).next(NextCommand::new(["planwright", "log", plan, "--versions"]))
-        }
-        Error::Edited { ref paths } => {
-            let other = paths.iter().find_map(|path| path.strip_prefix("../")?.split('/').next());
-            let look = match other {
-                Some(folder) => NextCommand::new(["git", "-C", &format!("../{folder}"), "status"]),
-                None => NextCommand::new(["git", "status"]),
-            };
-            failure(Exit::Person)
-                .hint(
-                    "commit them, or put them away with `git stash push`, and merge again; nothing was moved",
-                )
-                .next(look)
-        }
-        Error::Restless { .. } => {
-            failure(Exit::Moved).hint("nothing was moved; merge again when it rests").next(again())
-        }
-        Error::Repositories(_) => failure(Exit::Usage)
-            .hint("set repositories.NAME to its path, and list it under `repositories:` in the plan")
-            .next(NextCommand::new(["planwright", "config"])),
-        Error::Stopped => failure(Exit::Interrupted).next(again()),
-        Error::Keep(repository::Error::NoRepository { .. }) => failure(Exit::No)
-            .hint("plans have branches where there is a repository")
-            .next(NextCommand::new(["git", "init"])),
-        Error::Keep(_) | Error::Base(_) | Error::State(_) | Error::Journal(_) => failure(Exit::Machine),
-    }
 }

@@ -1,5 +1,7 @@
 //! `new`: writes a plan for people to fill in, or one from a template with everything filled in.
 
+pub(crate) mod copy;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -18,8 +20,8 @@ use planwright_engine::workspace::{project, template as templates};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{here, shown};
 use crate::interaction::duplicate::warn_of_twins;
+use crate::interaction::project::{here, shown};
 use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone};
 
 #[derive(Debug, clap::Args)]

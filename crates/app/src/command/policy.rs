@@ -14,7 +14,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use similar::{Algorithm, TextDiff};
 
-use super::{refuse_agents, shown};
+use crate::interaction::agent_guard::refuse_agents;
+use crate::interaction::project::shown;
 use crate::output::{Cell, Failure, NextCommand, Out, Response, Table, Tone, clean};
 
 /// How many lines of a difference are shown; the files have the rest.

@@ -17,7 +17,7 @@ use planwright_engine::core::workspace::session::prompt::PromptTerms;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::here;
+use crate::interaction::project::here;
 use crate::interaction::session::{Tongue, failure};
 use crate::output::{Failure, NextCommand, Out, Response, clean};
 

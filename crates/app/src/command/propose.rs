@@ -17,9 +17,10 @@ use planwright_engine::{Project, Verified};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Opened, here, open, shown};
 use crate::interaction::confirm::who;
+use crate::interaction::project::{here, shown};
 use crate::interaction::proposal::{OneProposed, data, print};
+use crate::interaction::target::{Opened, open};
 use crate::output::{Exit, Failure, NextCommand, Out, Response};
 
 /// What stands for standard input.

@@ -8,7 +8,8 @@ use planwright_engine::core::syntax::source::Source;
 use planwright_engine::run;
 use planwright_engine::store::plan_file::FileText;
 
-use super::{Opened, here};
+use crate::interaction::project::here;
+use crate::interaction::target::Opened;
 use crate::output::{Exit, Failure, NextCommand};
 
 #[derive(Debug, clap::Args)]

@@ -15,9 +15,10 @@ use planwright_engine::core::workspace::active_plan::ResolvedBy;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ReviewData, here, project_of, reviews, shown};
 use crate::interaction::choice::{Choice, Pressed, can_ask, choose, line};
 use crate::interaction::confirm::{say_approved, who};
+use crate::interaction::pending::{ReviewData, reviews};
+use crate::interaction::project::{here, project_of, shown};
 use crate::interaction::target::NamedPlan;
 use crate::output::wording;
 use crate::output::{Cell, Exit, Failure, Glyph, NextCommand, Out, Response, Table, Tone, clean, clean_line};

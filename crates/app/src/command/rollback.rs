@@ -5,7 +5,9 @@ use planwright_engine::run::RolledBack;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{RunOf, refuse_agents, run_of};
+use crate::interaction::agent_guard::refuse_agents;
+use crate::interaction::project::shown;
+use crate::interaction::target::{RunOf, run_of};
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
 /// How many files are named.
@@ -39,7 +41,7 @@ pub(crate) struct Back {
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     refuse_agents("take work back")?;
     let RunOf { path, runs, run, .. } = run_of(&args.plan)?;
-    let shown = super::shown(&path);
+    let shown = shown(&path);
     let is_it = |step: &&planwright_engine::core::plan::verified::Step| {
         step.id == args.step || step.number.to_string() == args.step.trim_start_matches('#')
     };

@@ -5,10 +5,11 @@ mod approve;
 mod block;
 mod board;
 mod difference;
-mod dry;
+mod dry_run;
 mod escalation;
 mod plain;
 mod report;
+pub(crate) mod retry;
 mod watch;
 
 use std::collections::BTreeSet;
@@ -34,9 +35,10 @@ use planwright_engine::{Project, Verified};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Opened, find_step, open, open_file, refuse_agents};
+use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::confirm::who;
-use crate::interaction::target::NamedPlan;
+use crate::interaction::project::shown;
+use crate::interaction::target::{NamedPlan, Opened, find_step, open, open_file};
 use crate::output::wording::ahead::Simulated;
 use crate::output::wording::found::FindingData;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, clean_line};
@@ -240,7 +242,7 @@ fn in_its_tree(args: &Args, opened: Opened, out: &mut Out<'_>) -> Result<Opened,
         let message = format!("the worktree {} is not set up", added.place.display());
         return Err(Failure::new(Exit::Person, message)
             .hint("nothing was started; run `worktree add` for details")
-            .next(NextCommand::new(["planwright", "worktree", "add", super::shown(&path).as_str()])));
+            .next(NextCommand::new(["planwright", "worktree", "add", shown(&path).as_str()])));
     }
     out.talk(&format!("worktree  {}", clean_line(&added.place.to_string_lossy())));
     let plan = added.place.join(added.tree.plan.clone().unwrap_or_default());
@@ -261,10 +263,10 @@ fn tell_apart(args: &Args, here: Opened, there: &Path, out: &mut Out<'_>) -> Res
     if ours == theirs {
         return Ok(());
     }
-    let message = format!("the worktree's copy of {} is different", super::shown(&path));
+    let message = format!("the worktree's copy of {} is different", shown(&path));
     let is_meant = |rev: &String| ours.is_some_and(|ours| ours.starts_with(rev.as_str()));
     if args.rev.as_ref().is_some_and(is_meant) {
-        let words = ["cp", "-rT", &super::shown(&path), &there.to_string_lossy()];
+        let words = ["cp", "-rT", &shown(&path), &there.to_string_lossy()];
         return Err(Failure::new(Exit::Moved, message)
             .hint("nothing was started; planwright runs the copy: update it first")
             .next(NextCommand::new(words)));
@@ -306,7 +308,7 @@ pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Resu
     };
     approve::print_plan(&subject, out);
     if args.dry_run {
-        return dry::run(&subject, out);
+        return dry_run::run(&subject, out);
     }
     let runs = Runs::open(&project)?;
     if args.wait {

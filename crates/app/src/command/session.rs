@@ -3,8 +3,8 @@
 
 use planwright_engine::agent::planning_session;
 
-use super::here;
 use crate::interaction::confirm::who;
+use crate::interaction::project::here;
 use crate::interaction::session::{SessionData, Tongue, commit, failure, say_dropped, thread_data};
 use crate::output::{Cell, Failure, NextCommand, Out, Response, Table, Tone, clean_line};
 

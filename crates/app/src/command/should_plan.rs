@@ -5,7 +5,7 @@ use planwright_engine::run::permission::guard_of;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::here;
+use crate::interaction::project::here;
 use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]

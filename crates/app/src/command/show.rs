@@ -19,13 +19,12 @@ use planwright_engine::{Project, Verified};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{dialect_line, find_step, open};
 use crate::interaction::planner::tell_reasoning;
-use crate::interaction::target::NamedPlan;
+use crate::interaction::target::{NamedPlan, find_step, open};
 use crate::output::picture;
 use crate::output::picture::Picture;
-use crate::output::wording::found;
 use crate::output::wording::found::FindingData;
+use crate::output::wording::{dialect_line, found};
 use crate::output::{
     Cell, Exit, Failure, Glyphs, NextCommand, Out, Response, Table, Tone, clean, clean_line,
 };

@@ -4,8 +4,8 @@ use planwright_engine::core::verify;
 use planwright_engine::run::simulate::simulate;
 use planwright_engine::workspace::project;
 
-use super::{Opened, open, shown};
-use crate::interaction::target::NamedPlan;
+use crate::interaction::project::shown;
+use crate::interaction::target::{NamedPlan, Opened, open};
 use crate::output::wording::ahead;
 use crate::output::wording::ahead::Contracts;
 use crate::output::{Exit, Failure, NextCommand, Out, Response};

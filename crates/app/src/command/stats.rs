@@ -12,7 +12,7 @@ use planwright_engine::run::stats::{StatsCount, StatsScope};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::here;
+use crate::interaction::project::here;
 use crate::output::wording;
 use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone};
 use cost::CostData;

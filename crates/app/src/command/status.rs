@@ -1,6 +1,9 @@
 //! `status`: where the runs of this project stand, and what needs a person. Looks; starts and settles nothing.
 
+pub(crate) mod inbox;
+pub(crate) mod queue;
 mod standing;
+pub(crate) mod standup;
 
 use std::time::Duration;
 
@@ -9,7 +12,8 @@ use planwright_engine::run::Runs;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{OutcastData, ReviewData, here, outcasts, reviews, waiting_reviews};
+use crate::interaction::pending::{OutcastData, ReviewData, outcasts, reviews, waiting_reviews};
+use crate::interaction::project::here;
 use crate::interaction::target::NamedPlan;
 use crate::output::wording;
 use crate::output::wording::found::with_findings;

@@ -6,8 +6,10 @@ use planwright_engine::store::journal::LockHolder;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{RunOf, refuse_agents, run_of, under_way, wait_for_driver};
-use crate::interaction::target::NamedPlan;
+use crate::interaction::agent_guard::refuse_agents;
+use crate::interaction::driver::{under_way, wait_for_driver};
+use crate::interaction::project::shown;
+use crate::interaction::target::{NamedPlan, RunOf, run_of};
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
@@ -39,7 +41,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     refuse_agents("stop a run")?;
     let RunOf { path, runs, run, .. } = run_of(&args.plan)?;
     let name = run.row.name.clone();
-    let next = NextCommand::new(["planwright", "log", super::shown(&path).as_str()]);
+    let next = NextCommand::new(["planwright", "log", shown(&path).as_str()]);
     if run.state.outcome().is_some() {
         return Err(Failure::new(Exit::No, format!("{name} is not running")).next(next));
     }

@@ -7,7 +7,7 @@ use planwright_engine::system::clock;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::here;
+use crate::interaction::project::here;
 use crate::output::{Cell, Failure, NextCommand, Out, Response, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]

@@ -7,8 +7,9 @@ use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{here, project_of, refuse_agents, shown};
+use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::confirm::who;
+use crate::interaction::project::{here, project_of, shown};
 use crate::interaction::target::NamedPlan;
 use crate::output::{Failure, NextCommand, Out, Response, Tone, clean_line};
 

@@ -1,12 +1,14 @@
 //! `use`: chooses the named plan of this worktree, or none. Writes the marker and nothing else.
 
+pub(crate) mod active;
+
 use planwright_engine::core::dialect::named::plan_file;
 use planwright_engine::core::workspace::active_plan::{Audience, MARKER};
 use planwright_engine::workspace::active_plan;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::here;
+use crate::interaction::project::here;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone};
 
 #[derive(Debug, clap::Args)]

@@ -12,7 +12,7 @@ use planwright_engine::system::process::Stop;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::here;
+use crate::interaction::project::here;
 use crate::interaction::signal::Signals;
 use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};

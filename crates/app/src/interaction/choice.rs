@@ -9,7 +9,7 @@ use nix::sys::termios::{
 };
 use nix::unistd::read;
 
-use crate::command::agent_sign;
+use crate::interaction::agent_guard::agent_sign;
 use crate::output::{Exit, Failure, Out, clean_line};
 
 /// One answer.

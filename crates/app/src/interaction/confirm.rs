@@ -12,7 +12,7 @@ use planwright_engine::core::workspace::active_plan::ResolvedBy;
 use planwright_engine::run::user;
 use planwright_engine::workspace::project;
 
-use crate::command::{agent_sign, refuse_agents};
+use crate::interaction::agent_guard::{agent_sign, refuse_agents};
 use crate::interaction::choice::{Choice, Pressed, can_ask, choose};
 use crate::output::{Exit, Failure, NextCommand, Out, Tone, clean, clean_line};
 

@@ -15,7 +15,7 @@ use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::command::{shown, unknown_dialect};
+use crate::interaction::project::{shown, unknown_dialect};
 use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean, clean_line};
 

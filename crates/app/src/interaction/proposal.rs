@@ -12,7 +12,7 @@ use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::command::shown;
+use crate::interaction::project::shown;
 use crate::output::{Out, Tone, clean_line};
 
 /// One plan that was proposed.

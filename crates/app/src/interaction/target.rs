@@ -1,16 +1,27 @@
-//! Which plan a command works on: the one that was typed, or named by `--name`, else the one that this worktree is bound to, by its
-//! marker or as the tree of a plan. What only a
-//! person may say is said of a plan that the person named: a marker lies within reach of agents.
+//! Which plan, step or run a command works on: the one that was typed, or named by `--name`, else the one that this worktree is
+//! bound to, by its marker or as the tree of a plan. What only a person may say is said of a plan that the person named: a marker
+//! lies within reach of agents.
 
+use std::path::PathBuf;
+
+use planwright_engine::Project;
+use planwright_engine::core::plan::draft::Draft;
+use planwright_engine::core::plan::verified;
+use planwright_engine::core::syntax::source::Source;
 use planwright_engine::core::workspace::active_plan::{Audience, ResolvedBy, task};
 use planwright_engine::git::worktree;
+use planwright_engine::run::{Run, Runs};
 use planwright_engine::store::plan_file;
+use planwright_engine::store::plan_file::FileText;
 use planwright_engine::workspace::active_plan;
 use planwright_engine::workspace::active_plan::Binding;
 use planwright_engine::workspace::project;
 
-use crate::command::{here, shown};
+use super::project::{here, project_of, shown};
 use crate::output::{Exit, Failure, NextCommand};
+
+/// How many steps a hint names; a longer list helps nobody.
+const STEPS_NAMED_MAX: usize = 12;
 
 /// The plan of a command, where it is not an argument.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -169,20 +180,100 @@ fn list() -> NextCommand {
     NextCommand::new(["planwright", "list"])
 }
 
-impl From<active_plan::Error> for Failure {
-    fn from(error: active_plan::Error) -> Self {
-        match error {
-            active_plan::Error::Store(error) => error.into(),
-            active_plan::Error::Loud(fault) => Self::new(Exit::Usage, fault.to_string())
-                .hint(fault.way_out())
-                .next(NextCommand::new(["planwright", "list-plans"])),
-            active_plan::Error::NoFolder { .. } => Self::from_error(Exit::No, &error)
-                .hint("named plans are in `.harness`, or in the directory of setting plans.harness")
-                .next(list()),
-            active_plan::Error::Unprintable { .. } => {
-                Self::from_error(Exit::Usage, &error).hint("rename the directory").next(list())
-            }
-            active_plan::Error::Read { .. } => Self::from_error(Exit::Machine, &error),
+/// A plan that a command works on, read as text.
+pub(crate) struct Opened {
+    pub(crate) path: PathBuf,
+    pub(crate) project: Project,
+    pub(crate) source: Source,
+    pub(crate) step: Option<String>,
+}
+
+/// Opens the plan or step that the user points at.
+pub(crate) fn open(address: &str) -> Result<Opened, Failure> {
+    let project::Address { plan: path, step } = here()?.address(address)?;
+    let opened = open_file(path)?;
+    if let Some(step) = &step {
+        let draft = opened.source.draft();
+        find_step(&draft, step, &shown(&opened.path))?;
+    }
+    Ok(Opened { step, ..opened })
+}
+
+/// Opens a plan file.
+pub(crate) fn open_file(path: PathBuf) -> Result<Opened, Failure> {
+    let project = project_of(&path)?;
+    match plan_file::read(&path, &shown(&path), project.reading()).map_err(Failure::from)? {
+        FileText::Plan(source) => Ok(Opened { path, project, source, step: None }),
+        FileText::Unreadable(unreadable) => {
+            let failure =
+                Failure::new(Exit::No, format!("{}: {}", shown(&path), unreadable.diagnostic.message));
+            Err(failure.next(NextCommand::new(["planwright", "verify", shown(&path).as_str()])))
         }
     }
+}
+
+/// The place of the step that `name` means in the plan `path`: an id, a number, or the beginning of one id alone.
+pub(crate) fn find_step(draft: &Draft, name: &str, path: &str) -> Result<usize, Failure> {
+    let ids = verified::ids(draft);
+    let mut near = ids.iter().enumerate().filter(|(_, id)| id.starts_with(name)).map(|(place, _)| place);
+    let only = || near.next().filter(|_| near.next().is_none());
+    verified::find_step(draft, &ids, name).or_else(only).ok_or_else(|| {
+        let known = match ids.len() {
+            0 => "it has no steps".to_owned(),
+            count if count > STEPS_NAMED_MAX => format!("it has {count} steps"),
+            _ => format!("its steps are {}", ids.join(", ")),
+        };
+        Failure::new(Exit::Usage, format!("{path} has no step `{name}`"))
+            .hint(known)
+            .next(NextCommand::new(["planwright", "show", path]))
+    })
+}
+
+/// The newest run of a plan, as the user points at it.
+pub(crate) struct RunOf {
+    pub(crate) path: PathBuf,
+    pub(crate) runs: Runs,
+    pub(crate) run: Run,
+    /// The step that was named, as a place in the approved plan.
+    pub(crate) step: Option<usize>,
+}
+
+/// Finds the newest run of the plan or step that the user points at.
+pub(crate) fn run_of(address: &str) -> Result<RunOf, Failure> {
+    let project::Address { plan: path, step } = here()?.address(address)?;
+    let mut runs = Runs::open(&project_of(&path)?)?;
+    let name = project::name(&path);
+    let mut path = path;
+    // The newest may have been made in a worktree: then that is where it is looked at, answered and stopped.
+    if let Some((root, _)) = runs.elsewhere(&path)? {
+        path = root.join(runs.relative(&path));
+        runs = Runs::open(&Project::find(&root)?)?;
+    }
+    let run = runs.last(&path)?.ok_or_else(|| {
+        let next = NextCommand::new(["planwright", "run", shown(&path).as_str()]);
+        Failure::new(Exit::No, format!("{name} has not been run")).next(next)
+    })?;
+    let step = step.map(|step| step_of(&run, &step)).transpose()?;
+    Ok(RunOf { path, runs, run, step })
+}
+
+/// The place of a step in the plan that was approved: an id, a number, or the beginning of one id alone.
+pub(crate) fn step_of(run: &Run, name: &str) -> Result<usize, Failure> {
+    let steps = &run.plan.steps;
+    let mut near = steps.iter().enumerate().filter(|(_, step)| step.id.starts_with(name));
+    let only = || near.next().filter(|_| near.next().is_none()).map(|(place, _)| place);
+    let exact = steps.iter().position(|step| step.id == name);
+    let numbered = || steps.iter().position(|step| step.number.to_string() == name.trim_start_matches('#'));
+    exact.or_else(numbered).or_else(only).ok_or_else(|| {
+        let plan = run.row.name.as_str();
+        let known = match steps.len() {
+            count if count > STEPS_NAMED_MAX => format!("it has {count} steps"),
+            _ => {
+                let ids: Vec<&str> = steps.iter().map(|step| step.id.as_str()).collect();
+                format!("its steps are {}", ids.join(", "))
+            }
+        };
+        let next = NextCommand::new(["planwright", "show", shown(&run.row.plan).as_str()]);
+        Failure::new(Exit::Usage, format!("{plan} has no step `{name}`")).hint(known).next(next)
+    })
 }

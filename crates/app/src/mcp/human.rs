@@ -31,7 +31,8 @@ use serde_json::{Value, json};
 use super::person::PersonQuestion;
 use super::shared::{One, PLAN_GET, PLAN_LIST, refusal, shown};
 use super::tool::{McpTool, ToolEffect, ToolError, ToolOutcome, ToolReply, ToolRequest, ToolResult, schema};
-use crate::command::{step_of, under_way, wait_for_driver};
+use crate::interaction::driver::{under_way, wait_for_driver};
+use crate::interaction::target::step_of;
 use crate::output::wording;
 
 pub(super) const INSTRUCTIONS: &str = "For the person you talk to: what waits for them in their plans and runs, and their decisions \

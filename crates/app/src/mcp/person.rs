@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::Queued;
 use super::peer::Peer;
 use super::tool::{ToolError, ToolReply};
-use crate::command;
+use crate::interaction::agent_guard::agent_sign;
 
 /// How long a person may take to answer the dialog.
 const PATIENCE: Duration = Duration::from_mins(30);
@@ -69,7 +69,7 @@ impl Questions {
     /// Has a person asked, by the way that the client's version of the protocol knows.
     pub(super) fn ask(&self, question: &Question, call: &Queued, peer: &Peer) -> PersonReply {
         // An agent that has a shell could be its own client, and answer its own question.
-        if let Some(sign) = command::agent_sign() {
+        if let Some(sign) = agent_sign() {
             return PersonReply::No(by_hand(
                 question,
                 &format!("this terminal belongs to an agent ({})", sign.sign),

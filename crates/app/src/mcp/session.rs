@@ -13,8 +13,8 @@ use planwright_engine::system::process::Stop;
 use planwright_engine::workspace::project;
 
 use super::tool::ToolError;
-use crate::command;
 use crate::interaction::notifier;
+use crate::interaction::project::typed_settings;
 
 /// How much of what a client calls itself is kept.
 const CLIENT_CHARACTERS_MAX: usize = 64;
@@ -45,7 +45,7 @@ impl McpSession {
     /// The project that is served, as it is now.
     #[expect(clippy::unused_self, reason = "a session will serve the project that its client names")]
     pub(super) fn project(&self) -> Result<Project, ToolError> {
-        let project = Project::find_with(&project::home_of(Path::new("."))?, command::typed_settings())?;
+        let project = Project::find_with(&project::home_of(Path::new("."))?, typed_settings())?;
         notifier::watch(&project);
         Ok(project)
     }

@@ -14,8 +14,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::tool::{McpTool, ToolEffect, ToolError, ToolReply, ToolRequest, ToolResult, schema};
-use crate::command::{run_word, step_word};
 use crate::output::wording;
+use crate::output::wording::{run_word, step_word};
 
 /// How many plans a list names.
 const PLANS_MAX: usize = 100;

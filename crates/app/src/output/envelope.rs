@@ -56,6 +56,13 @@ pub struct Envelope<T> {
     pub next: Vec<String>,
 }
 
+/// The data of envelopes that hold a text.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Page {
+    /// The text.
+    pub(crate) text: String,
+}
+
 /// What every command prints with `--json` when it failed.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ErrorEnvelope {

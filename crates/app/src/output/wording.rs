@@ -18,9 +18,12 @@ use planwright_engine::core::run::event::{
     AnswerKind, AskAnswer, AskReason, AttemptEnd, Event, RunOutcome, StopMode, Usage,
 };
 use planwright_engine::core::run::forecast::Forecast;
-use planwright_engine::core::run::state::AskState;
+use planwright_engine::core::run::state::{AskState, Phase, RunStatus};
 use planwright_engine::core::syntax::count::counted;
-use planwright_engine::run::Run;
+use planwright_engine::core::syntax::source::{Detection, Source};
+use planwright_engine::core::workspace::notification::{Notification, NotificationSubject};
+use planwright_engine::run::{Run, Runs};
+use planwright_engine::store::journal::RecordedEvent;
 use planwright_engine::system::clock;
 
 use crate::output::{Exit, Failure, clean, shell_word};
@@ -417,6 +420,50 @@ fn end_field(end: &AttemptEnd) -> (&'static str, String) {
             ("end", end_words(end))
         }
     }
+}
+
+/// The dialect of a plan and by what it is told: `named (PLAN.md in .harness/)`.
+pub(crate) fn dialect_line(source: &Source) -> String {
+    let name = source.dialect().name;
+    match source.told() {
+        Detection::By(because) => format!("{name} ({because})"),
+        Detection::Forced => format!("{name} (as you say)"),
+        Detection::Nothing => format!("{name} (default)"),
+        Detection::Unasked => name.to_owned(),
+    }
+}
+
+/// How a run stands, in a word.
+pub(crate) fn run_word(run: &Run) -> &'static str {
+    match run.state.phase {
+        Phase::Finished(RunOutcome::Done) => "done",
+        Phase::Finished(RunOutcome::Failed) => "failed",
+        Phase::Finished(RunOutcome::Cancelled) => "cancelled",
+        Phase::Stopped => "stopped",
+        Phase::New | Phase::Running if run.state.asks.is_empty() => "running",
+        Phase::New | Phase::Running => "waiting for a person",
+    }
+}
+
+/// What listeners are told of an event of a run.
+pub(crate) fn notice_of(runs: &Runs, run: &Run, recorded: &RecordedEvent) -> Notification {
+    let (row, project) = (&run.row, runs.store().key());
+    let path = row.plan.to_string_lossy();
+    let about = NotificationSubject { project: &project, plan: &row.name, path: &path };
+    Notification::of_event(about, row.id.number(), (recorded.seq, recorded.at_ms), &recorded.event)
+}
+
+/// What is known of a step of a run, in a few words.
+pub(crate) fn step_word(run: &Run, id: &str) -> Option<String> {
+    let place = run.plan.steps.iter().position(|step| step.id == id)?;
+    Some(match &run.state.steps[place].status {
+        RunStatus::Passed { attempt } => format!("passed, attempt {attempt}"),
+        RunStatus::Skipped { by, reason } => format!("skipped by {by}: {reason}"),
+        RunStatus::Waiting { .. } => "needs you".to_owned(),
+        RunStatus::Running { attempt } => format!("running, attempt {attempt}"),
+        RunStatus::Judging { attempt, .. } => format!("judging, attempt {attempt}"),
+        RunStatus::Pending => "pending".to_owned(),
+    })
 }
 
 #[cfg(test)]

@@ -4,18 +4,17 @@ use std::path::{Path, PathBuf};
 
 use planwright_engine::Project;
 use planwright_engine::audit::rerun::{
-    Content, Earlier, Error, PlanAudit, RerunBasis, RerunOptions, RerunReport, RerunScope, StepAudit, record,
+    Content, Earlier, PlanAudit, RerunBasis, RerunOptions, RerunReport, RerunScope, StepAudit, record,
 };
 use planwright_engine::audit::{AuditBasis as Source, AuditReport, PlanReport};
 use planwright_engine::core::audit::bundle;
 use planwright_engine::core::audit::rerun::{Broke, CurrentResult, MarkClaim, Recorded, RerunOutcome};
 use planwright_engine::core::audit::{AuditFinding, Kind};
-use planwright_engine::git::base;
 use planwright_engine::system::process::Stop;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::command::shown;
+use crate::interaction::project::shown;
 use crate::output::wording;
 use crate::output::{Cell, Exit, Failure, NextCommand, Out, Table, Tone, clean_line};
 
@@ -262,23 +261,4 @@ pub(crate) fn show(audit: &PlanAudit, out: &mut Out<'_>) {
         cached => format!("; {cached} not run again: nothing changed since"),
     };
     out.line(&format!("{count} of {} pass{spared}", wording::number(contracts, "contract")));
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        let failure = |exit| Self::from_error(exit, &error);
-        match error {
-            Error::Store(error) => error.into(),
-            Error::Exported(error) => (*error).into(),
-            Error::Moved => failure(Exit::Moved)
-                .hint("run it again when no other process writes to the directory")
-                .next(NextCommand::new(["planwright", "audit", "--rerun"])),
-            Error::Nested => failure(Exit::No).next(NextCommand::new(["planwright", "audit"])),
-            Error::Base(base::Error::NoCommit { .. } | base::Error::NoRepository { .. }) => {
-                failure(Exit::Usage).next(NextCommand::new(["planwright", "help", "audit"]))
-            }
-            Error::Ports(error) => (*error).into(),
-            Error::Base(_) | Error::State(_) | Error::Journal(_) => failure(Exit::Machine),
-        }
-    }
 }

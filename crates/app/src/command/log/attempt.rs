@@ -12,7 +12,7 @@ use planwright_engine::run::{Run, Runs};
 use planwright_engine::store::journal;
 
 use super::{Args, AttemptData, Log, Wanted};
-use crate::command::RunOf;
+use crate::interaction::target::RunOf;
 use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean, clean_line};
 

@@ -11,7 +11,7 @@ use planwright_engine::store::plan_file::FileText;
 
 use super::watch::Watched;
 use super::{Ran, StepData, Subject, approve, difference, dollars, named, plain, seconds};
-use crate::command::shown;
+use crate::interaction::project::shown;
 use crate::output::wording;
 use crate::output::wording::found;
 use crate::output::wording::found::with_findings;

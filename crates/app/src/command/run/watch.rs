@@ -15,8 +15,8 @@ use planwright_engine::system::process::Stop;
 
 use super::board::{Board, News, now_ms};
 use super::{Subject, block, plain};
-use crate::command::notice_of;
 use crate::interaction::signal::Signals;
+use crate::output::wording::notice_of;
 use crate::output::{Exit, Out, Response, Tone, clean_line};
 
 /// How often the block is drawn, and how soon a signal is heard.

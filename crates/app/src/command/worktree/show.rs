@@ -1,10 +1,11 @@
 //! What `worktree` shows of trees, as data and as text.
 
-use planwright_engine::core::workspace::worktree::{CreatedBy, PruneDecision, WorktreeState, typed};
+use planwright_engine::core::workspace::worktree::{CreatedBy, PruneDecision, WorktreeState};
 use planwright_engine::git::worktree::{AddedWorktree, Removed, ScriptRun, WorktreeFinding, Worktrees};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::interaction::failure::worktree::typed_command;
 use crate::output::wording;
 use crate::output::{Cell, Out, Table, Tone, clean, clean_line};
 
@@ -107,11 +108,6 @@ const fn maker(maker: CreatedBy) -> &'static str {
     }
 }
 
-/// A command line as it is typed.
-pub(super) fn words(command: &[String]) -> String {
-    typed(&command.iter().map(String::as_str).collect::<Vec<_>>())
-}
-
 /// Says that a tree was made, or is there.
 pub(super) fn added(added: &AddedWorktree, out: &mut Out<'_>) {
     let tree = &added.tree;
@@ -139,7 +135,7 @@ pub(super) fn added(added: &AddedWorktree, out: &mut Out<'_>) {
         ScriptRun::Well => out.line("        set up"),
         ScriptRun::Unallowed { command } => out.warn(&format!(
             "the set-up was not run: only planwright.toml says it, which agents can write, and nobody has allowed it: {}",
-            words(command)
+            typed_command(command)
         )),
         ScriptRun::Badly { how, said } => {
             out.warn(&format!("the set-up failed: {how}; the tree stays, and the same command tries again"));

@@ -22,7 +22,9 @@ use planwright_engine::store::plan_file::FileText;
 use planwright_engine::workspace::{project, version};
 
 use super::Args;
-use crate::command::{Opened, agent_sign, find_step, open, shown};
+use crate::interaction::agent_guard::agent_sign;
+use crate::interaction::project::shown;
+use crate::interaction::target::{Opened, find_step, open};
 use crate::output::{Exit, Failure, NextCommand, Out};
 
 /// How much of what a contract printed says why it failed.

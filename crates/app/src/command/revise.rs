@@ -1,12 +1,16 @@
 //! `revise PLAN`: returns a plan to draft: withdraws a proposal, or reopens a plan that has finished.
 
+pub(crate) mod planner;
+
 use planwright_engine::approval::Approvals;
 use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Opened, open, refuse_agents, shown};
+use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::confirm::who;
+use crate::interaction::project::shown;
+use crate::interaction::target::{Opened, open};
 use crate::output::{Failure, NextCommand, Out, Response, Tone, clean_line};
 
 /// The data of the envelope.

@@ -18,8 +18,8 @@ use planwright_engine::workspace::notify::PendingDeliveries;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{here, project_of};
 use crate::interaction::notifier;
+use crate::interaction::project::{here, project_of};
 use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Table, Tone, clean_line};
 

@@ -11,8 +11,10 @@ use planwright_engine::{Project, run};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{here, open, refuse_agents, shown};
+use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::duplicate::warn_of_twins;
+use crate::interaction::project::{here, shown};
+use crate::interaction::target::open;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]

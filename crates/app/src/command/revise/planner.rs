@@ -18,10 +18,10 @@ use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::shown;
 use crate::interaction::confirm::who;
 use crate::interaction::planner;
 use crate::interaction::planner::{Judged, Talk};
+use crate::interaction::project::shown;
 use crate::interaction::proposal;
 use crate::interaction::proposal::OneProposed;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};

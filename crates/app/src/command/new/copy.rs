@@ -9,7 +9,9 @@ use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Opened, open, shown};
+use crate::interaction::failure::refused;
+use crate::interaction::project::shown;
+use crate::interaction::target::{Opened, open};
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
 /// The data of the envelope.
@@ -42,8 +44,7 @@ pub(crate) fn run(from: &str, name: &str, out: &mut Out<'_>) -> Result<Response,
                     state: planwright_engine::core::plan::lifecycle::PlanState::Draft,
                 }])
                 .collect();
-            let edits =
-                dialect.patch_all(&source, &changes).map_err(|refusal| super::refused(&path, &refusal))?;
+            let edits = dialect.patch_all(&source, &changes).map_err(|refusal| refused(&path, &refusal))?;
             source.edited(&edits).text().to_owned()
         }
         false => dialect.compose(&source.draft(), &NewPlan { id: &home.id, now: &clock::utc_now() }),

@@ -5,7 +5,9 @@ use planwright_engine::approval::Approvals;
 use planwright_engine::core::plan::lifecycle::PlanState;
 use planwright_engine::workspace::project;
 
-use super::{Opened, open, refuse_agents, shown};
+use crate::interaction::agent_guard::refuse_agents;
+use crate::interaction::project::shown;
+use crate::interaction::target::{Opened, open};
 use crate::output::{Exit, Failure, NextCommand};
 
 /// Refuses a plan that has not failed.

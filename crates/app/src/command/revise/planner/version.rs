@@ -11,7 +11,7 @@ use planwright_engine::system::clock;
 
 use super::Args;
 use super::case::Case;
-use crate::command::refused;
+use crate::interaction::failure::refused;
 use crate::output::Failure;
 
 /// The same steps once more.

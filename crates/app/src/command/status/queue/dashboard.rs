@@ -9,7 +9,7 @@ use planwright_engine::run::Runs;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::command::here;
+use crate::interaction::project::here;
 use crate::output::wording;
 use crate::output::{Cell, Failure, NextCommand, Out, Response, Table, Tone};
 

@@ -13,7 +13,9 @@ use planwright_engine::workspace::{project, version as versions};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Opened, open, run_word, shown};
+use crate::interaction::project::shown;
+use crate::interaction::target::{Opened, open};
+use crate::output::wording::run_word;
 use crate::output::{Cell, Failure, NextCommand, Out, Response, Table, Tone, clean, clean_line};
 
 /// The data of the envelope.

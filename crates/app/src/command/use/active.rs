@@ -11,7 +11,7 @@ use planwright_engine::workspace::active_plan::Binding;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{here, project_at, shown};
+use crate::interaction::project::{here, project_at, shown};
 use crate::output::{Failure, NextCommand, Out, Response, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]

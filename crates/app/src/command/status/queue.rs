@@ -15,7 +15,8 @@ use serde_json::Value;
 
 use plans::PlansData;
 
-use super::{here, run_of};
+use crate::interaction::project::here;
+use crate::interaction::target::run_of;
 use crate::output::wording;
 use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone, clean_line};
 

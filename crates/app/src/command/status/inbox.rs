@@ -8,7 +8,8 @@ use planwright_engine::store::journal::RunId;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{OutcastData, ReviewData, here, outcasts, reviews};
+use crate::interaction::pending::{OutcastData, ReviewData, outcasts, reviews};
+use crate::interaction::project::here;
 use crate::output::wording;
 use crate::output::{Failure, Glyph, NextCommand, Out, Response, Table, Tone, clean_line};
 

@@ -1,0 +1,75 @@
+//! Why nothing was merged.
+
+use planwright_engine::git::repository;
+use planwright_engine::portfolio::merge_queue;
+
+use crate::output::{Exit, Failure, NextCommand};
+
+/// Says why nothing was merged; `again` is the command that tries it again.
+pub(crate) fn merge_failed(error: merge_queue::Error, again: impl Fn() -> NextCommand) -> Failure {
+    let failure = |exit: Exit| Failure::from_error(exit, &error);
+    match error {
+        merge_queue::Error::Decisions(error) => error.into(),
+        merge_queue::Error::Project(error) => error.into(),
+        merge_queue::Error::Runs(error) => error.into(),
+        merge_queue::Error::Rerun(error) => error.into(),
+        merge_queue::Error::Store(error) => error.into(),
+        merge_queue::Error::Cycle(_) => failure(Exit::No)
+            .hint("`depends_on` in front of one of them has to go")
+            .next(NextCommand::new(["planwright", "status", "--queue"])),
+        merge_queue::Error::InTree { ref origin, .. } => {
+            let origin = origin.to_string_lossy().into_owned();
+            failure(Exit::No).next(NextCommand::new(["cd", &origin]))
+        }
+        merge_queue::Error::NoBranch { .. } => failure(Exit::Usage)
+            .hint("say which branch: --into BRANCH")
+            .next(NextCommand::new(["planwright", "help", "merge"])),
+        merge_queue::Error::UnknownBranch { .. } => failure(Exit::Usage)
+            .hint("nothing was merged")
+            .next(NextCommand::new(["git", "branch", "--list"])),
+        merge_queue::Error::Elsewhere { ref path, .. } => {
+            let path = path.to_string_lossy().into_owned();
+            failure(Exit::No)
+                .hint("merge where its files are, so that they go along; nothing was merged")
+                .next(NextCommand::new(["cd", &path]))
+        }
+        merge_queue::Error::Busy { .. } => failure(Exit::No)
+            .hint("finish or abort that first; nothing was merged")
+            .next(NextCommand::new(["git", "status"])),
+        merge_queue::Error::Held { .. } => {
+            failure(Exit::Moved).hint("wait for it, and merge again").next(again())
+        }
+        merge_queue::Error::NotDone { ref plan, .. } => failure(Exit::No)
+            .hint("only the journal decides when a plan is done")
+            .next(NextCommand::new(["planwright", "status", plan])),
+        merge_queue::Error::NoWork { ref plan, .. } => {
+            failure(Exit::No).next(NextCommand::new(["planwright", "log", plan, "--versions"]))
+        }
+        merge_queue::Error::Edited { ref paths } => {
+            let other = paths.iter().find_map(|path| path.strip_prefix("../")?.split('/').next());
+            let look = match other {
+                Some(folder) => NextCommand::new(["git", "-C", &format!("../{folder}"), "status"]),
+                None => NextCommand::new(["git", "status"]),
+            };
+            failure(Exit::Person)
+                .hint(
+                    "commit them, or put them away with `git stash push`, and merge again; nothing was moved",
+                )
+                .next(look)
+        }
+        merge_queue::Error::Restless { .. } => {
+            failure(Exit::Moved).hint("nothing was moved; merge again when it rests").next(again())
+        }
+        merge_queue::Error::Repositories(_) => failure(Exit::Usage)
+            .hint("set repositories.NAME to its path, and list it under `repositories:` in the plan")
+            .next(NextCommand::new(["planwright", "config"])),
+        merge_queue::Error::Stopped => failure(Exit::Interrupted).next(again()),
+        merge_queue::Error::Keep(repository::Error::NoRepository { .. }) => failure(Exit::No)
+            .hint("plans have branches where there is a repository")
+            .next(NextCommand::new(["git", "init"])),
+        merge_queue::Error::Keep(_)
+        | merge_queue::Error::Base(_)
+        | merge_queue::Error::State(_)
+        | merge_queue::Error::Journal(_) => failure(Exit::Machine),
+    }
+}
