@@ -164,7 +164,7 @@ impl Server {
             let line = match line {
                 Line::Whole(line) => line,
                 Line::TooLong => {
-                    let message = format!("a message has {LINE_BYTES_MAX} bytes at most");
+                    let message = format!("message is larger than {LINE_BYTES_MAX} bytes");
                     output.offer(&response(None, Err(Fault::invalid_request(message))));
                     continue;
                 }
@@ -212,7 +212,7 @@ impl Server {
             "resources/templates/list" => Ok(Taken::Answered(json!({"resourceTemplates": []}))),
             "tools/call" => {
                 let params: Params = serde_json::from_value(Value::Object(params))
-                    .map_err(|error| Fault::invalid_params(format!("that is no call: {error}")))?;
+                    .map_err(|error| Fault::invalid_params(format!("invalid call: {error}")))?;
                 let tool = self.tool(&params.name)?;
                 let stop = self.peer.begin(&id);
                 Ok(Taken::Call(Box::new(Queued { id, caller, tool, params, stop })))
@@ -268,7 +268,7 @@ impl Server {
         tools.iter().find(|tool| tool.name == name).ok_or_else(|| {
             let names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
             let message =
-                format!("the role {} has no tool `{name}`; it has {}", self.role.word(), names.join(", "));
+                format!("unknown tool `{name}` for role {}; available: {}", self.role.word(), names.join(", "));
             Fault::invalid_params(message)
         })
     }
@@ -285,6 +285,6 @@ enum Taken {
 fn worked<T>(work: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(done) => done,
-        Err(_) => Err(ToolError::new("planwright itself failed at this; `planwright doctor` may say why")),
+        Err(_) => Err(ToolError::new("internal error; run `planwright doctor`")),
     }
 }

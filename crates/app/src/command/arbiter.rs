@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let shown = shown(&path);
     let case = arbiter::gather(&project, &path, file.as_ref())?.ok_or_else(|| {
         let next = NextCommand::new(["planwright", "verify", shown.as_str()]);
-        Failure::new(Exit::No, format!("{shown} has errors, so there is nothing to choose")).next(next)
+        Failure::new(Exit::No, format!("{shown} has errors; fix them first")).next(next)
     })?;
     let choice = choose(args, &project, &case, out);
     if choice.by != BUILT_IN || was_asked(&choice) {
@@ -112,7 +112,7 @@ fn choose(args: &Args, project: &Project, case: &ArbiterCase, out: &mut Out<'_>)
     match (arbiter, agent_sign()) {
         (None, _) => case.choice(),
         (Some(_), Some(_)) => {
-            out.talk("an agent is at this terminal, so the arbiter was not asked: the built-in choice holds");
+            out.talk("arbiter not asked, because this terminal belongs to an agent; using the built-in choice");
             case.choice()
         }
         (Some(agent), None) => {
@@ -135,7 +135,7 @@ fn record(
     choice: &ArbiterChoice,
 ) -> Result<(), Failure> {
     let agent = project.config.consult.arbiter.clone().unwrap_or_default();
-    let who = choice.agent.as_deref().unwrap_or("nobody");
+    let who = choice.agent.as_deref().unwrap_or("no agent");
     let reasons = choice.reasons.join("; ");
     let text = format!("arbiter ({}): {}, {who}: {reasons}", choice.by, choice.action.word());
     let step = choice.step.map(|place| case.plan.steps[place].id.as_str());
@@ -188,8 +188,8 @@ fn print(name: &str, case: &ArbiterCase, choice: &ArbiterChoice, out: &mut Out<'
 fn tell(vacancies: &[VacancyData], out: &mut Out<'_>) {
     for VacancyData { target, agent, because, is_assigned } in vacancies {
         let line = match (agent, is_assigned) {
-            (Some(agent), true) => format!("`{target}` is played by `{agent}` from now on: {because}"),
-            (Some(agent), false) => format!("`{target}` could be played by `{agent}`: {because}"),
+            (Some(agent), true) => format!("role `{target}` is now assigned to `{agent}`: {because}"),
+            (Some(agent), false) => format!("role `{target}` could be assigned to `{agent}`: {because}"),
             (None, _) => format!("no agent for role `{target}`: {because}"),
         };
         out.line(&clean_line(&line));

@@ -66,7 +66,7 @@ pub(crate) struct OutputsData {
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if !args.dry_run {
-        refuse_agents("put plans away")?;
+        refuse_agents("archive plans")?;
     }
     let mut data = Archived { plans: Vec::new(), outputs: None, is_dry_run: args.dry_run };
     if let Some(plan) = &args.plan {
@@ -120,8 +120,8 @@ fn put_away(args: &Args, project: &Project, path: &Path) -> Result<Moved, Failur
 
 fn print(args: &Args, data: &Archived, out: &mut Out<'_>) {
     let (moved, dropped) = match args.dry_run {
-        true => ("would move", "would let go of"),
-        false => ("moved", "let go of"),
+        true => ("would move", "would delete"),
+        false => ("moved", "deleted"),
     };
     let word = out.palette().paint(Tone::Good, moved);
     for plan in &data.plans {
@@ -133,7 +133,7 @@ fn print(args: &Args, data: &Archived, out: &mut Out<'_>) {
     if let Some(OutputsData { runs, outputs, bytes }) = &data.outputs {
         let (runs, outputs) = (wording::number(*runs, "run"), wording::number(*outputs, "output"));
         out.line(&format!(
-            "{dropped}  {outputs} of {runs}   {}; verdicts and hashes stay",
+            "{dropped}  {outputs} of {runs}   {}; verdicts and hashes are kept",
             wording::size(*bytes)
         ));
     }

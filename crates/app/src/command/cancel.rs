@@ -107,7 +107,7 @@ fn end(
     }
     if let Some(holder) = &holder {
         let who = clean_line(&holder.to_string()).into_owned();
-        out.line(&format!("           {who} is still ending it"));
+        out.line(&format!("           {who} is still ending its attempts"));
     }
     Ok(Cancelled {
         plan: name,

@@ -150,13 +150,13 @@ fn show_one(sources: &Sources, key: &str, out: &mut Out<'_>) -> Result<Response,
 fn taken(entry: &SettingEntry) -> String {
     let kind = match entry.setting.kind {
         SettingKind::Number { default, min, max } => {
-            format!("a whole number from {min} to {max}, {default} by default")
+            format!("an integer from {min} to {max} [default: {default}]")
         }
         SettingKind::Text => "a text".to_owned(),
         SettingKind::Agent => "a known agent".to_owned(),
         SettingKind::Words => "a command: a list of words".to_owned(),
         SettingKind::Choice { of, .. } => format!("one of {}", of.join(", ")),
-        SettingKind::List => "a list of texts".to_owned(),
+        SettingKind::List => "a list of strings".to_owned(),
     };
     match entry.setting.variable() {
         Some(variable) => format!("{kind}; {variable} in the environment"),

@@ -94,8 +94,8 @@ fn note(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let is_line =
         !title.is_empty() && !title.contains(['\n', '\r']) && title.chars().count() <= TITLE_CHARS_MAX;
     if !is_line {
-        let message = format!("what is to be done is said in one line of at most {TITLE_CHARS_MAX} signs");
-        return Err(Failure::new(Exit::Usage, message).hint("what else there is to say goes into -m"));
+        let message = format!("the title must be one line of at most {TITLE_CHARS_MAX} characters");
+        return Err(Failure::new(Exit::Usage, message).hint("put the details into -m"));
     }
     let Opened { path, project, source, step } = open(&plan_of(args)?)?;
     let draft = source.draft();
@@ -111,7 +111,7 @@ fn note(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let found = Find { step: step.as_deref(), by: &by, title, text: args.message.trim(), source: None };
     let number = decisions.discover(&path, &found)?;
     let at = step.as_ref().map(|step| format!(" at {step}")).unwrap_or_default();
-    let word = out.palette().paint(Tone::Good, "noted");
+    let word = out.palette().paint(Tone::Good, "recorded");
     out.line(&format!("{word}  {number}  {}{}", clean_line(title), clean_line(&at)));
     let case = decisions.case(&path)?;
     let work =
@@ -130,9 +130,9 @@ fn plan_of(args: &Args) -> Result<String, Failure> {
     match project.plans()?.as_slice() {
         [only] => Ok(only.to_string_lossy().into_owned()),
         several => {
-            let message = format!("there are {} plans here", several.len());
+            let message = format!("missing plan: this project has {} plans", several.len());
             Err(Failure::new(Exit::Usage, message)
-                .hint("say which one with --plan")
+                .hint("pass --plan PLAN")
                 .next(NextCommand::new(["planwright", "list"])))
         }
     }
@@ -146,7 +146,7 @@ fn list(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     };
     let mut table = Table::new();
     for one in &work {
-        let became = one.added.as_ref().map(|step| format!("is step {step}")).unwrap_or_default();
+        let became = one.added.as_ref().map(|step| format!("added as step {step}")).unwrap_or_default();
         table.row(vec![
             Cell::new(one.number.to_string()).right(),
             Cell::new(&one.title).tone(Tone::Strong),
@@ -172,16 +172,16 @@ fn list(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
 
 /// Makes a step of something on the list.
 fn add(args: &Args, number: u32, out: &mut Out<'_>) -> Result<Response, Failure> {
-    refuse_agents("make a step of discovered work")?;
+    refuse_agents("add follow-up work as a step")?;
     let Opened { path, project, source: old, .. } = open(&args.what)?;
     let decisions = Approvals::open(&project)?;
     let known = decisions.discoveries(&path)?;
     let Some(found) = known.iter().find(|known| known.number == number) else {
-        return Err(Failure::new(Exit::Usage, format!("{} has no discovered work {number}", shown(&path)))
+        return Err(Failure::new(Exit::Usage, format!("{} has no follow-up work {number}", shown(&path)))
             .next(NextCommand::new(["planwright", "discover", shown(&path).as_str(), "--list"])));
     };
     if let Some(step) = &found.added {
-        return Err(Failure::new(Exit::No, format!("work {number} is step `{step}` already"))
+        return Err(Failure::new(Exit::No, format!("follow-up work {number} was already added as step `{step}`"))
             .next(NextCommand::new(["planwright", "show", shown(&path).as_str()])));
     }
     let draft = old.draft();

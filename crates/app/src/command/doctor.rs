@@ -42,7 +42,7 @@ pub(crate) struct FindingData {
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if args.fix {
-        refuse_agents("mend with `doctor --fix`")?;
+        refuse_agents("fix with `doctor --fix`")?;
     }
     let root = project::root_of(".".as_ref())?;
     let mut findings = doctor::examine(&root, typed_settings());

@@ -144,7 +144,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
                 Read::Plan(judged) => Ok(*judged),
                 Read::Done(_) => Ok(Judged::Returned {
                     plan: None,
-                    complaints: vec!["nothing is done by saying so: answer with a plan".to_owned()],
+                    complaints: vec!["a report is not a plan: answer with a plan".to_owned()],
                 }),
             };
             let reached = planner::converse(&talk, judge, out)?;
@@ -181,7 +181,7 @@ fn task(args: &Args) -> Result<String, Failure> {
     let task = parts.join("\n\n");
     if task.trim().is_empty() && args.from.is_none() {
         return Err(Failure::new(Exit::Usage, "missing request: planwright draft \"what you want\"")
-            .hint("say what you want done, in a sentence or more")
+            .hint("describe what you want done in a sentence or more")
             .next(NextCommand::new(["planwright", "help", "draft"])));
     }
     Ok(task)
@@ -216,12 +216,12 @@ fn read(project: &Project, said: &str) -> Result<Read, Failure> {
         Some(Err(fault)) => return returned(fault.to_string()),
         Some(Ok(PlanJsonAction::Done { summary })) => return Ok(Read::Done(summary)),
         Some(Ok(PlanJsonAction::Escalate { reason, .. })) => {
-            let failure = Failure::new(Exit::Person, format!("the planner asks for a person: {reason}"));
+            let failure = Failure::new(Exit::Person, format!("the planner needs a person: {reason}"));
             return Err(failure.hint("nothing was written; add detail to the request, or pass --constraint"));
         }
         Some(Ok(PlanJsonAction::Plan(planned))) if planned.replace_from.is_some() => {
             return returned(
-                "`replace_from_step` replaces steps of a plan that is there: hand it in with `planwright revise PLAN --from`"
+                "`replace_from_step` applies to an existing plan; use `planwright revise PLAN --from`"
                     .to_owned(),
             );
         }
@@ -254,12 +254,12 @@ fn without_claims(source: &Source) -> Result<Source, String> {
     let edits = NATIVE.patch_all(source, &changes);
     edits
         .map(|edits| source.edited(&edits))
-        .map_err(|refusal| format!("the plan must say `status: draft` and mark no step as done ({refusal})"))
+        .map_err(|refusal| format!("the plan must have `status: draft` and no step marked done ({refusal})"))
 }
 
 fn refused(file: &str, complaints: Vec<String>) -> Failure {
     let from = if file == "-" { "standard input" } else { file };
-    let mut failure = Failure::new(Exit::No, format!("{from} holds no plan that can be used"));
+    let mut failure = Failure::new(Exit::No, format!("no valid plan in {from}"));
     failure.causes = complaints;
     failure.hint("nothing was written")
 }
@@ -346,6 +346,6 @@ fn create(args: &Args, project: &Project, verified: &Verified, title: &str) -> R
             Err(error) => return Err(error.into()),
         }
     }
-    Err(Failure::new(Exit::No, format!("every name like {base} is taken"))
-        .hint("say another one with --name"))
+    Err(Failure::new(Exit::No, format!("all names like {base} already exist"))
+        .hint("pass another with --name"))
 }

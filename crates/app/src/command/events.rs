@@ -139,7 +139,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
 /// Tells the hooks what they have missed.
 fn deliver(out: &mut Out<'_>) -> Result<Response, Failure> {
     if process::job_above().is_some() {
-        let message = "an agent at work in a run can't deliver: what its hooks take, the user's would miss";
+        let message = "an agent in a run cannot deliver events: your own hooks would miss them";
         return Err(Failure::new(Exit::No, message).next(NextCommand::new(["planwright", "log", "--all"])));
     }
     let project = here()?;
@@ -148,14 +148,14 @@ fn deliver(out: &mut Out<'_>) -> Result<Response, Failure> {
     let hooks: Vec<HookData> = told.iter().map(data).collect();
     let mut table = Table::new();
     for hook in &hooks {
-        let skipped = if hook.skipped > 0 { format!("gave up {}", hook.skipped) } else { String::new() };
+        let skipped = if hook.skipped > 0 { format!("skipped {}", hook.skipped) } else { String::new() };
         let left = hook.left.as_deref().unwrap_or_default();
         let delivered = format!("delivered {}", hook.delivered);
         table.row([hook.hook.as_str(), &delivered, &skipped, &clean_line(left)]);
     }
     out.table(&table);
     if hooks.is_empty() {
-        out.talk("no hooks are set");
+        out.talk("no hooks configured");
     }
     let exit = if hooks.iter().any(|hook| hook.left.is_some()) { Exit::No } else { Exit::Done };
     let next = match (hooks.is_empty(), exit) {
@@ -171,7 +171,7 @@ fn data(told: &notify::Delivered) -> HookData {
     let left = match &told.rest {
         PendingDeliveries::Nothing => None,
         PendingDeliveries::Later(why) => Some(why.clone()),
-        PendingDeliveries::Busy => Some("another process is at it".to_owned()),
+        PendingDeliveries::Busy => Some("another process is delivering".to_owned()),
     };
     HookData { hook: told.hook.to_owned(), delivered: told.delivered, skipped: told.skipped, left }
 }

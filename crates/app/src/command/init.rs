@@ -48,7 +48,7 @@ pub(crate) struct Initialised {
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let agents = meant(&args.agents)?;
     if !agents.is_empty() {
-        refuse_agents("say what runs in an agent's session")?;
+        refuse_agents("connect agents")?;
     }
     let root = project::root_of(".".as_ref())?;
     let found = init::look(&root);

@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     });
     let plans: Vec<Summary> = all.into_iter().filter(|plan| is_wanted(args, plan)).collect();
     if plans.is_empty() {
-        out.talk(&format!("no plan matches; {} in all", wording::number(count, "plan")));
+        out.talk(&format!("no plan matches; {} in total", wording::number(count, "plan")));
     }
     let findings = findings(&here)?;
     let mut table = Table::new();

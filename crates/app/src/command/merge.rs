@@ -147,7 +147,7 @@ fn progress(told: MergeNotice<'_>, act: MergeAction, out: &mut Out<'_>) {
     match told {
         MergeNotice::Finished(plans) => {
             let plans: Vec<&str> = plans.iter().map(String::as_str).collect();
-            out.talk(&format!("finished a merge that was cut off: {}", names(&plans)));
+            out.talk(&format!("finished an interrupted merge: {}", names(&plans)));
         }
         // A rehearsal is about the order: there it is data.
         MergeNotice::Order(order) if act == MergeAction::Rehearse || order.is_empty() => {}
@@ -161,7 +161,7 @@ fn progress(told: MergeNotice<'_>, act: MergeAction, out: &mut Out<'_>) {
             out.talk(&format!("  {glyph} {}   {took}{}", clean_line(&place), clean_line(&why)));
         }
         MergeNotice::Again(branch) => {
-            out.talk(&format!("{} moved meanwhile: everything is tried again on it", clean_line(branch)));
+            out.talk(&format!("{} moved in the meantime; trying everything again", clean_line(branch)));
         }
     }
 }
@@ -190,8 +190,8 @@ fn table(order: &[PlannedMerge]) -> Table {
 fn print(report: &MergeReport, act: MergeAction, out: &mut Out<'_>) {
     let palette = out.palette();
     let word = match act {
-        MergeAction::Land => "landed",
-        MergeAction::Rehearse => "would land",
+        MergeAction::Land => "merged",
+        MergeAction::Rehearse => "would merge",
     };
     let into = clean_line(&report.into).into_owned();
     if act == MergeAction::Rehearse {
@@ -215,7 +215,7 @@ fn print(report: &MergeReport, act: MergeAction, out: &mut Out<'_>) {
         let repository = moved.repository.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
         let (from, to) = (short(&moved.from), short(&moved.to));
         let place = format!("{repository}{}", moved.branch);
-        let note = if act == MergeAction::Land { "" } else { "   nothing was moved" };
+        let note = if act == MergeAction::Land { "" } else { "   dry run" };
         out.line(&format!("{}  {from}..{to}{note}", clean_line(&place)));
     }
     let count = report.order.len();
@@ -224,7 +224,7 @@ fn print(report: &MergeReport, act: MergeAction, out: &mut Out<'_>) {
         (_, MergeAction::Land) => {
             let tried = wording::number(report.trials, "combination");
             let landed = report.landed.len();
-            out.line(&format!("{landed} of {} landed; {tried} tried", wording::number(count, "plan")));
+            out.line(&format!("{landed} of {} merged; {tried} tried", wording::number(count, "plan")));
         }
         (_, MergeAction::Rehearse) => out.line("no contracts ran"),
     }
@@ -236,9 +236,9 @@ fn print_evicted(evicted: &Evicted, into: &str, out: &mut Out<'_>) {
     let with = evicted.with.join(" and ");
     let why = match (&evicted.evidence, evicted.with.is_empty()) {
         (Some(evidence), true) if evidence.plan != evicted.plan => {
-            format!("it breaks what {} has proved in {into}", evidence.plan)
+            format!("breaks a contract of {}, already in {into}", evidence.plan)
         }
-        (Some(_), true) => format!("it fails on {into}, without any other plan"),
+        (Some(_), true) => format!("fails on {into} by itself"),
         (Some(_), false) => format!("fails only in combination with {with}"),
         (None, true) => "conflicts with the target branch".to_owned(),
         (None, false) => format!("{with} changed the same lines"),
@@ -269,8 +269,8 @@ fn print_evicted(evicted: &Evicted, into: &str, out: &mut Out<'_>) {
         names => format!(" (and the same in {})", clean_line(&names.join(", "))),
     };
     out.line(&format!(
-        "    {branch} stays as it is. To mend it: on {into}, git merge {branch}{others}, settle what is in conflict, commit; \
-         planwright audit {plan} --rerun says whether its contracts pass there"
+        "    {branch} is unchanged. To fix it: on {into}, run git merge {branch}{others}, resolve the conflicts and \
+         commit; planwright audit {plan} --rerun shows whether its contracts pass there"
     ));
 }
 
@@ -356,14 +356,14 @@ fn failed(error: Error, args: &Args) -> Failure {
         Error::Rerun(error) => error.into(),
         Error::Store(error) => error.into(),
         Error::Cycle(_) => failure(Exit::No)
-            .hint("`depends_on` in front of one of them has to go")
+            .hint("remove `depends_on` from one of them")
             .next(NextCommand::new(["planwright", "status", "--queue"])),
         Error::InTree { ref origin, .. } => {
             let origin = origin.to_string_lossy().into_owned();
             failure(Exit::No).next(NextCommand::new(["cd", &origin]))
         }
         Error::NoBranch { .. } => failure(Exit::Usage)
-            .hint("say which branch: --into BRANCH")
+            .hint("pass --into BRANCH")
             .next(NextCommand::new(["planwright", "help", "merge"])),
         Error::UnknownBranch { .. } => failure(Exit::Usage)
             .hint("nothing was merged")
@@ -371,13 +371,13 @@ fn failed(error: Error, args: &Args) -> Failure {
         Error::Elsewhere { ref path, .. } => {
             let path = path.to_string_lossy().into_owned();
             failure(Exit::No)
-                .hint("merge where its files are, so that they go along; nothing was merged")
+                .hint("merge in the worktree that has it checked out; nothing was merged")
                 .next(NextCommand::new(["cd", &path]))
         }
         Error::Busy { .. } => failure(Exit::No)
             .hint("finish or abort that first; nothing was merged")
             .next(NextCommand::new(["git", "status"])),
-        Error::Held { .. } => failure(Exit::Moved).hint("wait for it, and merge again").next(again()),
+        Error::Held { .. } => failure(Exit::Moved).hint("wait for it, then merge again").next(again()),
         Error::NotDone { ref plan, .. } => failure(Exit::No)
             .hint("only the journal decides when a plan is done")
             .next(NextCommand::new(["planwright", "status", plan])),
@@ -392,19 +392,19 @@ fn failed(error: Error, args: &Args) -> Failure {
             };
             failure(Exit::Person)
                 .hint(
-                    "commit them, or put them away with `git stash push`, and merge again; nothing was moved",
+                    "commit them or run `git stash push`, then merge again; nothing was merged",
                 )
                 .next(look)
         }
         Error::Restless { .. } => {
-            failure(Exit::Moved).hint("nothing was moved; merge again when it rests").next(again())
+            failure(Exit::Moved).hint("nothing was merged; merge again when the branch is quiet").next(again())
         }
         Error::Repositories(_) => failure(Exit::Usage)
             .hint("set repositories.NAME to its path, and list it under `repositories:` in the plan")
             .next(NextCommand::new(["planwright", "config"])),
         Error::Stopped => failure(Exit::Interrupted).next(again()),
         Error::Keep(repository::Error::NoRepository { .. }) => failure(Exit::No)
-            .hint("plans have branches where there is a repository")
+            .hint("merging needs a git repository")
             .next(NextCommand::new(["git", "init"])),
         Error::Keep(_) | Error::Base(_) | Error::State(_) | Error::Journal(_) => failure(Exit::Machine),
     }

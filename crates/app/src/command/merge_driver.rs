@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     }
     let word = out.palette().paint(Tone::Bad, "conflict");
     let count = if conflicts == 1 { "1 place".to_owned() } else { format!("{conflicts} places") };
-    out.line(&format!("{word}  {}: both sides say something else in {count}", clean_line(&path)));
+    out.line(&format!("{word}  {}: both sides changed {count}", clean_line(&path)));
     let next = NextCommand::new(["planwright", "verify", path.as_str()]);
     Ok(Response::new(Exit::No, "merge-driver", &Merged { path, conflicts }).next(next))
 }

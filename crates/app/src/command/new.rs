@@ -182,7 +182,7 @@ fn filled(args: &Args, project: &Project, name: &str) -> Result<String, Failure>
     let given = given.map(|(name, value)| (name.to_owned(), value)).into();
     let text = template::fill(&found.text, &said, &given).map_err(|unfilled| {
         Failure::new(Exit::Usage, format!("cannot fill in template {}: {unfilled}", found.name))
-            .hint("say each variable with --var KEY=VALUE; nothing was written")
+            .hint("pass each variable with --var KEY=VALUE; nothing was written")
             .next(NextCommand::new(["planwright", "new", "--templates"]))
     })?;
     let Some(each) = &args.each else { return Ok(text) };
@@ -193,9 +193,9 @@ fn filled(args: &Args, project: &Project, name: &str) -> Result<String, Failure>
     if list_of(&source).is_none() {
         return Err(Failure::new(
             Exit::Usage,
-            format!("the template {} has no steps for a list", found.name),
+            format!("template {} has no step to expand", found.name),
         )
-        .hint("such a step is headed `### 1–N. Title`; nothing was written"));
+        .hint("such a step has the heading `### 1–N. Title`; nothing was written"));
     }
     while let Some(step) = list_of(&source) {
         let change = PlanEdit::Expand { step, items: items.clone() };

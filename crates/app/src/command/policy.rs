@@ -145,10 +145,10 @@ fn install(places: &PolicyPaths, file: &Path, out: &mut Out<'_>) -> Result<Respo
         out.line(&line);
     }
     if let Some(backup) = &backup {
-        out.talk(&format!("the one before is {}", shown(backup)));
+        out.talk(&format!("previous policy: {}", shown(backup)));
     }
     if is_changed {
-        out.talk("approvals under another policy have lapsed");
+        out.talk("approvals under the previous policy have lapsed");
     }
     let data = PolicyData { is_changed, backup: backup.as_deref().map(shown), ..data(places, Some(&loaded)) };
     Ok(Response::done("policy", &data))
@@ -245,19 +245,19 @@ fn conditions(rule: &Automatic) -> Vec<String> {
     };
     let commands = rule.commands.as_ref().map(|commands| {
         let commands = commands.iter().map(|(target, words)| format!("{target} = {}", words.join(" ")));
-        format!("command lines {}", commands.collect::<Vec<_>>().join(", "))
+        format!("agent commands {}", commands.collect::<Vec<_>>().join(", "))
     });
     let all = [
         rule.paths.as_ref().map(|paths| format!("touches only {}", patterns(paths))),
         tools,
-        listed("done by", &rule.agents),
+        listed("run by", &rule.agents),
         commands,
         listed("proposed by", &rule.proposers),
         rule.micro_dollars.map(|amount| format!("at most {}", dollars(amount))),
         most(rule.tokens, "tokens"),
         most(rule.seconds, "seconds"),
         most(rule.steps_max.map(u64::from), "steps"),
-        listed("written as", &rule.dialects),
+        listed("in dialect", &rule.dialects),
         rule.is_red_required.then(|| "every contract fails before the work".to_owned()),
     ];
     all.into_iter().flatten().collect()
@@ -281,12 +281,12 @@ fn demanded(policy: &Policy, demand: &Requirement) -> Vec<String> {
     let who = match (demand.needed, from) {
         (None, None) => "a person".to_owned(),
         (None, Some(from)) => format!("one of {from}"),
-        (Some(needed), None) => format!("{needed} of all people"),
+        (Some(needed), None) => crate::output::wording::number(needed as usize, "approver"),
         (Some(needed), Some(from)) => format!("{needed} of {from}"),
     };
     let all = [
         Some(who),
-        (demand.planner_may_approve == Some(false)).then(|| "not who proposed it".to_owned()),
+        (demand.planner_may_approve == Some(false)).then(|| "not the proposer".to_owned()),
         (demand.is_signed == Some(true)).then(|| "signed".to_owned()),
         demand.expires_seconds.map(|seconds| format!("for {}", length(seconds))),
     ];

@@ -120,7 +120,8 @@ fn inline(file: &str) -> Result<Candidate, Failure> {
     let text = read(file)?;
     let draft = proposal::inline(&text).map_err(|why| {
         Failure::new(Exit::Usage, format!("{file} is not a proposal: {why}")).hint(
-            "it is {\"title\": …, \"steps\": [{\"description\": …, \"tool\": …, \"operation\": …, \"target\": …}], \"context\": …}",
+            "expected {\"title\": …, \"steps\": [{\"description\": …, \"tool\": …, \"operation\": …, \"target\": \
+             …}], \"context\": …}",
         )
     })?;
     let dialect = crate::interaction::conversion::dialect("proposal")?;

@@ -57,7 +57,7 @@ pub(crate) fn open(args: &Args) -> Result<Opened, Failure> {
         let name = project.config.agent_of(&args.agent);
         let message = format!("agent `{name}` has no command; set agents.{name}.command");
         return Err(Failure::new(Exit::No, message)
-            .hint(format!("planwright.toml could say: [roles] {} = \"claude\"", args.agent))
+            .hint(format!("set [roles] {} = \"claude\" in planwright.toml", args.agent))
             .next(NextCommand::new(["planwright", "doctor"])));
     }
     let runs = run::Runs::open(&project)?;

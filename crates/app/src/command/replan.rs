@@ -164,7 +164,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
                 Judged::Fit(found) => write(args, &case, found, (who(), 0, Vec::new()), out),
                 Judged::Returned { complaints, .. } => {
                     let mut failure =
-                        Failure::new(Exit::No, format!("{file} holds no next version that can be used"));
+                        Failure::new(Exit::No, format!("no valid new version in {file}"));
                     failure.causes = complaints;
                     Err(failure.hint("nothing was written"))
                 }
@@ -187,11 +187,11 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         Read::Plan(judged) => Ok(*judged),
         Read::Done(_) => Ok(Judged::Returned {
             plan: None,
-            complaints: vec!["nothing is done by saying so: answer with the whole plan".to_owned()],
+            complaints: vec!["a report is not a plan: answer with the whole plan".to_owned()],
         }),
         Read::Escalate(step, reason) => {
             called = Some((step, reason.clone()));
-            Err(Failure::new(Exit::Person, format!("the planner asks for a person: {reason}")))
+            Err(Failure::new(Exit::Person, format!("the planner needs a person: {reason}")))
         }
     };
     let reached = match planner::converse(&talk, judge, out) {
@@ -218,7 +218,7 @@ fn prompt(args: &Args, case: &Case) -> String {
         .iter()
         .map(|setback| format!("{}: step `{}`: {}", setback.previous, setback.step, setback.error))
         .collect();
-    let step = case.failed.map_or_else(|| "none is named; see below".to_owned(), named);
+    let step = case.failed.map_or_else(|| "not named; see below".to_owned(), named);
     planning::replan(&Failed {
         plan: &case.source,
         language: case.language(),
@@ -271,7 +271,7 @@ fn read(args: &Args, case: &Case, said: &str) -> Result<Read, Failure> {
     complaints.extend(planning::unkept(&case.draft, &case.finished, &verified.source.draft()));
     complaints.extend(
         case.same_as(&verified.source)
-            .map(|name| format!("this says the same as {name}, which has failed: change what made it fail")),
+            .map(|name| format!("identical to {name}, which failed: change what made it fail")),
     );
     match complaints.is_empty() && verified.plan.is_some() {
         true => Ok(Read::Plan(Box::new(Judged::Fit(Found { verified, changes, reasoning })))),
@@ -377,11 +377,11 @@ fn escalate(
     let known = step
         .and_then(|step| planwright_engine::core::plan::verified::find_step(&case.draft, &case.ids, step));
     let step = known.or(case.failed).map(|place| case.ids[place].as_str());
-    let text = format!("asks for a person: {reason}");
+    let text = format!("needs a person: {reason}");
     let number = Approvals::open(&case.project)?.comment(&case.path, step, by, &text)?;
     let word = out.palette().paint(Tone::Attention, "commented");
     out.line(&format!("{word}  {}   {}", clean_line(&case.name), clean_line(&text)));
-    out.talk(&format!("it is comment {number}; no new version was written"));
+    out.talk(&format!("saved as comment {number}; no new version was written"));
     let next = NextCommand::new(["planwright", "comment", shown(&case.path).as_str()]);
     let data = nothing(case, "escalate", reason.to_owned());
     Ok(Response::new(Exit::Person, "replan", &data).next(next))

@@ -190,7 +190,7 @@ struct Asking<'a> {
 const KEYS: &[Choice] = &[
     Choice::new("[a]pprove", "approves this digest, after one more question"),
     Choice::new("[s]tart", "approves it and runs the plan"),
-    Choice::new("[c]hanges", "rejects it; asks what should change"),
+    Choice::new("[c]hanges", "rejects it and asks what should change"),
     Choice::new("[d]iff", "shows every change in full"),
     Choice::new("[f]ull text", "shows the whole plan text"),
     Choice::new("[Q]uit", "decides nothing; so do Esc and Ctrl-D"),
@@ -266,7 +266,7 @@ fn reject(asking: &Asking<'_>, out: &mut Out<'_>) -> Result<Option<Response>, Fa
     let word = out.talk_palette().paint(Tone::Attention, "rejected");
     let revision = review.revision.unwrap_or_default();
     out.talk(&format!("{word}  r{revision} {}   {}", review.short(), clean(&feedback)));
-    out.talk(&format!("{} is {} now", clean_line(&review.plan), case.state()));
+    out.talk(&format!("{} is now {}", clean_line(&review.plan), case.state()));
     let next = NextCommand::new(["planwright", "verify", shown(asking.path).as_str()]);
     Ok(Some(Response::new(Exit::Done, "review", review).next(next)))
 }

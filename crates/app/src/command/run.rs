@@ -335,7 +335,7 @@ fn wait(
     let mut told = None;
     while let Some((plan, why)) = in_the_way()? {
         if told.as_ref() != Some(&plan) {
-            let line = format!("waiting  {name} waits for {plan}: it {why}");
+            let line = format!("waiting  {name} is blocked by {plan}, which {why}");
             out.talk(&clean_line(&line));
             told = Some(plan);
         }
@@ -372,7 +372,7 @@ fn carry_out(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<Re
     }
     let (run, driving, seen) = match start(subject, runs, out)? {
         Start::Begun(run, driving, _) => {
-            out.talk("isolation  open: agents run as you and could reach planwright's records\n");
+            out.talk("isolation  none: agents run as you and can reach planwright's records\n");
             (run, driving, 0)
         }
         Start::Resumed(run, driving) => {
@@ -381,7 +381,7 @@ fn carry_out(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<Re
         }
         Start::Following(run, holder) => return follow(subject, runs, (*run, holder), out),
         Start::NeedsApproval(_) | Start::NeedsRetry(_) => {
-            return Err(Failure::new(Exit::Moved, format!("{} was changed meanwhile", subject.name))
+            return Err(Failure::new(Exit::Moved, format!("{} changed in the meantime", subject.name))
                 .hint("nothing was started")
                 .next(NextCommand::new(subject.args.words())));
         }
@@ -434,7 +434,7 @@ fn blocked(subject: &Subject<'_>, blocker: Blocker) -> Failure {
             let step = &subject.plan.steps[step];
             let open: Vec<String> =
                 open.into_iter().map(|before| named(&subject.plan.steps[before])).collect();
-            let message = format!("step {} waits for {}", named(step), open.join(", "));
+            let message = format!("step {} is blocked by {}", named(step), open.join(", "));
             Failure::new(Exit::No, message).hint("nothing was started").next(NextCommand::new([
                 "planwright",
                 "run",
@@ -449,7 +449,7 @@ fn blocked(subject: &Subject<'_>, blocker: Blocker) -> Failure {
             let rev = subject.args.rev.as_deref().unwrap_or_default();
             let message = format!("{} is {}, not {rev}", subject.name, subject.digest.short());
             Failure::new(Exit::Moved, message)
-                .hint("look at it; nothing was started")
+                .hint("review it; nothing was started")
                 .next(NextCommand::new(subject.args.words()))
         }
     }

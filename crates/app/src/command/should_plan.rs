@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     }
     out.table(&table);
     if found.signs.is_empty() {
-        out.line("nothing in these words asks for a plan");
+        out.line("no sign that this task needs a plan");
     }
     let next = match found.advice {
         Advice::Plan => NextCommand::new(["planwright", "draft", task.as_str()]),

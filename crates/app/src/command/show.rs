@@ -188,7 +188,7 @@ fn told(project: &Project, path: &Path, verified: &Verified) -> Result<String, F
     case.map(|case| case.told()).ok_or_else(|| {
         let path = verified.source.name();
         let next = NextCommand::new(["planwright", "verify", path]);
-        Failure::new(Exit::No, format!("{path} has errors, so there is nothing to tell an arbiter"))
+        Failure::new(Exit::No, format!("{path} has errors; fix them first"))
             .next(next)
     })
 }
@@ -275,7 +275,7 @@ fn print_plan(plan: &PlanView, (told, proven): (&str, &BTreeSet<String>), out: &
         out.line(&format!("  {}", clean_line(line.trim_end())));
     }
     if context.len() > CONTEXT_LINES_MAX {
-        out.line(&format!("  and {} lines more", context.len() - CONTEXT_LINES_MAX));
+        out.line(&format!("  and {} more lines", context.len() - CONTEXT_LINES_MAX));
     }
     let mut table = Table::new();
     for step in &plan.steps {
@@ -299,7 +299,7 @@ fn row(plan: &PlanView, step: &StepView, proven: &BTreeSet<String>) -> Vec<Cell>
     let after = if after.is_empty() { String::new() } else { format!("after {}", after.join(", ")) };
     let contract = match &step.contract {
         Some(command) => format!("must pass: {}", command.trim().replace('\n', "; ")),
-        None => "a person confirms".to_owned(),
+        None => "you confirm it".to_owned(),
     };
     vec![
         Cell::new(""),
@@ -350,7 +350,7 @@ fn print_step(plan: &PlanView, step: &StepView, proven: &BTreeSet<String>, out: 
         ("task", Some(step.task.clone()).filter(|task| !task.is_empty())),
         ("accept", (!step.accept.is_empty()).then(|| step.accept.join("\n"))),
         ("setup", step.setup.clone()),
-        ("contract", Some(contract.unwrap_or_else(|| "a person confirms".to_owned()))),
+        ("contract", Some(contract.unwrap_or_else(|| "you confirm it".to_owned()))),
     ];
     for (word, block) in blocks.into_iter().filter_map(|(word, block)| Some((word, block?))) {
         let indented = clean(&block).lines().map(|line| format!("    {line}\n")).collect::<String>();

@@ -94,7 +94,7 @@ fn refused(refused: ShelveError) -> Failure {
                 .next(NextCommand::new(["planwright", "show", shown(&path).as_str()]))
         }
         ShelveError::Shipped { ref name, .. } => {
-            let hint = "nothing was moved; to do it again, create a plan with another name";
+            let hint = "nothing was moved; to run it again, create a plan with another name";
             failure(Exit::Person).hint(hint).next(NextCommand::new([
                 "planwright",
                 "new",

@@ -260,7 +260,7 @@ fn print(args: &Args, standing: &Standing, out: &mut Out<'_>) {
     let rows = over.collect();
     out.section("Done", rows);
     if hidden > 0 {
-        out.line(&format!("  and {hidden} before: planwright status --all"));
+        out.line(&format!("  and {hidden} more: planwright status --all"));
     }
     for run in &standing.runs {
         if let Some(remark) = &run.remark {
@@ -309,7 +309,7 @@ fn running_row(run: &RunData, now: u64, out: &Out<'_>) -> Vec<Cell> {
     let who = |current: &CurrentData| match current.state.as_str() {
         "queued" => format!("{} waiting for a worker", current.agent),
         "judging" => "contract".to_owned(),
-        "stalled" => format!("{} is stalled: its worker is there, but silent", current.agent),
+        "stalled" => format!("{} is stalled: its worker is not responding", current.agent),
         "dead" => format!("{}'s worker is dead", current.agent),
         _ => current.agent.clone(),
     };

@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     );
     if data.tools.is_empty() {
         out.talk(
-            "no tools are listed here: a plan may ask for any; list them as [tools.NAME] operations = […]",
+            "no tool list; plans may use any tool; list them as [tools.NAME] operations = […]",
         );
     }
     if !data.guarded.is_empty() {

@@ -37,7 +37,7 @@ pub(crate) struct Undone {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    refuse_agents("take back a decision")?;
+    refuse_agents("undo a decision")?;
     let here = here()?;
     // A plan that was deleted is no plan any more: only its path is left of it.
     let (path, project) = match here.address(&args.plan) {
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         text: text(&said.entry),
         state: case.state().to_string(),
     };
-    let word = out.palette().paint(Tone::Good, "took back");
+    let word = out.palette().paint(Tone::Good, "undone");
     let what = format!("{} of {}", data.took_back, clock::local(said.at_ms));
     out.line(&format!(
         "{word}  {}  {}   {}",
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         clean_line(&what),
         clean_line(&data.text)
     ));
-    out.line(&format!("           it is {} again", data.state));
+    out.line(&format!("        the plan is {} again", data.state));
     Ok(Response::done("undo", &data).next(NextCommand::new(["planwright", "review", shown(&path).as_str()])))
 }
 
@@ -80,7 +80,7 @@ fn text(entry: &LedgerEntry) -> String {
         LedgerEntry::Rejected { feedback, .. } => feedback.clone(),
         LedgerEntry::Commented { text, .. } | LedgerEntry::Answered { text, .. } => text.clone(),
         LedgerEntry::Reopened { why, .. } | LedgerEntry::Cancelled { why, .. } => why.clone(),
-        LedgerEntry::Deleted { .. } => "the plan is back".to_owned(),
+        LedgerEntry::Deleted { .. } => "plan restored".to_owned(),
         LedgerEntry::Proposed { .. }
         | LedgerEntry::Drafted { .. }
         | LedgerEntry::Discovered { .. }

@@ -103,7 +103,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let levels = Levels::of(args)?;
     let paths = paths(args)?;
     if paths.is_empty() {
-        return Err(Failure::new(Exit::Usage, "there are no plans in this project")
+        return Err(Failure::new(Exit::Usage, "no plans found")
             .hint(WHAT_IS_A_PLAN)
             .next(NextCommand::new(["planwright", "new", "first-plan"])));
     }
@@ -254,7 +254,7 @@ fn check_red(path: &Path, verified: Verified, out: &mut Out<'_>) -> Result<Verif
     let project = if path == Path::new(STDIN) { here()? } else { project_of(path)? };
     if verified.plan.is_none() {
         let name = clean_line(verified.source.name()).into_owned();
-        out.talk(&format!("{name} has errors: its contracts were not run"));
+        out.talk(&format!("{name} has errors; contracts not run"));
     }
     Ok(project.check_red(verified, &BaselineLimits::of(&project.config), &|_| {})?)
 }
@@ -305,7 +305,7 @@ fn repair(args: &Args, path: &Path, mut verified: Verified, out: &mut Out<'_>) -
         }
         planwright_engine::store::plan_file::save(path, &verified.source, &verified.source.edited(&edits))?;
         for title in titles {
-            let word = out.talk_palette().paint(Tone::Good, "repaired");
+            let word = out.talk_palette().paint(Tone::Good, "fixed");
             out.talk(&format!("{word}  {}  {}", clean_line(&shown(path)), clean_line(&title)));
         }
         verified = verify(args, path)?;

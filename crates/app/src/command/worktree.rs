@@ -104,7 +104,7 @@ fn add(args: &AddArgs, out: &mut Out<'_>) -> Result<Response, Failure> {
     let trees = Trees::of(&project)?;
     let setup = if args.no_setup { Setup::Leave } else { Setup::Run };
     if setup == Setup::Run {
-        permit((&trees, trees.unallowed_setup()?), args.allow.as_deref(), "set-up", out)?;
+        permit((&trees, trees.unallowed_setup()?), args.allow.as_deref(), "setup", out)?;
     }
     let (name, base) = (args.name.as_deref(), args.base.as_deref());
     let added = trees.add(&AddOptions { plan: &plan, name, base, setup })?;
@@ -138,15 +138,15 @@ fn permit(
     let digest = script_digest(&script.command);
     let command = clean_line(&show::words(&script.command)).into_owned();
     if let Some(typed) = allow {
-        refuse_agents(&format!("allow a {what}"))?;
+        refuse_agents(&format!("allow a {what} command"))?;
         if typed.len() < DIGITS_MIN || !digest.starts_with(typed) {
             let short = &digest[..DIGITS_MIN];
-            return Err(Failure::new(Exit::Moved, format!("the {what} is {short}, not {typed}: {command}"))
-                .hint("read it, and allow what you have read")
+            return Err(Failure::new(Exit::Moved, format!("the {what} command is {short}, not {typed}: {command}"))
+                .hint("read it, then pass its digest")
                 .next(NextCommand::new([
                     "planwright",
                     "config",
-                    &format!("worktree.{}", what.replace('-', "")),
+                    &format!("worktree.{}", what),
                 ])));
         }
         return Ok(trees.allow(script)?);
@@ -155,7 +155,7 @@ fn permit(
         return Ok(());
     }
     out.complain(&format!(
-        "planwright.toml, which agents can write, sets a {what} that runs as you:\n  {command}\n"
+        "planwright.toml, which agents can write, sets a {what} command that runs as you:\n  {command}\n"
     ));
     let choices = [
         Choice::new("[y]es", "allows exactly this command in worktrees of this repository"),
@@ -212,9 +212,9 @@ fn path(name: &str, out: &mut Out<'_>) -> Result<Response, Failure> {
 }
 
 fn remove(name: &str, allow: Option<&str>, out: &mut Out<'_>) -> Result<Response, Failure> {
-    refuse_agents("remove a tree")?;
+    refuse_agents("remove a worktree")?;
     let trees = Trees::of(&here()?)?;
-    permit((&trees, trees.unallowed_teardown()?), allow, "tear-down", out)?;
+    permit((&trees, trees.unallowed_teardown()?), allow, "teardown", out)?;
     let removed = trees.remove(name)?;
     show::removed(std::slice::from_ref(&removed), "removed", out);
     let data = Worktrees { trees: Vec::new(), removed: vec![RemovedData::of(&removed)], is_dry_run: false };
@@ -241,13 +241,13 @@ fn would_prune(out: &mut Out<'_>) -> Result<Response, Failure> {
 }
 
 fn prune(out: &mut Out<'_>) -> Result<Response, Failure> {
-    refuse_agents("remove trees")?;
+    refuse_agents("remove worktrees")?;
     let trees = Trees::of(&here()?)?;
-    permit((&trees, trees.unallowed_teardown()?), None, "tear-down", out)?;
+    permit((&trees, trees.unallowed_teardown()?), None, "teardown", out)?;
     let Pruned { removed, kept, failed } = trees.prune()?;
     show::removed(&removed, "reclaimed", out);
     let bytes: u64 = removed.iter().map(|removed| removed.bytes).sum();
-    let word = out.palette().paint(Tone::Good, &wording::number(removed.len(), "tree"));
+    let word = out.palette().paint(Tone::Good, &wording::number(removed.len(), "worktree"));
     out.line(&format!("{word} reclaimed, {}", wording::size(bytes)));
     show::kept(&kept, out);
     for (_, error) in &failed {
@@ -271,19 +271,19 @@ impl From<worktree::Error> for Failure {
                 failure(Exit::Usage).hint(format!("did you mean `{meant}`?")).next(all())
             }
             worktree::Error::NoTree { meant: None, .. } => failure(Exit::Usage).next(all()),
-            worktree::Error::Name(_) => failure(Exit::Usage).hint("say another with --name"),
+            worktree::Error::Name(_) => failure(Exit::Usage).hint("pass another with --name"),
             worktree::Error::Taken { .. } => {
-                failure(Exit::No).hint("say another name with --name; nothing was made").next(all())
+                failure(Exit::No).hint("pass another name with --name; nothing was created").next(all())
             }
             worktree::Error::HasTree { name, .. } => failure(Exit::No)
-                .hint("a plan has one tree; leave --name out to use it")
+                .hint("a plan has one worktree; omit --name to use it")
                 .next(NextCommand::new(["planwright", "worktree", "path", name])),
             worktree::Error::InTheWay { .. } => failure(Exit::No)
-                .hint("look at it and move it away, or say another name with --name")
+                .hint("move it away, or pass another name with --name")
                 .next(all()),
             worktree::Error::AtWork { .. } => failure(Exit::Moved).hint("wait for it").next(all()),
             worktree::Error::Elsewhere { .. } => failure(Exit::Usage)
-                .hint("a tree is a copy of the repository, so its plan has to lie in it")
+                .hint("a worktree is a copy of the repository, so its plan must be inside it")
                 .next(NextCommand::new(["planwright", "list"])),
             worktree::Error::Misplaced { .. } => failure(Exit::Usage)
                 .hint("set worktree.folder in your own settings")
@@ -306,19 +306,19 @@ impl From<worktree::Error> for Failure {
             worktree::Error::Unallowed { name, command } => {
                 let digest = &script_digest(command)[..DIGITS_MIN];
                 failure(Exit::Person)
-                    .hint(format!("a person reads it and allows it: {}", show::words(command)))
+                    .hint(format!("a person must read and allow it: {}", show::words(command)))
                     .next(NextCommand::new(["planwright", "worktree", "remove", name, "--allow", digest]))
             }
             worktree::Error::Ports { .. } => failure(Exit::No)
-                .hint("remove trees, or make the range larger: worktree.port_min, worktree.port_max")
+                .hint("remove worktrees, or widen the range: worktree.port_min, worktree.port_max")
                 .next(all()),
             worktree::Error::Pattern { .. } => failure(Exit::Usage)
-                .hint("patterns are those of .gitignore")
+                .hint("use .gitignore patterns")
                 .next(NextCommand::new(["planwright", "config", "worktree.include"])),
             worktree::Error::Base(planwright_engine::git::base::Error::NoRepository { .. })
             | worktree::Error::Keep(planwright_engine::git::repository::Error::NoRepository { .. }) => {
                 failure(Exit::No)
-                    .hint("trees are copies of a git repository: make one first, and commit something")
+                    .hint("a worktree needs a git repository with a commit: create one first")
             }
             worktree::Error::State(_)
             | worktree::Error::Base(_)
@@ -340,7 +340,7 @@ impl From<worktree::Error> for Failure {
 fn stays(failure: impl Fn(Exit) -> Failure, (name, path): (&str, &Path), why: &KeepReason) -> Failure {
     match why {
         KeepReason::Work(_) => failure(Exit::No)
-            .hint("nothing was removed; finish the plan there, or save what you want to keep")
+            .hint("nothing was removed; finish the plan or save the changes first")
             .next(NextCommand::new(["cd", path.to_string_lossy().as_ref()])),
         KeepReason::Beside(root) => {
             failure(Exit::No).hint("nothing was removed").next(NextCommand::new(["cd", root]))

@@ -164,10 +164,10 @@ impl From<approval::Error> for Failure {
                 .next(NextCommand::new(["planwright", "policy"])),
             approval::Error::Refused(_) => failure(Exit::Person).hint("nothing was recorded"),
             approval::Error::Moved { ref plan, .. } => failure(Exit::Moved)
-                .hint("look at it again; nothing was recorded")
+                .hint("review it again; nothing was recorded")
                 .next(NextCommand::new(["planwright", "review", plan])),
             approval::Error::Lapsed { ref plan, .. } => failure(Exit::Moved)
-                .hint("propose it again, and look at what moved; nothing was started")
+                .hint("propose it again and review the changes; nothing was started")
                 .next(NextCommand::new(["planwright", "propose", plan])),
             approval::Error::Unapproved { ref plan } => {
                 failure(Exit::Person).next(NextCommand::new(["planwright", "propose", plan]))

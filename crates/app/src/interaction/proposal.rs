@@ -54,7 +54,7 @@ pub(crate) fn propose(
 /// Says that a plan was proposed, and what its contracts say before the work.
 pub(crate) fn print(name: &str, proposed: &Proposed, out: &mut Out<'_>) {
     let revision = &proposed.revision;
-    let word = if proposed.is_known { "known" } else { "proposed" };
+    let word = if proposed.is_known { "unchanged" } else { "proposed" };
     let word = out.palette().paint(Tone::Good, word);
     let on = revision.subject.base.as_ref().map(|base| format!(" on {base}")).unwrap_or_default();
     let digest = &revision.subject.digest[..8];

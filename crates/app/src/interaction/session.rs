@@ -146,7 +146,7 @@ pub(crate) fn say_dropped((thread, left): (SessionPlan, Option<Error>), out: &mu
         }
     }
     if let Some(plan) = &thread.plan {
-        out.talk(&format!("the next commit takes `{}` back, if nobody decided about it", clean_line(plan)));
+        out.talk(&format!("the next commit withdraws `{}` unless it was already decided", clean_line(plan)));
     }
 }
 
@@ -179,12 +179,12 @@ fn say(outcome: &CommitOutcome, out: &mut Out<'_>) {
     let word = |word: &str| out.palette().paint(Tone::Muted, word);
     let line = match &outcome.came {
         Came::Proposed(proposed) => return print(&outcome.plan, proposed, out),
-        Came::Unchanged(state) => format!("{}  {plan}  {state}, and stays so", word("unchanged")),
-        Came::Withdrawn => format!("{}  {plan}  nobody is asked about it any more", word("withdrawn")),
+        Came::Unchanged(state) => format!("{}  {plan}  still {state}", word("unchanged")),
+        Came::Withdrawn => format!("{}  {plan}  no longer pending review", word("withdrawn")),
         Came::Stays(state) => {
-            format!("{}  {plan}  {state}: only a person can end it (planwright cancel)", word("stays"))
+            format!("{}  {plan}  {state}: only a person can end it (planwright cancel)", word("kept"))
         }
-        Came::Empty => format!("{}  no plan in this thread, and none that waits for anybody", word("empty")),
+        Came::Empty => format!("{}  no plan in this thread and none pending review", word("empty")),
     };
     out.line(&line);
 }
@@ -231,7 +231,7 @@ fn refused(faults: &[CommitFault], tongue: Tongue, out: &mut Out<'_>) -> Respons
         if faults.len() == 1 { "1 thread has".to_owned() } else { format!("{} threads have", faults.len()) };
     let error = palette.paint(Tone::Bad, "error:");
     text.push_str(&format!(
-        "{error} nothing was committed: {many} errors; mend all of them, then commit again\n"
+        "{error} nothing was committed: {many} errors; fix them and commit again\n"
     ));
     if !out.settings().is_json {
         out.complain(&text);
@@ -273,23 +273,23 @@ fn words(fault: &CommitFault, tongue: Tongue) -> (String, String) {
     match &fault.wrong {
         Wrong::Missing { is_current: true } => (
             format!("{folder}/plan.md is missing: the current thread ({thread}) has no plan"),
-            format!("write it, or say that there shall be none: {}", tongue.clear().command),
+            format!("write it, or clear the thread: {}", tongue.clear().command),
         ),
         Wrong::Missing { is_current: false } => (
             format!("{folder}/plan.md is missing: the thread {thread} has no plan"),
             format!("write it, or remove the thread: {}", tongue.drop(thread).command),
         ),
         Wrong::Link(path) => (
-            format!("{} is a link, or no file at all (thread {thread})", path.display()),
-            "plans are files of their own: remove it and write a file".to_owned(),
+            format!("{} is a link or not a file (thread {thread})", path.display()),
+            "remove it and write a regular file".to_owned(),
         ),
         Wrong::Taken { plan, why } => (
-            format!("the plan `{plan}` of the thread {thread} can't be revised: {why}"),
+            format!("cannot revise plan `{plan}` of thread {thread}: {why}"),
             format!(
-                "a person can give it back: planwright revise {plan}; another plan needs a thread of its own"
+                "ask a person to run planwright revise {plan}, or use another thread for a new plan"
             ),
         ),
-        Wrong::Unclean(_) => (format!("{folder} has errors (thread {thread})"), "mend them".to_owned()),
+        Wrong::Unclean(_) => (format!("{folder} has errors (thread {thread})"), "fix them".to_owned()),
     }
 }
 
@@ -297,7 +297,7 @@ fn words(fault: &CommitFault, tongue: Tongue) -> (String, String) {
 pub(crate) fn warn(error: Error, out: &mut Out<'_>) {
     let Failure { message, causes, .. } = failure(error, Tongue::Planwright);
     let whole: Vec<String> = std::iter::once(message).chain(causes).collect();
-    out.warn(&format!("{}; `planwright doctor` says what helps", clean_line(&whole.join(": "))));
+    out.warn(&format!("{}; run `planwright doctor` for a fix", clean_line(&whole.join(": "))));
 }
 
 /// What is said when a verb fails.
@@ -308,10 +308,10 @@ pub(crate) fn failure(error: Error, tongue: Tongue) -> Failure {
         Error::Decisions(error) => error.into(),
         Error::Refused(ref refusal) => refuse(refusal, Failure::from_error(Exit::Usage, &error), tongue),
         Error::Inside { .. } | Error::Homeless => Failure::from_error(Exit::Usage, &error)
-            .hint("say another place for plan folders, outside of every repository: the setting `session.plans`")
+            .hint("set session.plans to a directory outside any repository")
             .next(NextCommand::new(["planwright", "config", "session.plans"])),
         Error::Astray { .. } => Failure::from_error(Exit::No, &error)
-            .hint("remove what lies there: the folder is made again"),
+            .hint("remove it; planwright creates the directory again"),
         Error::Record { .. } | Error::Folder { .. } | Error::Undiscarded { .. } | Error::State(_) => {
             Failure::from_error(Exit::Machine, &error)
         }
@@ -322,8 +322,8 @@ fn refuse(refusal: &SessionRefusal, failure: Failure, tongue: Tongue) -> Failure
     match refusal {
         SessionRefusal::Unknown { known, .. } => {
             let known = match known.is_empty() {
-                true => "this session has none: only what was asked for can be removed".to_owned(),
-                false => format!("it has {}", known.join(", ")),
+                true => "this session has no threads".to_owned(),
+                false => format!("its threads are {}", known.join(", ")),
             };
             failure.hint(known).next(NextCommand::new(["planwright", "session", "show"]))
         }
@@ -331,12 +331,12 @@ fn refuse(refusal: &SessionRefusal, failure: Failure, tongue: Tongue) -> Failure
             let failure = Failure { exit: Exit::No, ..failure };
             failure.hint("clear it to remove its plan; the thread stays").next(tongue.clear())
         }
-        SessionRefusal::Full => Failure { exit: Exit::No, ..failure }.hint("remove one that is not needed any more"),
+        SessionRefusal::Full => Failure { exit: Exit::No, ..failure }.hint("remove a thread that is no longer needed"),
         SessionRefusal::EmptyTopic | SessionRefusal::LongTopic { .. } | SessionRefusal::HiddenTopic => {
-            failure.hint(format!("say it on one line, in 1 to {TOPIC_CHARS_MAX} characters")).next(tongue.help())
+            failure.hint(format!("use one line of 1 to {TOPIC_CHARS_MAX} characters")).next(tongue.help())
         }
         SessionRefusal::Name { .. } => failure.hint(format!(
-            "{VARIABLE} is made of at most 64 letters, digits, `-`, `_` and `.`; without it the session is that of this folder"
+            "{VARIABLE} accepts up to 64 letters, digits, `-`, `_` and `.`; if it is not set, this directory has its own session"
         ))
         .next(tongue.help()),
     }

@@ -34,8 +34,8 @@ use super::tool::{McpTool, ToolEffect, ToolError, ToolOutcome, ToolReply, ToolRe
 use crate::command::{step_of, under_way, wait_for_driver};
 use crate::output::wording;
 
-pub(super) const INSTRUCTIONS: &str = "For the person you talk to: what waits for them in their plans and runs, and their decisions \
-    about it. Decide nothing for them: each decision is confirmed by the person in a dialog, or typed by them.";
+pub(super) const INSTRUCTIONS: &str = "For the person you talk to: what needs them in their plans and runs, and \
+    their decisions. Decide nothing for them: the person confirms each decision in a dialog or types it.";
 
 pub(super) const TOOLS: &[McpTool] = &[
     McpTool {
@@ -310,7 +310,7 @@ fn start(call: &ToolRequest<'_>) -> ToolResult {
     let (project, path) = call.session.plan(&id)?;
     let name = shown(&project, &path);
     let verified = project.verify(&path, &name)?;
-    let Some(plan) = &verified.plan else { return Err(refusal(&verified, "so it can't be run")) };
+    let Some(plan) = &verified.plan else { return Err(refusal(&verified, "so it cannot run")) };
     let digest = Digest::of(plan);
     let runs = Runs::open(&project)?;
     // Who it will be is known only when somebody has confirmed it; nothing is begun before.
@@ -320,10 +320,10 @@ fn start(call: &ToolRequest<'_>) -> ToolResult {
             format!("planwright: start {name}, approved as {}?\n{}", digest.short(), work(plan, &project))
         }
         Readiness::Resume(run) if run.state.outcome().is_some() => {
-            return Ok(ToolReply::text(format!("{name} is done already, as it stands.")).into());
+            return Ok(ToolReply::text(format!("{name} is already done.")).into());
         }
         Readiness::Resume(run) => {
-            format!("planwright: go on with the run of {name}?\n{}", work(&run.plan, &project))
+            format!("planwright: resume the run of {name}?\n{}", work(&run.plan, &project))
         }
         Readiness::Follow(_, holder) => return Ok(ToolReply::text(driven(&name, &holder)).into()),
         Readiness::NeedsApproval(missing) => return Err(by_hand(&name, &missing_words(&name, &missing))),
@@ -351,13 +351,13 @@ fn start(call: &ToolRequest<'_>) -> ToolResult {
 }
 
 fn driven(name: &str, holder: &str) -> String {
-    format!("{name} is under way already, driven by {holder}.")
+    format!("{name} is already running ({holder}).")
 }
 
 /// What only a person at a terminal can mend: why, and the command that does.
 fn by_hand(name: &str, (why, verb): &(String, &str)) -> ToolError {
     ToolError(format!(
-        "{why}. Nothing was started. A person types:\n  planwright {verb} {}",
+        "{why}. Nothing was started. Ask the person to type:\n  planwright {verb} {}",
         wording::word(name)
     ))
 }
@@ -366,16 +366,16 @@ fn by_hand(name: &str, (why, verb): &(String, &str)) -> ToolError {
 fn missing_words(name: &str, missing: &Missing) -> (String, &'static str) {
     match missing {
         Missing::Agents { .. } => {
-            (format!("the command lines of the agents of {name} are not those that were approved"), "run")
+            (format!("the agent commands of {name} changed since approval"), "run")
         }
         Missing::Plan { live: Some(_), .. } => {
-            (format!("a run of another text of {name} is not over"), "run")
+            (format!("{name} has an unfinished run of an earlier revision"), "run")
         }
-        Missing::Plan { trip: Some(trip), .. } => (format!("{name} is held: {trip}"), "review"),
+        Missing::Plan { trip: Some(trip), .. } => (format!("{name} needs a new approval: {trip}"), "review"),
         Missing::Plan { lapsed, .. } if !lapsed.is_empty() => {
-            (format!("lapsed: {}", lapsed.join("; ")), "review")
+            (format!("the approval lapsed: {}", lapsed.join("; ")), "review")
         }
-        Missing::Plan { .. } => (format!("nobody has approved {name}"), "review"),
+        Missing::Plan { .. } => (format!("{name} is not approved"), "review"),
     }
 }
 
@@ -384,7 +384,7 @@ fn blocked(name: &str, blocker: Blocker) -> ToolError {
         Blocker::OtherText { run, holder } => run::Error::Driven { run, holder },
         Blocker::Occupied { plan, holder } => run::Error::Occupied { plan, holder },
         Blocker::Needs { .. } | Blocker::OtherDigest { .. } => {
-            return ToolError(format!("{name} was changed meanwhile. Nothing was started"));
+            return ToolError(format!("{name} changed in the meantime. Nothing was started"));
         }
     };
     ToolError(format!("{}. Nothing was started", ToolError::from(error).0))
@@ -392,8 +392,8 @@ fn blocked(name: &str, blocker: Blocker) -> ToolError {
 
 fn under_way_words(name: &str) -> String {
     format!(
-        "{name} is under way, as the person confirmed. This server drives it while the session lasts; after that `planwright run \
-         {}` goes on. plan_get says how it stands, inbox_list what it asks.",
+        "{name} is running, confirmed by the person. This server runs it until the session ends; then `planwright \
+         run {}` resumes it. plan_get shows its state, inbox_list its questions.",
         wording::word(name)
     )
 }

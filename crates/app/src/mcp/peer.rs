@@ -96,7 +96,7 @@ impl Peer {
             Err(mpsc::RecvTimeoutError::Disconnected) => None,
             Err(mpsc::RecvTimeoutError::Timeout) => {
                 self.state().questions.remove(&number);
-                let params = json!({"requestId": number, "reason": "nobody answered in time"});
+                let params = json!({"requestId": number, "reason": "timed out"});
                 let method = "notifications/cancelled";
                 self.output.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
                 None

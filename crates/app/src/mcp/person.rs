@@ -87,7 +87,7 @@ impl Questions {
         match (asked, answer) {
             (Some(asked), Some(result)) if asked == question.text => heard(question, result),
             (Some(_), Some(_)) => {
-                PersonReply::No(ToolReply::error("it changed meanwhile; nothing was done. Call again"))
+                PersonReply::No(ToolReply::error("it changed in the meantime; nothing was done. Call again"))
             }
             (Some(_) | None, None) | (None, Some(_)) => PersonReply::Asking(self.open(&question.text)),
         }

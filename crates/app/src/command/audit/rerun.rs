@@ -174,8 +174,8 @@ pub(crate) fn rerun(
         (false, true) => RerunScope::Claims,
         (false, false) if args.at.is_some() || args.no_cache => {
             let failure =
-                Failure::new(Exit::Usage, "`--at` and `--no-cache` say how contracts are run again");
-            return Err(failure.hint("say `--rerun` or `--marks`, too").next(NextCommand::new([
+                Failure::new(Exit::Usage, "`--at` and `--no-cache` apply to reruns only");
+            return Err(failure.hint("pass `--rerun` or `--marks` as well").next(NextCommand::new([
                 "planwright",
                 "help",
                 "audit",
@@ -231,7 +231,7 @@ fn settle(report: &mut AuditReport, plan: &str, findings: Vec<AuditFinding>) {
 /// Shows what came of the steps of a plan.
 pub(crate) fn show(audit: &PlanAudit, out: &mut Out<'_>) {
     if let Some(fault) = &audit.fault {
-        out.line(&format!("{}: {}", out.palette().paint(Tone::Bad, "cannot be read"), clean_line(fault)));
+        out.line(&format!("{}: {}", out.palette().paint(Tone::Bad, "unreadable"), clean_line(fault)));
         return;
     }
     let now = wording::now();
@@ -259,7 +259,7 @@ pub(crate) fn show(audit: &PlanAudit, out: &mut Out<'_>) {
     let contracts = audit.steps.iter().filter(|step| step.now != CurrentResult::Manual).count();
     let spared = match cached(audit) {
         0 => String::new(),
-        cached => format!("; {cached} not run again: nothing changed since"),
+        cached => format!("; {cached} cached: nothing changed since"),
     };
     out.line(&format!("{count} of {} pass{spared}", wording::number(contracts, "contract")));
 }

@@ -119,7 +119,7 @@ fn show(change: &IntegrationChange, out: &mut Out<'_>) {
     match &change.deed {
         Deed::Keep => out.line(&head("kept", Tone::Muted, change.file)),
         Deed::Write { old, new } => {
-            let word = if old.is_some() { "change" } else { "make" };
+            let word = if old.is_some() { "change" } else { "create" };
             out.line(&head(word, Tone::Attention, &format!("{} for {}", change.file, change.agent)));
             let lines: Vec<String> =
                 difference(old.as_deref().unwrap_or_default(), new).lines().map(str::to_owned).collect();
@@ -137,7 +137,7 @@ fn show(change: &IntegrationChange, out: &mut Out<'_>) {
                 out.line(&format!("  {}", palette.paint(tone, &clean(line))));
             }
             if lines.len() > most {
-                out.line(&format!("  and {} lines more", lines.len() - most));
+                out.line(&format!("  and {} more lines", lines.len() - most));
             }
         }
         Deed::ByHand { lines, why } => {
@@ -148,7 +148,7 @@ fn show(change: &IntegrationChange, out: &mut Out<'_>) {
             ));
             lines.lines().take(lines_max(change)).for_each(|line| out.line(&format!("  {}", clean(line))));
             if is_page(change) {
-                out.line("  and so on: `planwright prompt skill` prints all of it");
+                out.line("  (`planwright prompt skill` prints the rest)");
             }
         }
     }

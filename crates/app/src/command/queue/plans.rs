@@ -231,7 +231,7 @@ pub(super) fn print(data: &PlansData, out: &mut Out<'_>) {
         })
     });
     out.section("Held back", held.collect());
-    out.section("Staged", data.staged.iter().map(row).collect());
+    out.section("Shelved", data.staged.iter().map(row).collect());
     print_together(&data.together, out);
     if let Some(cycle) = &data.cycle {
         let circle = clean_line(&cycle.join(" → ")).into_owned();
@@ -243,7 +243,7 @@ pub(super) fn print(data: &PlansData, out: &mut Out<'_>) {
     }
     for alike in &data.alike {
         let [one, other] = &alike.plans;
-        out.warn(&clean_line(&format!("{one} and {other} may be about the same: {}", alike.why)));
+        out.warn(&clean_line(&format!("{one} and {other} may be the same work: {}", alike.why)));
     }
 }
 
@@ -264,13 +264,13 @@ fn print_together(together: &TogetherData, out: &mut Out<'_>) {
     }
     let title = out.palette().paint(Tone::Strong, "Together");
     let plans = match together.plans.len() {
-        0 | 1 => "none could run at the same time as another".to_owned(),
+        0 | 1 => "no plans can run in parallel".to_owned(),
         _ => together.plans.join(", "),
     };
     out.line(&format!("{title}  {}", clean_line(&plans)));
     for overlap in &together.overlaps {
         let ([one, other], [left, right], path) = (&overlap.plans, &overlap.patterns, &overlap.path);
-        let text = format!("  {one} and {other} not: both may change {path} ({left} and {right})");
+        let text = format!("  not {one} with {other}: both may change {path} ({left} and {right})");
         out.line(&clean_line(&text));
     }
     for excluded in &together.excluded {

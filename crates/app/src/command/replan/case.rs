@@ -56,9 +56,9 @@ impl Case {
     pub(super) fn of(args: &Args) -> Result<Self, Failure> {
         let Opened { path, project, source, step } = open(&args.plan)?;
         if !DIALECTS.contains(&source.dialect().name) {
-            let message = format!("a plan of the dialect {} has no versions in files", source.dialect().name);
+            let message = format!("plans in dialect {} have no version files", source.dialect().name);
             let next = NextCommand::new(["planwright", "propose", shown(&path).as_str()]);
-            return Err(Failure::new(Exit::No, message).hint("edit it, and propose it again").next(next));
+            return Err(Failure::new(Exit::No, message).hint("edit it and propose it again").next(next));
         }
         let draft = source.draft();
         let ids = verified::ids(&draft);
@@ -160,7 +160,7 @@ impl Case {
         if agent_sign().is_none() {
             match self.end_runs(&why) {
                 Ok(complaints) => out.warn_all(&complaints),
-                Err(error) => out.warn(&format!("its runs could not be ended: {error}")),
+                Err(error) => out.warn(&format!("cannot end its runs: {error}")),
             }
         }
         let message = format!("cannot replan {}: {why}", self.name);

@@ -111,7 +111,7 @@ pub(super) fn renew(
     for target in targets.into_iter().filter(|&target| before.get(target) != now.get(target)) {
         let line = |agents: &AgentCommands| {
             let command = agents.get(target).filter(|command| !command.is_empty());
-            command.map_or_else(|| "nothing".to_owned(), |command| command_line(command))
+            command.map_or_else(|| "none".to_owned(), |command| command_line(command))
         };
         out.line(&format!("  {}  was  {}", clean_line(target), line(&before)));
         out.line(&format!("  {}  now  {}", " ".repeat(clean_line(target).chars().count()), line(now)));
@@ -153,7 +153,7 @@ pub(super) fn print_plan(subject: &Subject<'_>, out: &mut Out<'_>) {
     for step in &plan.steps {
         let must = match &step.contract {
             Contract::Shell { command, .. } => format!("must pass: {}", command.trim().replace('\n', "; ")),
-            Contract::Manual => "a person confirms".to_owned(),
+            Contract::Manual => "you confirm it".to_owned(),
         };
         let after: Vec<String> =
             step.needs.iter().map(|&place| plan.steps[place].number.to_string()).collect();
@@ -170,7 +170,7 @@ pub(super) fn print_plan(subject: &Subject<'_>, out: &mut Out<'_>) {
     for step in &plan.steps {
         if let Some(setup) = &step.setup {
             let setup = setup.trim().replace('\n', "; ");
-            out.line(&clean_line(&format!("  {} is prepared by: {setup}", named(step))));
+            out.line(&clean_line(&format!("  {} setup: {setup}", named(step))));
         }
     }
     for (key, words) in known(subject) {

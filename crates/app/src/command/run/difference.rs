@@ -33,7 +33,7 @@ pub(super) fn lines(approved: &Source, now: &Source, palette: Palette) -> Vec<St
     let hidden = lines.len().saturating_sub(LINES_MAX);
     lines.truncate(LINES_MAX);
     if hidden > 0 {
-        lines.push(format!("and {hidden} lines more"));
+        lines.push(format!("and {hidden} more lines"));
     }
     lines
 }
@@ -105,6 +105,6 @@ mod tests {
         let now = PLAN.replace("Do it.", &"more\n".repeat(500));
         let lines = lines(&plan(PLAN), &plan(&now), Palette::PLAIN);
         assert_eq!(lines.len(), LINES_MAX + 1);
-        assert!(lines[LINES_MAX].ends_with("lines more"), "{}", lines[LINES_MAX]);
+        assert!(lines[LINES_MAX].ends_with("more lines"), "{}", lines[LINES_MAX]);
     }
 }

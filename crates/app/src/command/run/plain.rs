@@ -58,7 +58,7 @@ pub(super) fn tell(board: &Board<'_>, news: &News, runs: &Runs, out: &mut Out<'_
 /// What an attempt did, or tried, beyond its scope.
 fn tell_scope(name: &str, account: &Account, out: &mut Out<'_>) {
     if !account.outside.is_empty() {
-        out.warn(&format!("{name} changed files outside of its scope: {}", account.outside.join(", ")));
+        out.warn(&format!("{name} changed files outside its scope: {}", account.outside.join(", ")));
     }
     for refused in account.refused.iter().take(REFUSED_MAX) {
         out.warn(&format!("{name}: {}", refused.line()));

@@ -168,7 +168,7 @@ fn remark(run: &RunSummaryRow, state: &str) -> Option<String> {
             Some(format!("{done}, {who}: {ways}"))
         }
         "stopped" => {
-            let by = run.tally.stopped_by.as_deref().unwrap_or("somebody");
+            let by = run.tally.stopped_by.as_deref().unwrap_or("unknown");
             Some(format!("{done}, stopped by {by}: {ways}"))
         }
         _ => None,

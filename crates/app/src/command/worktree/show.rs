@@ -115,34 +115,34 @@ pub(super) fn words(command: &[String]) -> String {
 /// Says that a tree was made, or is there.
 pub(super) fn added(added: &AddedWorktree, out: &mut Out<'_>) {
     let tree = &added.tree;
-    let word = if added.furnished.is_some() { "made  " } else { "there " };
+    let word = if added.furnished.is_some() { "created" } else { "exists " };
     let word = out.palette().paint(Tone::Good, word);
     let plan = tree.plan.as_ref().map(|plan| plan.to_string_lossy().into_owned()).unwrap_or_default();
     let branch = tree.branch.as_deref().unwrap_or_default();
     let what = format!("{}   {plan} on {branch}", tree.name);
     out.line(&format!("{word}  {}", clean_line(&what)));
-    out.line(&format!("        {}", clean_line(&added.place.to_string_lossy())));
+    out.line(&format!("         {}", clean_line(&added.place.to_string_lossy())));
     if !tree.ports.is_empty() {
-        out.line(&format!("        ports {}", ports(&tree.ports)));
+        out.line(&format!("         ports {}", ports(&tree.ports)));
     }
     let Some(furnished) = &added.furnished else { return };
     if !furnished.copied.is_empty() {
         let copied: Vec<String> =
             furnished.copied.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-        out.line(&format!("        copied {}", clean_line(&copied.join(", "))));
+        out.line(&format!("         copied {}", clean_line(&copied.join(", "))));
     }
     for (path, why) in &furnished.left_out {
         out.warn(&format!("{} was not copied: {why}", path.display()));
     }
     match &furnished.setup {
         ScriptRun::Nothing => {}
-        ScriptRun::Well => out.line("        set up"),
+        ScriptRun::Well => out.line("         set up"),
         ScriptRun::Unallowed { command } => out.warn(&format!(
-            "the set-up was not run: only planwright.toml says it, which agents can write, and nobody has allowed it: {}",
+            "setup command not run: it comes from planwright.toml, which agents can write, and is not allowed yet: {}",
             words(command)
         )),
         ScriptRun::Badly { how, said } => {
-            out.warn(&format!("the set-up failed: {how}; the tree stays, and the same command tries again"));
+            out.warn(&format!("setup command failed: {how}; worktree kept, run the same command to try again"));
             out.talk(&wording::indented(&clean(said.trim_end())));
         }
     }
@@ -204,8 +204,8 @@ pub(super) fn would_remove(safe: &[WorktreeFinding], out: &mut Out<'_>) {
     }
     let bytes: u64 = safe.iter().map(|finding| finding.bytes).sum();
     out.line(&format!(
-        "{} could be reclaimed, {}",
-        wording::number(safe.len(), "tree"),
+        "{} can be removed, {}",
+        wording::number(safe.len(), "worktree"),
         wording::size(bytes)
     ));
 }

@@ -138,15 +138,15 @@ fn with_locations(drawn: &str, locations: &[String]) -> String {
     text
 }
 
-/// "plans/x.md: 2 errors, 1 warning; 1 has a repair (planwright verify --fix)".
+/// "plans/x.md: 2 errors, 1 warning; 1 fixable (planwright verify --fix)".
 fn footer(file: &CheckedFile<'_>, palette: Palette) -> String {
     let counts = file.counts();
     let Counts { errors, fixable, .. } = counts;
     let tone = if errors > 0 { Tone::Bad } else { Tone::Attention };
     let repairs = match fixable {
         0 => String::new(),
-        1 => "; 1 has a repair (planwright verify --fix)".to_owned(),
-        _ => format!("; {fixable} have repairs (planwright verify --fix)"),
+        1 => "; 1 fixable (planwright verify --fix)".to_owned(),
+        _ => format!("; {fixable} fixable (planwright verify --fix)"),
     };
     format!("{}: {}{repairs}", clean_line(file.source.name()), palette.paint(tone, &counts.to_string()))
 }
@@ -209,7 +209,7 @@ mod tests {
            = note: run on main@4f1c8aa, exit 0 in 0.01 s
            = help: add a check that fails until the work is done
 
-        plans/größe 1.md: 1 error, 1 warning; 1 has a repair (planwright verify --fix)
+        plans/größe 1.md: 1 error, 1 warning; 1 fixable (planwright verify --fix)
         ");
         assert_eq!(human(&[Sample::new("\r\n").checked()], UNICODE, 100), unix, "CRLF changes nothing");
     }
@@ -350,7 +350,7 @@ mod tests {
         9 + more\u{1b}
           |
 
-        a.md: 1 error; 1 has a repair (planwright verify --fix)
+        a.md: 1 error; 1 fixable (planwright verify --fix)
         ");
     }
 
