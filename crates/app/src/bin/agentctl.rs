@@ -1,5 +1,5 @@
-//! The `agentctl` program: becomes the `planwright` that lies beside it, under its own name. It is a launcher and nothing else, so
-//! that two programs do not cost the space of two.
+//! The `agentctl` program: a launcher that runs the `planwright` next to it under its own name, so that two programs
+//! don't take the space of two.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,

@@ -1,5 +1,5 @@
-//! The command line of `agentctl`: the words of document E for what `planwright session` does. Planners call it; it proposes, and has
-//! no word that could approve.
+//! The command line of `agentctl`: the names of document E for `planwright session`. Planners call it; it proposes
+//! and cannot approve.
 
 use std::ffi::OsString;
 
@@ -22,10 +22,8 @@ const NAME: &str = "agentctl";
 /// Plan directories for agents: write plans outside the repository, then propose them together.
 #[derive(Debug, Parser)]
 #[command(name = "agentctl", version, arg_required_else_help = true, max_term_width = 100)]
-#[command(
-    after_help = "PLANWRIGHT_SESSION names the session [default: one per current directory].\n\
-                  A commit proposes plans: a person reviews them with `planwright review`; nothing here approves them."
-)]
+#[command(after_help = "PLANWRIGHT_SESSION names the session [default: one per current directory].\n\
+                  A commit proposes plans: a person reviews them with `planwright review`; nothing here approves them.")]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
@@ -130,7 +128,7 @@ fn act(verb: Verb, out: &mut Out<'_>) -> Result<Response, Failure> {
     })
 }
 
-/// Who commits: this program is for agents, whoever types it.
+/// Commits are always made by an agent: this program is for agents.
 fn planner() -> Identity {
     let who = who();
     match who.role {

@@ -1,4 +1,4 @@
-//! `answer`: a person settles what only a person can settle. Without a choice it shows what is asked and what fits.
+//! `answer`: a person answers a question of a run. Without an answer it shows the question and the possible answers.
 
 use planwright_engine::core::plan::budget::Budget;
 use planwright_engine::core::run::event;
@@ -76,12 +76,15 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     }
 }
 
-/// What the person says; `None` where they only ask.
+/// The answer; `None` if none was passed.
 fn answer(args: &Args) -> Result<Option<event::AskAnswer>, Failure> {
     let reason = args.message.clone().unwrap_or_default();
     if (args.skip || args.revise) && reason.trim().is_empty() {
-        return Err(Failure::new(Exit::Usage, "missing reason: pass -m")
-            .next(NextCommand::new(["planwright", "help", "answer"])));
+        return Err(Failure::new(Exit::Usage, "missing reason: pass -m").next(NextCommand::new([
+            "planwright",
+            "help",
+            "answer",
+        ])));
     }
     Ok(match &args.budget {
         Some(text) => Some(grant(text)?),
@@ -107,7 +110,7 @@ fn grant(text: &str) -> Result<event::AskAnswer, Failure> {
     Ok(event::AskAnswer::Budget { micro_dollars, tokens, seconds })
 }
 
-/// The question that is meant; `None` where no single one is, and the run is to be stopped as it is.
+/// The question in question; `None` if the whole run is to be paused.
 fn asked<'a>(args: &Args, found: &'a RunOf) -> Result<Option<(&'a str, &'a AskState)>, Failure> {
     let run = &found.run;
     let is_meant = |ask: &AskState| found.step.is_none() || ask.step == found.step;

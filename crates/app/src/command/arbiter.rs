@@ -1,5 +1,5 @@
-//! `arbiter`: which agent does the next step and how the plan goes on, with the reasons. Chooses; acts on nothing, unless it is told
-//! to say in the settings who plays a role.
+//! `arbiter`: recommends the agent for the next step and the next action, with reasons. Changes nothing, except role
+//! assignments with `--assign`.
 
 use planwright_engine::Project;
 use planwright_engine::approval::Approvals;
@@ -63,7 +63,7 @@ pub(crate) struct Arbitrated {
 pub(crate) struct VacancyData {
     /// The target.
     pub(crate) target: String,
-    /// Who could do its steps; `null`: nobody.
+    /// The agent that could do its steps; `null` if none.
     pub(crate) agent: Option<String>,
     /// Why it is this one.
     pub(crate) because: String,
@@ -112,7 +112,9 @@ fn choose(args: &Args, project: &Project, case: &ArbiterCase, out: &mut Out<'_>)
     match (arbiter, agent_sign()) {
         (None, _) => case.choice(),
         (Some(_), Some(_)) => {
-            out.talk("arbiter not asked, because this terminal belongs to an agent; using the built-in choice");
+            out.talk(
+                "arbiter not asked, because this terminal belongs to an agent; using the built-in choice",
+            );
             case.choice()
         }
         (Some(agent), None) => {
@@ -127,7 +129,7 @@ fn was_asked(choice: &ArbiterChoice) -> bool {
     choice.reasons.iter().any(|reason| reason.contains("was asked as arbiter"))
 }
 
-/// Keeps what an agent chose as a remark on the plan: it moves nothing.
+/// Records the agent's choice as a comment on the plan.
 fn record(
     project: &Project,
     path: &std::path::Path,
@@ -147,7 +149,7 @@ fn record(
     Ok(())
 }
 
-/// Who could play the roles that nobody plays; with `--assign` the settings say so from now on.
+/// Agents for unassigned roles; `--assign` writes them to the settings.
 fn fill(args: &Args, project: &Project, case: &ArbiterCase) -> Result<Vec<VacancyData>, Failure> {
     let file = project.root.join(FILE);
     let mut vacancies = Vec::new();

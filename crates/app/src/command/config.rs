@@ -1,4 +1,4 @@
-//! `config`: shows the settings with where each comes from, and changes one without touching any other byte.
+//! `config`: shows settings and their origin, and changes one without touching any other byte.
 
 use std::path::PathBuf;
 
@@ -70,7 +70,7 @@ pub(crate) struct Configured {
     pub(crate) settings: Vec<SettingData>,
     /// The file of the project.
     pub(crate) project_file: String,
-    /// The file of the user; `None` where there is no home.
+    /// The user's file; `None` without a home directory.
     pub(crate) user_file: Option<String>,
     /// Whether a file was changed.
     pub(crate) is_changed: bool,

@@ -1,4 +1,4 @@
-//! `delete`: removes a plan that is not being run. Its text is kept, and `undo` brings it back.
+//! `delete`: removes a plan that is not running. `undo` restores it.
 
 use planwright_engine::approval::Approvals;
 use planwright_engine::store::plan_file::FileText;

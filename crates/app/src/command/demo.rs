@@ -22,7 +22,7 @@ pub(crate) struct Args {
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Made {
-    /// The folder.
+    /// The directory.
     pub(crate) folder: String,
 }
 

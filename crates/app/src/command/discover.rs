@@ -1,5 +1,5 @@
-//! `discover`: work that somebody came upon while they were at a step. It goes on a list; only a person makes a step of it, and the
-//! plan has to be approved again then.
+//! `discover`: follow-up work found during a step. Anyone may record it; only a person adds it as a step, and the
+//! plan then needs a new approval.
 
 use planwright_engine::approval::{Approvals, Find};
 use planwright_engine::core::approval::status::Discovery;
@@ -46,11 +46,11 @@ pub(crate) struct Args {
 pub(crate) struct Discovered {
     /// The plan.
     pub(crate) plan: String,
-    /// What was come upon: all of it with --list, else the one that the command was about.
+    /// Follow-up work: all of it with --list, otherwise the one in question.
     pub(crate) work: Vec<WorkData>,
 }
 
-/// Work that somebody came upon.
+/// Follow-up work.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct WorkData {
     /// Its number.
@@ -59,7 +59,7 @@ pub(crate) struct WorkData {
     pub(crate) title: String,
     /// What else is said of it.
     pub(crate) text: String,
-    /// The id of the step that it was come upon at.
+    /// The id of the step where it was found.
     pub(crate) step: Option<String>,
     /// By whom.
     pub(crate) by: String,
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     }
 }
 
-/// Puts something on the list. Agents may: nothing comes of it until a person wants it.
+/// Records follow-up work. Agents may: nothing happens until a person adds it.
 fn note(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let title = args.what.trim();
     let is_line =
@@ -121,7 +121,7 @@ fn note(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     Ok(Response::done("discover", &data).next(next))
 }
 
-/// The plan that is meant: the one that was said, or the only one.
+/// The plan passed, or the only one.
 fn plan_of(args: &Args) -> Result<String, Failure> {
     if let Some(plan) = &args.plan {
         return Ok(plan.clone());
@@ -170,7 +170,7 @@ fn list(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     Ok(Response::done("discover", &data).next(next))
 }
 
-/// Makes a step of something on the list.
+/// Adds follow-up work as a step.
 fn add(args: &Args, number: u32, out: &mut Out<'_>) -> Result<Response, Failure> {
     refuse_agents("add follow-up work as a step")?;
     let Opened { path, project, source: old, .. } = open(&args.what)?;
@@ -181,8 +181,11 @@ fn add(args: &Args, number: u32, out: &mut Out<'_>) -> Result<Response, Failure>
             .next(NextCommand::new(["planwright", "discover", shown(&path).as_str(), "--list"])));
     };
     if let Some(step) = &found.added {
-        return Err(Failure::new(Exit::No, format!("follow-up work {number} was already added as step `{step}`"))
-            .next(NextCommand::new(["planwright", "show", shown(&path).as_str()])));
+        return Err(Failure::new(
+            Exit::No,
+            format!("follow-up work {number} was already added as step `{step}`"),
+        )
+        .next(NextCommand::new(["planwright", "show", shown(&path).as_str()])));
     }
     let draft = old.draft();
     let ids = verified::ids(&draft);
@@ -211,7 +214,7 @@ fn add(args: &Args, number: u32, out: &mut Out<'_>) -> Result<Response, Failure>
     Ok(Response::done("discover", &data).next(next))
 }
 
-/// The place of the step that this work became without a record of it: whoever added it was ended between the two.
+/// The step already added for this work but not recorded, because the process died in between.
 fn standing(old: &Draft, new: &Draft, found: &Discovery, known: &[Discovery]) -> Option<usize> {
     // As the dialect of the plan would write it and read it back.
     let wanted = new.steps.last()?;
@@ -220,7 +223,7 @@ fn standing(old: &Draft, new: &Draft, found: &Discovery, known: &[Discovery]) ->
     let task = |step: &StepDraft| step.task.as_ref().map(|task| task.value.clone());
     (1..old.steps.len()).rev().find(|&place| {
         let step = &old.steps[place];
-        // Work that was come upon at no step waits for the step that was the last one then.
+        // Work found outside a step needs the step that was last at that time.
         let parent = at.unwrap_or(&ids[place - 1]);
         let waits = step.needs.iter().flatten().any(|need| need.value == *parent);
         let is_of_other_work = known.iter().any(|other| other.added.as_ref() == Some(&ids[place]));

@@ -1,4 +1,4 @@
-//! `doctor`: looks at everything that planwright stands on, says what is wrong and what helps, and mends what is safe.
+//! `doctor`: checks everything planwright relies on, reports problems with a fix, and fixes what is safe.
 
 use planwright_engine::audit::doctor;
 use planwright_engine::audit::doctor::{DoctorFinding, DoctorLevel};
@@ -25,7 +25,7 @@ pub(crate) struct Examined {
     pub(crate) errors: usize,
     /// How many of them are warnings.
     pub(crate) warnings: usize,
-    /// What was mended.
+    /// What was fixed.
     pub(crate) fixed: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
-//! `draft`: has a planner write a plan for a wish, and proposes it. The planner only answers; planwright checks the answer, sends
-//! it back with what is wrong, and writes the file.
+//! `draft`: has a planner write a plan for a request, and proposes it. The planner only answers; planwright checks
+//! the answer, sends it back with the errors, and writes the file.
 
 use std::path::{Path, PathBuf};
 
@@ -86,7 +86,7 @@ pub(crate) struct Drafted {
     pub(crate) digest: String,
     /// Who wrote it.
     pub(crate) by: String,
-    /// How often the planner was asked; 0: nobody was.
+    /// How often the planner was asked; 0 if it was not.
     pub(crate) tries: u32,
     /// Why it is as it is, in the planner's words.
     pub(crate) reasoning: String,
@@ -155,7 +155,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     write(args, &project, (found.verified, drafting, by), out)
 }
 
-/// Says that an agent says that it is done, which moves nothing.
+/// Prints that the agent reports the work as done; this changes no state.
 fn done(summary: String, out: &mut Out<'_>) -> Response {
     out.line(&format!("the agent reports: {}", clean_line(&summary)));
     out.talk("no plan was written: the agent reports the work as done, but only contracts decide");
@@ -174,7 +174,7 @@ fn done(summary: String, out: &mut Out<'_>) -> Response {
     Response::done("draft", &data).next(NextCommand::new(["planwright", "status"]))
 }
 
-/// What is wanted: the wish, and the issue that it is about.
+/// The request, and the issue it is about.
 fn task(args: &Args) -> Result<String, Failure> {
     let issue = args.from_issue.as_deref().map(planner::input).transpose()?;
     let parts: Vec<&str> = args.wish.iter().chain(&issue).map(|text| text.trim()).collect();
@@ -187,7 +187,7 @@ fn task(args: &Args) -> Result<String, Failure> {
     Ok(task)
 }
 
-/// Refuses a name that can't be had, before anybody is asked.
+/// Rejects an invalid or existing name before the planner is asked.
 fn refuse_name(args: &Args, project: &Project) -> Result<(), Failure> {
     let Some(name) = &args.name else { return Ok(()) };
     if name.is_empty() || verified::slug(name) != *name {
@@ -274,7 +274,7 @@ fn write(
     let title =
         verified.draft.as_ref().and_then(|draft| draft.title.as_ref()).map(|title| title.value.clone());
     let path = create(args, project, &verified, &title.unwrap_or_else(|| drafting.task.clone()))?;
-    // Checked as it lies there: this is what is proposed.
+    // Check the written file: this is what gets proposed.
     let verified = project.verify(&path, &shown(&path))?;
     if let Some(draft) = &verified.draft {
         warn_of_twins(project, (&path, draft), out)?;

@@ -1,5 +1,5 @@
-//! `edit`: changes a plan and nothing else in its file. Marks and status are not among the changes: they say what the
-//! harness has proven, and no command takes anybody's word for it.
+//! `edit`: changes a plan and nothing else in its file. Marks and status cannot be edited: planwright writes them
+//! from what was proven.
 
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -121,12 +121,11 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     Ok(Response::done("edit", &edited).next(next))
 }
 
-/// Refuses to write in one dialect what is plainly written in another: the keys of both would stand in the file.
+/// Refuses to write another dialect's keys into the plan.
 fn refuse_other_dialect(plan: &Source) -> Result<(), Failure> {
     let told = detect(plan.place(), plan.text()).ok().filter(|told| told.dialect != plan.dialect());
     let Some(told) = told.filter(|_| *plan.told() == Detection::Forced) else { return Ok(()) };
-    let message =
-        format!("{} is written in dialect {} ({})", plan.name(), told.dialect.name, told.because);
+    let message = format!("{} is written in dialect {} ({})", plan.name(), told.dialect.name, told.because);
     Err(Failure::new(Exit::Usage, message).hint("omit --dialect; nothing was written"))
 }
 
@@ -188,7 +187,7 @@ fn misuse(message: &str) -> Failure {
 }
 
 impl Wish<'_> {
-    /// The change that is wished for in this plan, and what it is in words.
+    /// The requested change, and its description.
     fn change(
         &self,
         draft: &Draft,
@@ -220,8 +219,7 @@ impl Wish<'_> {
             Wish::Renumber => (PlanEdit::Renumber, "steps renumbered".to_owned()),
             Wish::Expand(name, file) => {
                 let items = items(file)?;
-                let words =
-                    format!("step {name} expanded into {}", wording::number(items.len(), "step"));
+                let words = format!("step {name} expanded into {}", wording::number(items.len(), "step"));
                 (PlanEdit::Expand { step: step(name)?, items }, words)
             }
             Wish::Set("status", _) => {

@@ -1,5 +1,5 @@
-//! `log --all`: the journals of all runs and the ledgers of all plans of this project as one stream, one line per event. Only reads:
-//! whoever listens, and however they end, changes nothing. With `--deliver` the hooks are told what they have missed.
+//! `log --all`: journals of all runs and ledgers of all plans as one stream, one line per event. Read-only.
+//! `--deliver` sends the hooks what they missed.
 
 mod record;
 
@@ -76,7 +76,7 @@ pub(crate) struct HookData {
     pub(crate) left: Option<String>,
 }
 
-/// Where to begin.
+/// The starting point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Since {
     Begin,
@@ -136,7 +136,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     Ok(Response::done("events", &Told { events: told, hooks: Vec::new() }).next(next))
 }
 
-/// Tells the hooks what they have missed.
+/// Sends the hooks the events they missed.
 fn deliver(out: &mut Out<'_>) -> Result<Response, Failure> {
     if process::job_above().is_some() {
         let message = "an agent in a run cannot deliver events: your own hooks would miss them";
@@ -176,7 +176,7 @@ fn data(told: &notify::Delivered) -> HookData {
     HookData { hook: told.hook.to_owned(), delivered: told.delivered, skipped: told.skipped, left }
 }
 
-/// Reads where to begin. A bare number is a place in the journal.
+/// Reads the starting point. A bare number is a journal sequence number.
 fn since(text: &str, now_ms: u64) -> Option<Since> {
     let text = text.trim();
     if let Ok(seq) = text.parse() {

@@ -1,4 +1,4 @@
-//! `fmt`: puts plans into canonical form, or says which are not.
+//! `fmt`: formats plans, or lists those that are not formatted.
 
 use std::io;
 use std::path::Path;

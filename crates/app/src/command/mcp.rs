@@ -1,4 +1,4 @@
-//! `mcp`: serves agents over the model context protocol on standard input and output, or shows what they would see.
+//! `mcp`: serves agents over the Model Context Protocol on standard input and output, or lists the tools.
 
 use std::io::{self, IsTerminal as _};
 
@@ -54,8 +54,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         return Ok(Response::done("mcp", &served).next(next));
     }
     if out.settings().is_json {
-        let failure =
-            Failure::new(Exit::Usage, "--json needs --list: standard output carries the protocol");
+        let failure = Failure::new(Exit::Usage, "--json needs --list: standard output carries the protocol");
         return Err(failure.hint("pass --list to print the tools").next(NextCommand::new([
             "planwright",
             "mcp",

@@ -1,4 +1,4 @@
-//! `merge`: lands the work of finished plans in a branch, in merge order, once the contracts of all of them pass on what is merged.
+//! `merge`: merges finished plans into a branch, in merge order, after all their contracts pass on the merged result.
 
 use std::path::{Path, PathBuf};
 
@@ -111,7 +111,7 @@ pub(crate) struct MovedData {
     pub(crate) branch: String,
     /// The commit that it stood at.
     pub(crate) from: String,
-    /// The commit that it stands at now.
+    /// Its commit now.
     pub(crate) to: String,
 }
 
@@ -362,9 +362,11 @@ fn failed(error: Error, args: &Args) -> Failure {
             let origin = origin.to_string_lossy().into_owned();
             failure(Exit::No).next(NextCommand::new(["cd", &origin]))
         }
-        Error::NoBranch { .. } => failure(Exit::Usage)
-            .hint("pass --into BRANCH")
-            .next(NextCommand::new(["planwright", "help", "merge"])),
+        Error::NoBranch { .. } => failure(Exit::Usage).hint("pass --into BRANCH").next(NextCommand::new([
+            "planwright",
+            "help",
+            "merge",
+        ])),
         Error::UnknownBranch { .. } => failure(Exit::Usage)
             .hint("nothing was merged")
             .next(NextCommand::new(["git", "branch", "--list"])),
@@ -391,21 +393,19 @@ fn failed(error: Error, args: &Args) -> Failure {
                 None => NextCommand::new(["git", "status"]),
             };
             failure(Exit::Person)
-                .hint(
-                    "commit them or run `git stash push`, then merge again; nothing was merged",
-                )
+                .hint("commit them or run `git stash push`, then merge again; nothing was merged")
                 .next(look)
         }
-        Error::Restless { .. } => {
-            failure(Exit::Moved).hint("nothing was merged; merge again when the branch is quiet").next(again())
-        }
+        Error::Restless { .. } => failure(Exit::Moved)
+            .hint("nothing was merged; merge again when the branch is quiet")
+            .next(again()),
         Error::Repositories(_) => failure(Exit::Usage)
             .hint("set repositories.NAME to its path, and list it under `repositories:` in the plan")
             .next(NextCommand::new(["planwright", "config"])),
         Error::Stopped => failure(Exit::Interrupted).next(again()),
-        Error::Keep(repository::Error::NoRepository { .. }) => failure(Exit::No)
-            .hint("merging needs a git repository")
-            .next(NextCommand::new(["git", "init"])),
+        Error::Keep(repository::Error::NoRepository { .. }) => {
+            failure(Exit::No).hint("merging needs a git repository").next(NextCommand::new(["git", "init"]))
+        }
         Error::Keep(_) | Error::Base(_) | Error::State(_) | Error::Journal(_) => failure(Exit::Machine),
     }
 }

@@ -1,4 +1,4 @@
-//! `merge-driver`: what Git calls to merge a plan or a progress file by what it says. `init --merge-driver` tells Git to.
+//! `merge-driver`: called by git to merge plan and progress files by structure; `init --merge-driver` registers it.
 
 use std::path::PathBuf;
 

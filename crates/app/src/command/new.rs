@@ -191,11 +191,8 @@ fn filled(args: &Args, project: &Project, name: &str) -> Result<String, Failure>
         text_of_list.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
     let mut source = Source::new(args.name.as_str(), text);
     if list_of(&source).is_none() {
-        return Err(Failure::new(
-            Exit::Usage,
-            format!("template {} has no step to expand", found.name),
-        )
-        .hint("such a step has the heading `### 1–N. Title`; nothing was written"));
+        return Err(Failure::new(Exit::Usage, format!("template {} has no step to expand", found.name))
+            .hint("such a step has the heading `### 1–N. Title`; nothing was written"));
     }
     while let Some(step) = list_of(&source) {
         let change = PlanEdit::Expand { step, items: items.clone() };
@@ -207,7 +204,7 @@ fn filled(args: &Args, project: &Project, name: &str) -> Result<String, Failure>
     Ok(source.text().to_owned())
 }
 
-/// The place of the first step that stands for a list. `N+1` only counts on from one.
+/// The first template step. `N+1` only continues its numbering.
 fn list_of(source: &Source) -> Option<usize> {
     source.draft().steps.iter().position(|step| match &step.number.value {
         StepNumber::Template(text) => !text.contains('+'),

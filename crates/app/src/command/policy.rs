@@ -1,4 +1,4 @@
-//! `policy`: shows who may approve plans here, looks at a policy before it holds, and puts one in its place.
+//! `policy`: shows who may approve plans here, checks a policy file, and installs one.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -52,13 +52,13 @@ enum Act {
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct PolicyData {
-    /// Where the policy lies; `None` if there is none, so that a person decides by default.
+    /// The policy file; `None` if there is none, so a person decides by default.
     pub(crate) path: Option<String>,
     /// Names its exact text and that of its list of signers.
     pub(crate) digest: Option<String>,
     /// Where the policy of this repository is looked for first.
     pub(crate) repository_file: String,
-    /// Where that of the user is looked for then; `None` where there is no home.
+    /// The user's policy file; `None` without a home directory.
     pub(crate) user_file: Option<String>,
     /// The rules by which a plan is approved without a person.
     pub(crate) auto: Vec<RuleData>,
@@ -66,7 +66,7 @@ pub(crate) struct PolicyData {
     pub(crate) approval: DemandData,
     /// What some plans need besides.
     pub(crate) when: Vec<WhenData>,
-    /// Where the keys are that count; `None` where there is no list.
+    /// The list of signers; `None` if there is none.
     pub(crate) signers: Option<String>,
     /// How many keys count.
     pub(crate) keys: usize,
@@ -135,7 +135,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
 }
 
 fn install(places: &PolicyPaths, file: &Path, out: &mut Out<'_>) -> Result<Response, Failure> {
-    // What held until now, wherever that lay: approvals that were given under it lapse. One that can't be read held nothing.
+    // The policy in effect until now: approvals under it lapse. An unreadable one had no effect.
     let before = places.load().ok().flatten();
     let InstalledPolicy { path, old, backup, loaded } = places.install(file)?;
     let is_changed = before.as_ref().is_none_or(|before| before.digest != loaded.digest);
@@ -305,7 +305,7 @@ fn dollars(micro: u64) -> String {
     }
 }
 
-/// A length of time as a policy says it.
+/// A duration in policy notation.
 fn length(seconds: u64) -> String {
     let units = [(86_400, "d"), (3600, "h"), (60, "m")];
     let unit = units.into_iter().find(|(unit, _)| seconds.is_multiple_of(*unit));

@@ -1,4 +1,4 @@
-//! `quick`: a task and the command that decides, carried through at once. The plan of one step lies outside of the workspace; it is
+//! `quick`: one task and its contract, run immediately. The one-step plan is stored outside the workspace; it is
 //! shown, approved and run like any other.
 
 use planwright_engine::agent::planner;

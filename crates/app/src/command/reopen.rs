@@ -16,7 +16,7 @@ pub(crate) struct Reopened {
     pub(crate) plan: String,
     /// Where it stood.
     pub(crate) from: String,
-    /// Where it stands now.
+    /// Its state now.
     pub(crate) state: String,
 }
 

@@ -1,5 +1,5 @@
-//! `revise PLAN --planner`: has a planner write the next version of a plan after a step failed, and proposes it. What was finished stays finished;
-//! the new version has to be approved anew, and a plan that goes in circles is not made anew for ever.
+//! `revise PLAN --planner`: has a planner write the next version of a plan after a step failed, and proposes it.
+//! Finished steps stay finished; the new version needs its own approval, and the number of versions is limited.
 
 mod case;
 mod version;
@@ -108,7 +108,7 @@ impl Args {
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Replanned {
-    /// `plan`; `done` or `escalate` where the answer is no plan.
+    /// `plan`, or `done` or `escalate` if the answer is not a plan.
     pub(crate) action: String,
     /// The old version.
     pub(crate) previous: String,
@@ -126,7 +126,7 @@ pub(crate) struct Replanned {
     pub(crate) reasoning: String,
     /// Ids of the finished steps that were kept.
     pub(crate) kept: Vec<String>,
-    /// How often the planner was asked; 0: nobody was.
+    /// How often the planner was asked; 0 if it was not.
     pub(crate) tries: u32,
     /// What was proposed; `None` where nothing was.
     pub(crate) proposed: Option<OneProposed>,
@@ -163,8 +163,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
             Read::Plan(judged) => match *judged {
                 Judged::Fit(found) => write(args, &case, found, (who(), 0, Vec::new()), out),
                 Judged::Returned { complaints, .. } => {
-                    let mut failure =
-                        Failure::new(Exit::No, format!("no valid new version in {file}"));
+                    let mut failure = Failure::new(Exit::No, format!("no valid new version in {file}"));
                     failure.causes = complaints;
                     Err(failure.hint("nothing was written"))
                 }
@@ -317,7 +316,7 @@ fn write(
     planner::tell_reasoning("changes", &found.changes, out);
     planner::tell_reasoning("why", &found.reasoning, out);
     let mut proposed = None;
-    // A copy says what failed: somebody has to change it first.
+    // A copy still contains the failure: edit it first.
     if !args.no_propose && !args.copy {
         let offered = proposal::propose(&decisions, (&file, &verified), &by)?;
         out.warn_all(&offered.complaints);
@@ -359,7 +358,7 @@ fn nothing(case: &Case, action: &str, reasoning: String) -> Replanned {
     }
 }
 
-/// Says that an agent says that it is done, which moves nothing.
+/// Prints that the agent reports the work as done; this changes no state.
 fn done(case: &Case, summary: String, out: &mut Out<'_>) -> Response {
     out.line(&format!("the agent reports: {}", clean_line(&summary)));
     out.talk("no plan was written: the agent reports the work as done, but only contracts decide");
@@ -367,7 +366,7 @@ fn done(case: &Case, summary: String, out: &mut Out<'_>) -> Response {
     Response::done("replan", &nothing(case, "done", summary)).next(next)
 }
 
-/// Remarks what an agent wants a person to look at. It opens no ask and ends nothing: only the harness does that.
+/// Records what the agent wants a person to look at. It opens no question and ends nothing.
 fn escalate(
     case: &Case,
     step: Option<&str>,

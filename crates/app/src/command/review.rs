@@ -1,5 +1,5 @@
-//! `review`: what decides about a plan, what changed since the reader looked last, and a way to say yes or no. Judges nothing:
-//! the model is made in core, and what is said is recorded by the engine.
+//! `review`: the contracts of a plan, what changed since the reader last looked, and the decision. Judges nothing:
+//! core builds the review, and the engine records the decision.
 
 mod markdown;
 mod text;
@@ -73,7 +73,7 @@ pub(crate) struct Reviews {
 pub(crate) enum Ended {
     /// With this.
     Said(Box<Response>),
-    /// With a yes; the plan with this path is to be carried out now.
+    /// Approved; run the plan with this path now.
     Start(String),
 }
 
@@ -152,7 +152,7 @@ fn list(out: &mut Out<'_>) -> Result<Response, Failure> {
     Ok(Response::done("reviews", &Reviews { waiting }).next(next))
 }
 
-/// The command that goes on from where the plan stands.
+/// The next command for the plan's state.
 fn next(path: &Path, reviewed: &Reviewed) -> NextCommand {
     let plan = shown(path);
     // What is not as it was proposed can't be approved.
@@ -171,7 +171,7 @@ fn next(path: &Path, reviewed: &Reviewed) -> NextCommand {
     NextCommand::new(std::iter::once("planwright").chain(words))
 }
 
-/// Whether a person is there who can say yes or no now.
+/// Whether a person can decide now.
 fn may_ask(reviewed: &Reviewed, out: &Out<'_>) -> bool {
     can_ask(out)
         && out.settings().stdout.is_terminal

@@ -1,5 +1,5 @@
-//! `rollback`: takes the work of a run back to before a step. That step, what landed after it and what waits for it are to be
-//! done again. What lay in the workspace is kept.
+//! `rollback`: restores the workspace to before a step. That step, later work and dependent steps run again. Replaced
+//! files are saved.
 
 use planwright_engine::run::RolledBack;
 use schemars::JsonSchema;
@@ -32,7 +32,7 @@ pub(crate) struct Back {
     pub(crate) files: Vec<String>,
     /// Those of them that were removed: they were not there before the step.
     pub(crate) removed: Vec<String>,
-    /// The commit that keeps what lay in the workspace before.
+    /// The commit with the previous workspace files.
     pub(crate) kept: String,
 }
 

@@ -1,4 +1,4 @@
-//! `should-plan`: says whether a task deserves a plan, and by which rule. Advises; keeps nobody from anything.
+//! `should-plan`: whether a task deserves a plan, and by which rule. Advice only.
 
 use planwright_engine::core::agent::planner::triage::{Advice, said, triage};
 use planwright_engine::run::permission::guard_of;

@@ -1,4 +1,4 @@
-//! `show`: what a plan says, one of its steps in full, or the picture of what waits for what.
+//! `show`: a plan, one of its steps in full, or its dependency graph.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -84,9 +84,9 @@ pub(crate) struct Shown {
     pub(crate) graph: Option<String>,
     /// The section, where one was asked for.
     pub(crate) section: Option<SectionData>,
-    /// Why it was written as it is, in its planner's words; empty where nobody said.
+    /// The planner's reasoning; empty if unknown.
     pub(crate) reasoning: String,
-    /// What somebody else is told, where that was asked for.
+    /// The text for another reader, on request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) told: Option<String>,
     /// The ids of steps that its newest run proves: what the file says of any other is a claim.
@@ -172,7 +172,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     Ok(Response::done("show", &shown).next(next))
 }
 
-/// The steps that a run has settled, if it is a run of exactly this plan.
+/// Steps finished by a run of exactly this plan.
 fn proven(plan: &PlanView, run: &Run) -> BTreeSet<String> {
     let is_same = plan.digest.as_ref() == Some(&run.row.digest);
     let is_settled =
@@ -182,14 +182,13 @@ fn proven(plan: &PlanView, run: &Run) -> BTreeSet<String> {
 
 /// What an arbiter is told about a plan.
 fn told(project: &Project, path: &Path, verified: &Verified) -> Result<String, Failure> {
-    // A target that nobody plays yet is no fault here: who could play it is what the arbiter is for.
+    // An unassigned target is not an error here: the arbiter can suggest an agent.
     let plan = verify::trusted(&verified.source);
     let case = arbiter::gather(project, path, plan.as_ref())?;
     case.map(|case| case.told()).ok_or_else(|| {
         let path = verified.source.name();
         let next = NextCommand::new(["planwright", "verify", path]);
-        Failure::new(Exit::No, format!("{path} has errors; fix them first"))
-            .next(next)
+        Failure::new(Exit::No, format!("{path} has errors; fix them first")).next(next)
     })
 }
 

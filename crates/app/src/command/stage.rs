@@ -57,7 +57,7 @@ pub(crate) fn unshelve(args: &Args, out: &mut Out<'_>) -> Result<Response, Failu
 fn warn(project: &Project, path: &Path, out: &mut Out<'_>) -> Result<(), Failure> {
     match plan_file::read(path, &shown(path), project.reading())? {
         FileText::Plan(source) => warn_of_twins(project, (path, &source.draft()), out),
-        // It lies in its place; `verify` says what is wrong with it.
+        // The plan was moved; `verify` reports its errors.
         FileText::Unreadable(_) => Ok(()),
     }
 }

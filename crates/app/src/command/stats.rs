@@ -58,7 +58,7 @@ pub(crate) struct Statistics {
     pub(crate) waiting: WaitTime,
     /// Every contract that was run, by plan and step.
     pub(crate) contracts: Vec<ContractFigures>,
-    /// What plans need and nobody here has.
+    /// Tools and programs that plans need and that are missing.
     pub(crate) gaps: Vec<Gap>,
     /// What each step cost, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! `status`: where the runs of this project stand, and what needs a person. Looks; starts and settles nothing.
+//! `status`: the state of this project's runs, and what needs a person. Read-only.
 
 mod standing;
 
@@ -18,7 +18,7 @@ use standing::standing;
 
 /// How often the state is looked at with `--watch`.
 const LOOK: Duration = Duration::from_millis(250);
-/// Clears a terminal and begins at its top.
+/// Clears the terminal and moves to the top.
 const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
 
 #[derive(Debug, clap::Args)]
@@ -50,7 +50,7 @@ pub(crate) struct Standing {
     pub(crate) evicted: Vec<OutcastData>,
 }
 
-/// Where a run stands.
+/// The state of a run.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct RunData {
     /// The plan.
@@ -61,13 +61,13 @@ pub(crate) struct RunData {
     pub(crate) digest: String,
     /// `running`, `waiting`, `paused`, `stopped`, `done`, `failed` or `cancelled`.
     pub(crate) state: String,
-    /// How many steps are settled.
+    /// Number of finished steps.
     pub(crate) settled: usize,
     /// How many there are.
     pub(crate) steps: usize,
     /// The status of every step, in the order of the plan.
     pub(crate) statuses: Vec<String>,
-    /// What is under way.
+    /// What is running.
     pub(crate) current: Vec<CurrentData>,
     /// What a person is asked.
     pub(crate) asks: Vec<AskData>,
@@ -79,7 +79,7 @@ pub(crate) struct RunData {
     pub(crate) micro_dollars: Option<u64>,
     /// Tokens that were used, as far as agents say.
     pub(crate) tokens: Option<u64>,
-    /// Who drives it.
+    /// The process that runs it.
     pub(crate) driver: Option<String>,
     /// What is to be known about it, in a sentence.
     pub(crate) remark: Option<String>,
@@ -93,7 +93,7 @@ const fn is_none(count: &usize) -> bool {
     *count == 0
 }
 
-/// An attempt or a contract that is under way.
+/// A running attempt or contract.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct CurrentData {
     /// The number of the step.
@@ -270,7 +270,7 @@ fn print(args: &Args, standing: &Standing, out: &mut Out<'_>) {
     }
 }
 
-/// How many runs are shown that are over: who looks where things stand has no use for thousands.
+/// Maximum number of finished runs shown.
 const OVER_SHOWN_MAX: usize = 20;
 const PAUSED: &[&str] = &["waiting", "paused", "stopped"];
 

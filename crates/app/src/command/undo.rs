@@ -1,4 +1,4 @@
-//! `undo`: takes back your last decision about a plan, while nobody has acted on it, and says what it took back.
+//! `undo`: undoes your last decision about a plan, unless it has already been acted on.
 
 use planwright_engine::approval::Approvals;
 use planwright_engine::core::approval::ledger::LedgerEntry;
@@ -32,14 +32,14 @@ pub(crate) struct Undone {
     pub(crate) said_at_ms: u64,
     /// What it said.
     pub(crate) text: String,
-    /// Where the plan stands now.
+    /// The state of the plan now.
     pub(crate) state: String,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     refuse_agents("undo a decision")?;
     let here = here()?;
-    // A plan that was deleted is no plan any more: only its path is left of it.
+    // Only the path of a deleted plan is known.
     let (path, project) = match here.address(&args.plan) {
         Ok(project::Address { plan, .. }) => {
             let own = project_of(&plan).ok().filter(|project| !project.root.as_os_str().is_empty());
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     Ok(Response::done("undo", &data).next(NextCommand::new(["planwright", "review", shown(&path).as_str()])))
 }
 
-/// What an entry said, in a line.
+/// An entry in one line.
 fn text(entry: &LedgerEntry) -> String {
     match entry {
         LedgerEntry::Approved { revision, subject, note, .. } => {

@@ -1,5 +1,5 @@
-//! `worker`: makes attempts for runs that other processes drive. Judges nothing: what came of an attempt is delivered, and
-//! the driver takes it from there.
+//! `worker`: makes attempts for runs that other processes own. Judges nothing: it delivers the result, and the owner
+//! of the run continues from there.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `worktree`: working copies of the repository, one for a plan. Makes them, says where they are, and removes what loses nothing.
+//! `worktree`: working copies of the repository, one per plan. Creates, lists and removes them without losing work.
 
 mod show;
 
@@ -80,9 +80,9 @@ struct AddArgs {
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Worktrees {
-    /// The trees that there are; with `add` and `path` the one in question.
+    /// All worktrees; with `add` and `path`, the one in question.
     pub(crate) trees: Vec<TreeData>,
-    /// The trees that were removed, or would be.
+    /// The worktrees that were removed, or would be.
     pub(crate) removed: Vec<RemovedData>,
     /// Whether it was only looked at.
     pub(crate) is_dry_run: bool,
@@ -127,7 +127,7 @@ fn add(args: &AddArgs, out: &mut Out<'_>) -> Result<Response, Failure> {
     Ok(Response::new(exit, "worktree", &data).next(next))
 }
 
-/// Has a person allow a command line that only the project says. Without one it is not run, which is said later.
+/// Asks a person to allow a command set only by the project. Without permission it is not run, which is reported later.
 fn permit(
     (trees, script): (&Trees, Option<&WorktreeScript>),
     allow: Option<&str>,
@@ -141,13 +141,12 @@ fn permit(
         refuse_agents(&format!("allow a {what} command"))?;
         if typed.len() < DIGITS_MIN || !digest.starts_with(typed) {
             let short = &digest[..DIGITS_MIN];
-            return Err(Failure::new(Exit::Moved, format!("the {what} command is {short}, not {typed}: {command}"))
-                .hint("read it, then pass its digest")
-                .next(NextCommand::new([
-                    "planwright",
-                    "config",
-                    &format!("worktree.{}", what),
-                ])));
+            return Err(Failure::new(
+                Exit::Moved,
+                format!("the {what} command is {short}, not {typed}: {command}"),
+            )
+            .hint("read it, then pass its digest")
+            .next(NextCommand::new(["planwright", "config", &format!("worktree.{}", what)])));
         }
         return Ok(trees.allow(script)?);
     }
@@ -203,7 +202,7 @@ fn path(name: &str, out: &mut Out<'_>) -> Result<Response, Failure> {
         ])));
     }
     out.line(&place.to_string_lossy());
-    // Whoever asks for the path alone does not wait for a look at all files.
+    // The path alone needs no scan of all files.
     let data = match out.settings().is_json {
         true => vec![data_of(&trees, &tree)?],
         false => Vec::new(),
@@ -278,9 +277,9 @@ impl From<worktree::Error> for Failure {
             worktree::Error::HasTree { name, .. } => failure(Exit::No)
                 .hint("a plan has one worktree; omit --name to use it")
                 .next(NextCommand::new(["planwright", "worktree", "path", name])),
-            worktree::Error::InTheWay { .. } => failure(Exit::No)
-                .hint("move it away, or pass another name with --name")
-                .next(all()),
+            worktree::Error::InTheWay { .. } => {
+                failure(Exit::No).hint("move it away, or pass another name with --name").next(all())
+            }
             worktree::Error::AtWork { .. } => failure(Exit::Moved).hint("wait for it").next(all()),
             worktree::Error::Elsewhere { .. } => failure(Exit::Usage)
                 .hint("a worktree is a copy of the repository, so its plan must be inside it")
@@ -317,8 +316,7 @@ impl From<worktree::Error> for Failure {
                 .next(NextCommand::new(["planwright", "config", "worktree.include"])),
             worktree::Error::Base(planwright_engine::git::base::Error::NoRepository { .. })
             | worktree::Error::Keep(planwright_engine::git::repository::Error::NoRepository { .. }) => {
-                failure(Exit::No)
-                    .hint("a worktree needs a git repository with a commit: create one first")
+                failure(Exit::No).hint("a worktree needs a git repository with a commit: create one first")
             }
             worktree::Error::State(_)
             | worktree::Error::Base(_)
@@ -336,7 +334,7 @@ impl From<worktree::Error> for Failure {
     }
 }
 
-/// Says why a tree was not removed.
+/// Why a worktree was not removed.
 fn stays(failure: impl Fn(Exit) -> Failure, (name, path): (&str, &Path), why: &KeepReason) -> Failure {
     match why {
         KeepReason::Work(_) => failure(Exit::No)

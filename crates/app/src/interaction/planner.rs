@@ -1,5 +1,5 @@
-//! How a planner is asked until its answer can be used: what `draft` and `replan` share. Shows that somebody is at work, and
-//! never writes a plan.
+//! Asks a planner until its answer is valid; shared by `draft` and `revise --planner`. Shows progress and never
+//! writes a plan.
 
 use std::io::{self, Read as _};
 use std::thread;
@@ -21,7 +21,7 @@ use crate::output::{Exit, Failure, NextCommand, Out, Tone, clean_line, shell_wor
 
 /// How often the clock is drawn, and how soon a signal is heard.
 const TICK: Duration = Duration::from_millis(50);
-/// How many complaints about the last answer are shown.
+/// How many diagnostics about the last answer are shown.
 const COMPLAINTS_SHOWN_MAX: usize = 5;
 /// How many lines of a reasoning are shown; `history` has all of it.
 const REASONING_LINES_MAX: usize = 6;
@@ -29,7 +29,7 @@ const REASONING_LINES_MAX: usize = 6;
 const FILES_NAMED_MAX: usize = 10;
 /// The most that is read as an answer or an issue.
 const INPUT_BYTES_MAX: u64 = 4 << 20;
-/// What stands for standard input.
+/// Argument for standard input.
 const STDIN: &str = "-";
 
 /// What an answer is worth.
@@ -45,14 +45,14 @@ pub(crate) enum Judged<T> {
     },
 }
 
-/// Somebody to ask, and for what.
+/// A planner and what to ask it.
 pub(crate) struct Talk<'a> {
     pub(crate) project: &'a Project,
     pub(crate) planner: &'a Planner,
     pub(crate) first: String,
     /// How often they are asked at most.
     pub(crate) tries: u32,
-    /// The words by which an answer that was mended is handed in, before the file.
+    /// The command that accepts a fixed answer, without the file.
     pub(crate) hand_in: Vec<String>,
 }
 
@@ -169,7 +169,7 @@ fn ask(
     Ok(said)
 }
 
-/// A planner only reads. What changed meanwhile is said loudly; it is nobody's plan, and it is not undone behind anybody's back.
+/// A planner must only read. Changed files are reported, never reverted.
 fn warn_of_changes(name: &str, changed: &[String], out: &mut Out<'_>) {
     if changed.is_empty() {
         return;
@@ -188,7 +188,7 @@ fn spent(talk: &Talk<'_>, (said, complaints): &(String, Vec<String>)) -> Failure
     let message = format!("planner {} returned no valid plan in {tries}", talk.planner.name);
     let mut failure = Failure::new(Exit::No, message);
     failure.causes = complaints.iter().take(COMPLAINTS_SHOWN_MAX).cloned().collect();
-    // What was paid for is not thrown away.
+    // The paid answer is saved.
     match planner::keep_answer(talk.project, said) {
         Ok(path) => {
             let path = path.to_string_lossy().into_owned();
@@ -197,13 +197,11 @@ fn spent(talk: &Talk<'_>, (said, complaints): &(String, Vec<String>)) -> Failure
             let words = talk.hand_in.iter().map(String::as_str).chain([path.as_str()]);
             failure.hint(hint).next(NextCommand::new(words))
         }
-        Err(error) => {
-            failure.hint(format!("nothing was written; cannot save its last answer: {error}"))
-        }
+        Err(error) => failure.hint(format!("nothing was written; cannot save its last answer: {error}")),
     }
 }
 
-/// The text of an answer or an issue: from standard input or a file.
+/// Reads an answer or an issue from standard input or a file.
 pub(crate) fn input(file: &str) -> Result<String, Failure> {
     let text = match file {
         STDIN => {

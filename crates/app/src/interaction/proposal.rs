@@ -1,4 +1,4 @@
-//! How it is said that a plan was proposed: what `propose`, `draft` and `replan` share.
+//! Reports a proposed plan; shared by `propose`, `draft` and `revise`.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub(crate) struct OneProposed {
     pub(crate) revision: u32,
     /// Its digest.
     pub(crate) digest: String,
-    /// Where the work would begin.
+    /// The commit the work would start from.
     pub(crate) base: Option<String>,
     /// How many warnings the checker has.
     pub(crate) warnings: u32,
@@ -34,7 +34,7 @@ pub(crate) struct OneProposed {
     pub(crate) red: Vec<Baseline>,
     /// Whether exactly this was proposed already.
     pub(crate) is_known: bool,
-    /// The written rule that approved it at once.
+    /// The policy rule that approved it.
     pub(crate) approved_by_rule: Option<String>,
 }
 

@@ -1,5 +1,5 @@
-//! The tools of an agent that does one step. They read what it may know, look at what the contract says now, and add lines to
-//! the report of the attempt. None of them finishes anything: the harness runs the contract when the attempt is over.
+//! Tools for an agent that does one step: read the step, run its contract as advice, and add lines to the attempt's
+//! report. None of them finishes anything: planwright runs the contract after the attempt.
 
 use planwright_engine::core::agent::report::{FindingSeverity, ReportFinding, ReportLine, TEXT_BYTES_MAX};
 use planwright_engine::run::step_tools::StepToolsAttempt;

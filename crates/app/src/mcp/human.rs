@@ -1,6 +1,6 @@
-//! The tools of people who talk to planwright through an agent: what waits for them, and what they decide about it. The words
-//! come from a model all the same, so each decision is one only once the person has confirmed it in a dialog of the client, or
-//! typed the command. Approving is not among them.
+//! Tools for people who talk to planwright through an agent: what needs them, and their decisions. A model writes the
+//! arguments, so a decision counts only after the person confirms it in a client dialog or types the command.
+//! Approval is not offered.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -108,7 +108,7 @@ enum Said {
 struct Stopping {
     /// name or path of the plan
     id: String,
-    /// end attempts that are under way
+    /// end running attempts instead of waiting for them
     #[serde(default)]
     now: bool,
 }
@@ -235,7 +235,7 @@ fn answer(call: &ToolRequest<'_>) -> ToolResult {
     Ok(ToolOutcome::Ask(Box::new(PersonQuestion::new((question, command), act))))
 }
 
-/// What the person would say.
+/// Reads the answer.
 fn meant(word: Said, text: &str) -> Result<AskAnswer, ToolError> {
     let reason = || match text.trim() {
         "" => Err(ToolError::new("missing reason: pass it as `text`")),
@@ -258,7 +258,7 @@ fn meant(word: Said, text: &str) -> Result<AskAnswer, ToolError> {
     })
 }
 
-/// What follows from an answer, for who has to confirm it.
+/// The effect of an answer, for the person who confirms.
 fn effect(answer: &AskAnswer) -> String {
     match answer {
         AskAnswer::Retry { .. } => "planwright tries again.".to_owned(),
@@ -313,7 +313,7 @@ fn start(call: &ToolRequest<'_>) -> ToolResult {
     let Some(plan) = &verified.plan else { return Err(refusal(&verified, "so it cannot run")) };
     let digest = Digest::of(plan);
     let runs = Runs::open(&project)?;
-    // Who it will be is known only when somebody has confirmed it; nothing is begun before.
+    // The person is known only after they confirm; nothing starts before that.
     let options = StartOptions::of(&path, &verified, call.session.agent());
     let question = match runs.readiness(&options)? {
         Readiness::Begin(_) => {
@@ -333,7 +333,7 @@ fn start(call: &ToolRequest<'_>) -> ToolResult {
     let command = format!("planwright run {}", wording::word(&name));
     let drivers = std::sync::Arc::clone(&call.session.drivers);
     let act = move |by: &str| {
-        // All of it is compared once more in the act that begins the run.
+        // Everything is checked again in the transaction that starts the run.
         let leave = drivers.leave();
         let options = StartOptions { leave, ..StartOptions::of(&path, &verified, Identity::person(by)) };
         match runs.start(&options)? {
@@ -354,7 +354,7 @@ fn driven(name: &str, holder: &str) -> String {
     format!("{name} is already running ({holder}).")
 }
 
-/// What only a person at a terminal can mend: why, and the command that does.
+/// What only a person at a terminal can fix: why, and the command.
 fn by_hand(name: &str, (why, verb): &(String, &str)) -> ToolError {
     ToolError(format!(
         "{why}. Nothing was started. Ask the person to type:\n  planwright {verb} {}",
@@ -365,9 +365,7 @@ fn by_hand(name: &str, (why, verb): &(String, &str)) -> ToolError {
 /// What has to be approved first, and the command for it.
 fn missing_words(name: &str, missing: &Missing) -> (String, &'static str) {
     match missing {
-        Missing::Agents { .. } => {
-            (format!("the agent commands of {name} changed since approval"), "run")
-        }
+        Missing::Agents { .. } => (format!("the agent commands of {name} changed since approval"), "run"),
         Missing::Plan { live: Some(_), .. } => {
             (format!("{name} has an unfinished run of an earlier revision"), "run")
         }
@@ -398,7 +396,7 @@ fn under_way_words(name: &str) -> String {
     )
 }
 
-/// What would be done, for who has to confirm it.
+/// A summary for the person who confirms.
 fn work(plan: &Plan, project: &Project) -> String {
     let mut text = format!("{}: {}\n", plan.title, wording::number(plan.steps.len(), "step"));
     for (key, words) in project.commands_of(plan).iter().filter(|(_, words)| !words.is_empty()) {

@@ -1,5 +1,5 @@
-//! The tools of agents that write plans: they read, check and propose. Approving and rejecting are answered with what a person
-//! types: a model's word counts for neither.
+//! Tools for agents that write plans: read, check and propose. Approve and reject only return the command a person
+//! types.
 
 use std::path::PathBuf;
 
@@ -187,7 +187,7 @@ fn propose(call: &ToolRequest<'_>) -> ToolResult {
         return Err(refusal(&verified, "nothing was proposed and nothing was written"));
     }
     let decisions = Approvals::open(&project)?;
-    // What time has ended is no longer in the way.
+    // Expired plans no longer block this one.
     decisions.sweep()?;
     let (verified, proposed) = submission::propose(&decisions, &path, verified, &call.session.agent())?;
     Ok(ToolReply::text(told(&shown(&project, &path), &verified, &proposed)).into())
@@ -247,7 +247,7 @@ fn reject(call: &ToolRequest<'_>) -> ToolResult {
     Ok(left_to_a_person("rejects", &what, &commands))
 }
 
-/// How a plan stands, and what a person types about it.
+/// The state of a plan, and the commands a person can type.
 fn standing(
     call: &ToolRequest<'_>,
     id: &str,
@@ -292,7 +292,7 @@ fn format(call: &ToolRequest<'_>) -> ToolResult {
     Ok(ToolReply::text(text).into())
 }
 
-/// What stands between two headings; everything where one of them is missing.
+/// The text between two headings; all of it if one is missing.
 fn section<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
     let start = text.find(from).unwrap_or_default();
     let end = text[start..].find(to).map_or(text.len(), |length| start + length);

@@ -1,7 +1,7 @@
 //! The protocol, as far as a server that has tools needs it: what a message is, which versions are spoken, and who calls. Pure: it
 //! reads and writes nothing.
 //!
-//! Up to 2025-11-25 a client begins with `initialize` and has a session. Since 2026-07-28 there is none: each request says in its
+//! Up to 2025-11-25 a client starts with `initialize` and has a session. Since 2026-07-28 there is none: each request says in its
 //! `_meta` which version it speaks and what its client can do. Which of the two a connection is, its first request decides.
 
 use serde::Serialize;
@@ -92,9 +92,8 @@ pub(super) struct Request {
 pub(super) fn read(line: &[u8]) -> Result<Message, (Option<Value>, Fault)> {
     let value: Value = serde_json::from_slice(line)
         .map_err(|error| (None, Fault::parse_error(format!("invalid JSON: {error}"))))?;
-    let wrong = |id: Option<Value>, what: &str| {
-        Err((id, Fault::invalid_request(format!("invalid message: {what}"))))
-    };
+    let wrong =
+        |id: Option<Value>, what: &str| Err((id, Fault::invalid_request(format!("invalid message: {what}"))));
     let Value::Object(mut object) = value else { return wrong(None, "not an object") };
     let is_id = |id: &Value| id.is_string() || id.is_i64() || id.is_u64();
     let id = object.remove("id");
@@ -168,7 +167,7 @@ pub(super) struct About {
 }
 
 impl Lifecycle {
-    /// Takes a request: answers what belongs to the protocol itself, and says of everything else who asks.
+    /// Answers protocol requests itself and returns the caller of all others.
     pub(super) fn accept(&mut self, request: &Request, about: &About) -> Result<Accepted, Fault> {
         match request.method.as_str() {
             "initialize" => return self.begin(&request.params, about).map(Accepted::Answered),

@@ -1,5 +1,5 @@
-//! How facts about runs are said, wherever they are shown: times, ages, amounts, reasons, answers, and an event on one line.
-//! Knows no command, and decides nothing.
+//! Wording of facts about runs: times, ages, amounts, reasons, answers, and one line per event. Independent of any
+//! command.
 
 pub(crate) mod ahead;
 pub(crate) mod entry;
@@ -116,7 +116,7 @@ pub(crate) fn money(micro_dollars: u64) -> String {
     format!("${}.{:02}", cents / 100, cents % 100)
 }
 
-/// What was spent, as far as anybody says; empty where nobody does.
+/// Known cost; empty if unknown.
 pub(crate) fn spent(usage: Usage) -> String {
     let money = usage.micro_dollars.map(money);
     let tokens = usage.tokens.map(|tokens| match tokens {
@@ -131,7 +131,7 @@ pub(crate) fn word(text: &str) -> String {
     shell_word(text)
 }
 
-/// What an approval names of those who do the work, as a sentence: command lines, and what else is said of an agent.
+/// One line for an approved agent setting: command, environment or profile.
 pub(crate) fn named_work(key: &str, words: &[String]) -> String {
     let line = words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
     if let Some(target) = key.strip_prefix(ENVIRONMENT_KEY) {

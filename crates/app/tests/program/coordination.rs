@@ -356,9 +356,7 @@ fn a_plan_that_repeats_another_is_told_of_it() {
     new("mail", "Another thing").expect(0, &["mail may be the same work", "is archived"]);
     let alone = new("alone", "Move the users table");
     assert!(!alone.expect(0, &[]).said().contains("may be the same"), "{alone:#?}");
-    place
-        .run(&["status", "--queue"])
-        .expect(0, &["plans/first.md and plans/second.md may be the same work"]);
+    place.run(&["status", "--queue"]).expect(0, &["plans/first.md and plans/second.md may be the same work"]);
 }
 
 // D-16: every family is told of by whoever lists plans, and no file is touched.

@@ -183,9 +183,7 @@ fn old_plans_are_archived_with_their_history_and_old_outputs_can_go() {
     place.run(&["log", "plans/archive/it.md"]).expect(0, &["run.finished", "contract.finished"]);
     let part = place.run(&["log", "plans/archive/it.md/a@1", "--contract"]);
     part.expect(1, &["no longer kept", "its hash is"]);
-    place
-        .run(&["log", "plans/archive/it.md/a@1"])
-        .expect(0, &["contract output", "(no longer kept)"]);
+    place.run(&["log", "plans/archive/it.md/a@1"]).expect(0, &["contract output", "(no longer kept)"]);
     place.run(&["doctor"]).expect(0, &["records intact", "match the journal"]);
     place.run(&["list"]).expect(0, &["draft"]);
     let again = place.run(&["archive", "--older-than", "1s", "--outputs"]);

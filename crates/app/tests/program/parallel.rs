@@ -289,7 +289,9 @@ fn a_second_plan_waits_for_the_workspace() {
     place.run(&["run", "other", "--rev", &digest]).expect(4, &["it"]);
     assert!(!place.run(&["log", "other"]).said().contains("run 1"), "nothing was recorded of it");
     let mut second = place.start_into(&["run", "other", "--rev", &digest, "--wait"], "said");
-    crate::follow::wait_until("it says that it waits", || place.read("said").contains("other is blocked by it"));
+    crate::follow::wait_until("it says that it waits", || {
+        place.read("said").contains("other is blocked by it")
+    });
     place.write("go", "");
     assert_eq!((first.end(), second.end()), (0, 0), "{}", place.read("said"));
     assert_eq!(place.read("order"), "first\nsecond\n");

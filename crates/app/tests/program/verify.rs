@@ -214,9 +214,7 @@ fn several_plans_and_all_plans_are_checked_in_one_go() {
         1,
         &["checked  plans/good.md", "checked  deep/er/.hidden/also.md", "plans/auth-timeout.md: 2 errors"],
     );
-    Place::empty()
-        .run(&["verify"])
-        .expect(2, &["no plans found", "planwright new first-plan"]);
+    Place::empty().run(&["verify"]).expect(2, &["no plans found", "planwright new first-plan"]);
 }
 
 #[test]

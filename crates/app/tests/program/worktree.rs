@@ -152,7 +152,10 @@ fn scripts_that_fail_leave_the_tree_and_say_how_to_go_on() {
     };
     user("[worktree]\nsetup = [\"sh\", \"-c\", \"echo went wrong >&2; exit 7\"]\n");
     let failed = place.run(&["worktree", "add", "one"]);
-    failed.expect(1, &["setup command failed: it exited with 7", "went wrong", "next: planwright worktree add"]);
+    failed.expect(
+        1,
+        &["setup command failed: it exited with 7", "went wrong", "next: planwright worktree add"],
+    );
     place.run(&["worktree", "add", "one"]).expect(1, &["went wrong"]);
     place.run(&["worktree", "add", "two", "--no-setup"]).expect(0, &["created"]);
     user("[worktree]\nsetup = [\"true\"]\nteardown = [\"sh\", \"-c\", \"echo still up; exit 3\"]\n");
@@ -184,7 +187,9 @@ fn a_tree_with_work_is_not_removed() {
     place.bash(&format!("cd '{at}' && git add -A && {GIT} commit -q -m 'by hand'")).expect(0, &[]);
     place.run(&["worktree", "remove", "one"]).expect(1, &["not in your repository", "by hand"]);
     place.bash("rm plans/one.md").expect(0, &[]);
-    place.run(&["worktree", "prune"]).expect(0, &["0 worktrees reclaimed", "kept  one   orphaned", "by hand"]);
+    place
+        .run(&["worktree", "prune"])
+        .expect(0, &["0 worktrees reclaimed", "kept  one   orphaned", "by hand"]);
     place.bash(&format!("cat '{at}/notes.txt'")).expect(0, &["x"]);
     place.bash("CLAUDECODE=1 planwright worktree prune").expect(3, &["only a person may"]);
 }

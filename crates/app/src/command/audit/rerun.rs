@@ -91,13 +91,13 @@ pub(crate) struct StepData {
     pub(crate) recorded: String,
     /// The hash of its contract; empty where it has none.
     pub(crate) contract: String,
-    /// What the contract says now.
+    /// The contract's result now.
     pub(crate) now: CurrentResult,
     /// What follows.
     pub(crate) settled: RerunOutcome,
     /// When it was run, in milliseconds since 1970, where that was an earlier time on the same content.
     pub(crate) cached_at_ms: Option<u64>,
-    /// Why no earlier answer can stand for this one; empty where one can.
+    /// Why no earlier result can be reused; empty if one can.
     pub(crate) uncached: String,
     /// How long the contract took.
     pub(crate) milliseconds: u64,
@@ -173,8 +173,7 @@ pub(crate) fn rerun(
         (true, _) => RerunScope::All,
         (false, true) => RerunScope::Claims,
         (false, false) if args.at.is_some() || args.no_cache => {
-            let failure =
-                Failure::new(Exit::Usage, "`--at` and `--no-cache` apply to reruns only");
+            let failure = Failure::new(Exit::Usage, "`--at` and `--no-cache` apply to reruns only");
             return Err(failure.hint("pass `--rerun` or `--marks` as well").next(NextCommand::new([
                 "planwright",
                 "help",
@@ -191,7 +190,7 @@ pub(crate) fn rerun(
     for path in plans(project, plan)? {
         let known = record(project, &path)?;
         let settled = audit.plan(&path, &known, &Stop::new(), &mut |_| ())?;
-        // Of all plans, those that claim nothing are no news.
+        // Plans without claims are not listed.
         if plan.is_none() && settled.steps.is_empty() && settled.fault.is_none() {
             continue;
         }

@@ -16,7 +16,7 @@ use crate::command::RunOf;
 use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean, clean_line};
 
-/// What is said where an output was let go of.
+/// The text for a deleted output.
 const NO_LONGER_KEPT: &str = "no longer kept";
 
 /// What can be kept of an attempt.
@@ -36,7 +36,7 @@ impl Part {
         }
     }
 
-    /// What there is none of, and why.
+    /// What is missing, and why.
     const fn missing(self) -> &'static str {
         match self {
             Self::Prompt => "no prompt was recorded",
@@ -46,7 +46,7 @@ impl Part {
     }
 }
 
-/// Where a part is kept, if this event names it.
+/// The blob of a part, if this event has it.
 fn kept(part: Part, event: &Event) -> Option<&Blob> {
     match (part, event) {
         (Part::Prompt, Event::AttemptStarted { prompt, .. }) => Some(prompt),
@@ -56,7 +56,7 @@ fn kept(part: Part, event: &Event) -> Option<&Blob> {
     }
 }
 
-/// Refuses an attempt that there is none of, and names those that there are.
+/// Rejects an unknown attempt and lists the known ones.
 pub(super) fn check(run: &Run, wanted: &Wanted) -> Result<(), Failure> {
     let (Some(step), Some(attempt)) = (&wanted.step, wanted.attempt) else { return Ok(()) };
     let own = run.events.iter().filter(|recorded| recorded.event.step() == Some(step));
@@ -147,21 +147,16 @@ pub(super) fn whole(
         out.line(&format!("  {name} {}", clean_line(text)));
     }
     let mut texts = Vec::new();
-    for (part, title) in [
-        (Part::Prompt, "prompt"),
-        (Part::Agent, "agent output"),
-        (Part::Contract, "contract output"),
-    ] {
+    for (part, title) in
+        [(Part::Prompt, "prompt"), (Part::Agent, "agent output"), (Part::Contract, "contract output")]
+    {
         let blob = own().find_map(|event| kept(part, event));
         let text = text_of(runs, blob)?;
         let missing = if blob.is_some() { NO_LONGER_KEPT } else { part.missing() };
         match account.filter(|_| part == Part::Agent).and_then(|account| message(account, text.as_deref())) {
             Some(message) => {
                 section(title, Some(message), missing, out);
-                out.line(&format!(
-                    "    (full output: planwright log {} --agent)",
-                    wording::word(&name)
-                ));
+                out.line(&format!("    (full output: planwright log {} --agent)", wording::word(&name)));
             }
             None => section(title, text.as_deref(), missing, out),
         }
@@ -229,7 +224,7 @@ fn facts<'e>(account: &Account, mut events: impl Iterator<Item = &'e Event>) -> 
     facts
 }
 
-/// What an agent reported, findings left out, a line each.
+/// What an agent reported, findings left out, one per line.
 fn reported(account: &Account) -> Vec<String> {
     let lines = account.report.iter().filter_map(|line| match line {
         ReportLine::Note { text } => Some(format!("note  {text}")),
@@ -248,7 +243,7 @@ fn text_of(runs: &Runs, blob: Option<&Blob>) -> Result<Option<String>, Failure> 
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// What a blob holds; `None` where it was let go of.
+/// The content of a blob; `None` if it was deleted.
 fn still_kept(runs: &Runs, blob: &Blob) -> Result<Option<Vec<u8>>, Failure> {
     match runs.blob(blob) {
         Ok(bytes) => Ok(Some(bytes)),

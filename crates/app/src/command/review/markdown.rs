@@ -59,7 +59,8 @@ fn head(page: &mut String, review: &Review) {
     let amounts: Vec<String> = amounts.into_iter().flatten().collect();
     let limits =
         if amounts.is_empty() { "no limits".to_owned() } else { format!("limits {}", amounts.join(", ")) };
-    let forecast = review.forecast.as_ref().map_or_else(|| "no history for a forecast".to_owned(), wording::forecast);
+    let forecast =
+        review.forecast.as_ref().map_or_else(|| "no history for a forecast".to_owned(), wording::forecast);
     push(
         page,
         &format!(

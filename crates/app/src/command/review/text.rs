@@ -51,9 +51,13 @@ fn head(review: &Review, now: u64, out: &mut Out<'_>) {
         (_, globs) if review.reach.files == 0 => {
             format!("may change {} (none exist yet)", count(globs, "path"))
         }
-        (_, globs) => format!("may change {} in {}", plural(review.reach.files, "file"), count(globs, "path")),
+        (_, globs) => {
+            format!("may change {} in {}", plural(review.reach.files, "file"), count(globs, "path"))
+        }
     });
-    facts.push(review.forecast.as_ref().map_or_else(|| "no history for a forecast".to_owned(), wording::forecast));
+    facts.push(
+        review.forecast.as_ref().map_or_else(|| "no history for a forecast".to_owned(), wording::forecast),
+    );
     out.line(&format!("  {}{}", facts.join(", "), limits(&review.limits)));
     let attention = |word: &str, out: &Out<'_>| out.palette().paint(Tone::Attention, word);
     for moved in &review.moved {

@@ -1,4 +1,4 @@
-//! `run --dry-run`: what would be done, and by whom. Starts nothing and writes nothing.
+//! `run --dry-run`: what a run would do, and which agents would do it. Starts and writes nothing.
 
 use planwright_engine::core::plan::verified::Contract;
 use planwright_engine::core::run::state::{CLAIM, RunState, RunStatus};

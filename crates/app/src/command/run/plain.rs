@@ -1,4 +1,4 @@
-//! One line for each fact of a run: what passed, what failed and with which words, what a person is asked.
+//! One line per event of a run: what passed, what failed and why, and questions.
 
 use planwright_engine::core::agent::profile::Account;
 use planwright_engine::core::run::event::{AskAnswer, AttemptEnd, Blob, Event, Receipt};

@@ -1,4 +1,4 @@
-//! What `verify` says of the red check: whether contracts fail before the work, as they should.
+//! The red check of `verify`: whether contracts fail before the work, as they should.
 
 use planwright_engine::Verified;
 use planwright_engine::core::plan::verified::{Contract, Plan};

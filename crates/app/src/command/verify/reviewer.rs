@@ -1,5 +1,5 @@
-//! Has an agent review plans: it sees their text and what the checker found, and what it finds becomes remarks on them. Nobody
-//! approves or rejects by it.
+//! Has an agent review plans: it sees the text and the diagnostics, and its findings become comments. It neither
+//! approves nor rejects.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use planwright_engine::{Project, Verified};
 use crate::output::diagnostics::FoundData;
 use crate::output::{Exit, Failure, NextCommand, Out, Tone, clean_line};
 
-/// The role that is asked where nobody is named.
+/// The default role.
 pub(super) const ROLE: &str = "reviewer";
 
 /// Asks the reviewer about one plan, and keeps what it found as remarks.

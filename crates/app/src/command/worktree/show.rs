@@ -1,4 +1,4 @@
-//! What `worktree` shows of trees, as data and as text.
+//! Output of `worktree`, as data and as text.
 
 use planwright_engine::core::workspace::worktree::{CreatedBy, PruneDecision, WorktreeState, typed};
 use planwright_engine::git::worktree::{AddedWorktree, Removed, ScriptRun, WorktreeFinding, Worktrees};
@@ -33,9 +33,9 @@ pub(crate) struct TreeData {
     pub(crate) is_safe_to_reclaim: bool,
     /// Why it does not.
     pub(crate) kept_because: Option<String>,
-    /// Whether making it was never finished: its set-up did not go well, or somebody died.
+    /// Whether its creation was never finished: setup failed, or the process died.
     pub(crate) is_unfinished: bool,
-    /// A command that mends what is wrong with it.
+    /// A command that fixes it.
     pub(crate) mend: Option<String>,
 }
 
@@ -112,7 +112,7 @@ pub(super) fn words(command: &[String]) -> String {
     typed(&command.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Says that a tree was made, or is there.
+/// Reports a created or existing worktree.
 pub(super) fn added(added: &AddedWorktree, out: &mut Out<'_>) {
     let tree = &added.tree;
     let word = if added.furnished.is_some() { "created" } else { "exists " };
@@ -152,7 +152,7 @@ fn ports(ports: &[u16]) -> String {
     ports.iter().map(u16::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// All trees, a line each.
+/// All worktrees, one per line.
 pub(super) fn table(findings: &[WorktreeFinding], out: &mut Out<'_>) {
     let now = wording::now();
     let mut table = Table::new();
@@ -182,7 +182,7 @@ const fn tone(state: WorktreeState) -> Tone {
     }
 }
 
-/// Says which trees are gone, and what stays of them.
+/// Lists removed worktrees and what was saved.
 pub(super) fn removed(all: &[Removed], word: &str, out: &mut Out<'_>) {
     for removed in all {
         let word = out.palette().paint(Tone::Good, word);
@@ -196,7 +196,7 @@ pub(super) fn removed(all: &[Removed], word: &str, out: &mut Out<'_>) {
     }
 }
 
-/// Says which trees would go.
+/// Lists worktrees that would be removed.
 pub(super) fn would_remove(safe: &[WorktreeFinding], out: &mut Out<'_>) {
     for finding in safe {
         let what = format!("{}   {}   {}", finding.name, finding.state.word(), wording::size(finding.bytes));
@@ -210,7 +210,7 @@ pub(super) fn would_remove(safe: &[WorktreeFinding], out: &mut Out<'_>) {
     ));
 }
 
-/// Says which trees stay, and why. Those in use are no news.
+/// Lists kept worktrees and why; those in use are omitted.
 pub(super) fn kept(all: &[WorktreeFinding], out: &mut Out<'_>) {
     for finding in all {
         if let PruneDecision::Kept { why } = &finding.reclaim {
