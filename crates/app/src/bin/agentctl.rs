@@ -21,9 +21,9 @@ fn main() -> ExitCode {
             let fault = Command::new(&program).arg0("agentctl").args(words).exec();
             format!("cannot start `{}`: {fault}", program.display())
         }
-        Err(fault) => format!("cannot tell where this program lies: {fault}"),
+        Err(fault) => format!("cannot find the path of this program: {fault}"),
     };
     eprintln!("error: {fault}");
-    eprintln!("next: install planwright and agentctl into the same folder");
+    eprintln!("next: install planwright and agentctl into the same directory");
     ExitCode::from(MACHINE)
 }

@@ -232,7 +232,7 @@ fn usual(args: &Args) -> String {
     let owner = scalar(&args.owner);
     let mut text = format!(
         "---\ntype: plan\nstatus: draft\nowner: {owner}\n---\n\n# {title}\n\n\
-         **Context:** Say why this is worth doing and what the agents must know.\n\
+         **Context:** Explain why this is worth doing and what the agents must know.\n\
          **Budget:** max 200k tokens, $2.00, 30 minutes\n\n## Steps\n"
     );
     for (place, step) in steps.iter().enumerate() {
@@ -240,7 +240,7 @@ fn usual(args: &Args) -> String {
         let file = format!("{}.txt", verified::slug(step));
         text.push_str(&format!(
             "\n### {}. {step}\n\n**target:** {target}\n\n**task:**\n\
-             Say what the agent shall do. It sees this text and nothing of the other steps.\n\n\
+             Describe what the agent should do. It sees only this text, not the other steps.\n\n\
              **contract:**\n```shell\ntest -s {file}   # replace this: exit 0 only when the step is done\n```\n\
              exit_code == 0\n**on_fail:** retry(2), then escalate\n",
             place + 1

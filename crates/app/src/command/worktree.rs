@@ -146,7 +146,7 @@ fn permit(
                 format!("the {what} command is {short}, not {typed}: {command}"),
             )
             .hint("read it, then pass its digest")
-            .next(NextCommand::new(["planwright", "config", &format!("worktree.{}", what)])));
+            .next(NextCommand::new(["planwright", "config", &format!("worktree.{what}")])));
         }
         return Ok(trees.allow(script)?);
     }

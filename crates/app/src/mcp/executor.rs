@@ -63,7 +63,7 @@ struct Noting {
     text: String,
     #[serde(default)]
     kind: Kind,
-    /// of discovered work
+    /// title of follow-up work
     title: Option<String>,
     /// of a finding
     severity: Option<Level>,

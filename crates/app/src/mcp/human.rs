@@ -118,7 +118,7 @@ struct Stopping {
 struct Counting {
     /// only this plan
     id: Option<String>,
-    /// only this long, such as 7d
+    /// period, such as 7d
     since: Option<String>,
 }
 

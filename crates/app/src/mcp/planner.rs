@@ -104,7 +104,7 @@ struct Propose {
     context: Option<String>,
     /// text of a plan file, instead of title and steps
     plan: Option<String>,
-    /// where the plan shall lie, such as plans/name.md
+    /// path of the new plan, such as plans/name.md
     path: Option<String>,
 }
 
@@ -130,11 +130,11 @@ struct Reject {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Which {
-    /// name or path of a plan that exists
+    /// name or path of an existing plan
     id: Option<String>,
     /// or text of a plan file
     plan: Option<String>,
-    /// where that text would lie
+    /// path for that text
     path: Option<String>,
 }
 

@@ -142,7 +142,7 @@ fn agentctl_is_the_planwright_beside_it() {
     for program in ["elsewhere/agentctl", "renamed"] {
         let mut alone = place.command(place.path(program).to_str().expect("text"));
         run(alone.arg("--version"), b"")
-            .expect(5, &["cannot start `", "elsewhere/planwright`", "same folder"]);
+            .expect(5, &["cannot start `", "elsewhere/planwright`", "same directory"]);
     }
     symlink(env!("CARGO_BIN_EXE_planwright"), folder.join("planwright")).expect("a link");
     let mut renamed = place.command(place.path("renamed").to_str().expect("text"));
