@@ -1,4 +1,4 @@
-//! The command line: what may be typed, and which command is meant. Knows no command's business.
+//! The command line: arguments and dispatch. Independent of what each command does.
 
 pub mod agentctl;
 pub(crate) mod completions;
@@ -295,7 +295,7 @@ fn without_prefix(mut words: Vec<OsString>) -> Vec<OsString> {
 fn settle(command: &mut Command) -> Result<(), Failure> {
     if let Command::Run(args) = command {
         if args.retry {
-            // A retry is a decision: the plan must be named. Which plan that is, is settled below.
+            // A retry is a decision: the plan must be named. It is resolved below.
             args.named.decide(&mut args.plan.clone())?;
         }
         let (by, step) = args.named.work_on_task(&mut args.plan, &args.task)?;
@@ -474,7 +474,7 @@ fn dispatch(command: Command, out: &mut Out<'_>) -> Result<Response, Failure> {
     }
 }
 
-/// Shows what is to be decided, and begins what was approved to be begun at once.
+/// Shows the review and starts the plan if asked to.
 fn run_review(args: &review::Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     match review::run(args, out)? {
         review::Ended::Said(answer) => Ok(*answer),
@@ -490,13 +490,13 @@ fn run_plan(args: &run_command::Args, out: &mut Out<'_>) -> Result<Response, Fai
     run_command::run(args, out)
 }
 
-/// Approves a plan, and carries it out where that is asked for.
+/// Approves a plan and runs it on request.
 fn approve_and_run(args: &approve::Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let approved = approve::run(args, out)?;
     if args.run { run_command::run(&run_command::Args::of(&args.plan), out) } else { Ok(approved) }
 }
 
-/// Carries out the plan of one step that `quick` makes.
+/// Runs the one-step plan of `quick`.
 fn run_quick(args: &quick::Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let opened = quick::open(args)?;
     let plan = opened.path.to_string_lossy().into_owned();
@@ -523,7 +523,7 @@ fn refuse(words: &[OsString], error: &clap::Error) -> Exit {
     out.finish(&Err(misuse(words, error)))
 }
 
-/// The flags on a command line that the parser gave up on, so that a complaint comes in the form that was asked for.
+/// The flags on a command line that the parser gave up on, so that a diagnostic comes in the form that was asked for.
 fn flags_among(words: &[OsString]) -> Flags {
     let has = |flag: &str| words.iter().any(|word| word == OsStr::new(flag));
     let color = |when: &str| {
@@ -572,7 +572,7 @@ fn misuse(words: &[OsString], error: &clap::Error) -> Failure {
         true => "missing command".to_owned(),
         false => on_one_line(paragraphs.next().unwrap_or_default().trim_start_matches("error: ")),
     };
-    // clap suggests by likeness, which finds words that nobody meant: only near misses are passed on.
+    // clap also suggests distant words: only near misses are kept.
     let pairs = [
         (ContextKind::InvalidArg, ContextKind::SuggestedArg),
         (ContextKind::InvalidValue, ContextKind::SuggestedValue),

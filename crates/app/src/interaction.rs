@@ -1,4 +1,4 @@
-//! What the command line and the MCP server share when they talk to somebody.
+//! Prompts and reports shared by the command line and the MCP server.
 
 pub(crate) mod agent_guard;
 pub(crate) mod choice;

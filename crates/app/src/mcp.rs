@@ -31,9 +31,9 @@ use session::{Drivers, McpSession};
 use tool::{Definition, McpTool, ToolError, ToolOutcome, ToolReply, ToolRequest};
 use wire::{LINE_BYTES_MAX, Line, Output};
 
-/// How many calls are worked on at once; the others wait.
+/// Calls handled in parallel; others wait.
 const CALLS_MAX: usize = 4;
-/// How long the calls of a client that hung up may go on, and how long they may take to end once they are told to.
+/// How long calls may continue after the client disconnects, and how long they may take to stop.
 const DRAIN_MAX: Duration = Duration::from_secs(5);
 const LEAVE_MAX: Duration = Duration::from_secs(2);
 
@@ -114,7 +114,7 @@ struct Queued {
     stop: Stop,
 }
 
-/// Serves one client until it hangs up. Standard output belongs to the protocol until then.
+/// Serves one client until it disconnects. Until then, standard output carries the protocol.
 pub(crate) fn serve(role: McpRole) {
     let drivers = Arc::<Drivers>::default();
     let (output, written) = Output::to(std::io::stdout());
@@ -157,14 +157,14 @@ struct Server {
 }
 
 impl Server {
-    /// Reads messages until there are no more. Nothing that comes in can end it; what takes a while is left to others.
+    /// Reads messages until the end of input. No message can end it; calls run on other threads.
     fn read(&self, input: &mut impl BufRead, output: &Output, calls: &Sender<Queued>) {
         let mut lifecycle = Lifecycle::default();
         while let Some(line) = wire::read_line(input) {
             let line = match line {
                 Line::Whole(line) => line,
                 Line::TooLong => {
-                    let message = format!("a message has {LINE_BYTES_MAX} bytes at most");
+                    let message = format!("message is larger than {LINE_BYTES_MAX} bytes");
                     output.offer(&response(None, Err(Fault::invalid_request(message))));
                     continue;
                 }
@@ -212,7 +212,7 @@ impl Server {
             "resources/templates/list" => Ok(Taken::Answered(json!({"resourceTemplates": []}))),
             "tools/call" => {
                 let params: Params = serde_json::from_value(Value::Object(params))
-                    .map_err(|error| Fault::invalid_params(format!("that is no call: {error}")))?;
+                    .map_err(|error| Fault::invalid_params(format!("invalid call: {error}")))?;
                 let tool = self.tool(&params.name)?;
                 let stop = self.peer.begin(&id);
                 Ok(Taken::Call(Box::new(Queued { id, caller, tool, params, stop })))
@@ -230,7 +230,7 @@ impl Server {
         serde_json::to_value(all).expect("definitions are JSON")
     }
 
-    /// Works on calls, one after the other, until there are no more.
+    /// Handles calls one by one until the queue closes.
     fn work(&self, queue: &Mutex<Receiver<Queued>>) {
         loop {
             let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
@@ -267,24 +267,27 @@ impl Server {
         let tools = self.role.tools();
         tools.iter().find(|tool| tool.name == name).ok_or_else(|| {
             let names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
-            let message =
-                format!("the role {} has no tool `{name}`; it has {}", self.role.word(), names.join(", "));
+            let message = format!(
+                "unknown tool `{name}` for role {}; available: {}",
+                self.role.word(),
+                names.join(", ")
+            );
             Fault::invalid_params(message)
         })
     }
 }
 
-/// What becomes of a request.
+/// The result of accepting a request.
 enum Taken {
     Answered(Value),
-    /// It takes a while, and is answered later.
+    /// Queued; answered later.
     Call(Box<Queued>),
 }
 
-/// Does the work of a call. One that panics fails alone: the others and the protocol go on.
+/// Runs a call. A panic fails this call only; other calls and the protocol continue.
 fn worked<T>(work: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(done) => done,
-        Err(_) => Err(ToolError::new("planwright itself failed at this; `planwright doctor` may say why")),
+        Err(_) => Err(ToolError::new("internal error; run `planwright doctor`")),
     }
 }

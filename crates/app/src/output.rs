@@ -1,5 +1,5 @@
-//! Everything that planwright prints goes through here: data to stdout, talk to stderr, one envelope with `--json`, one exit code.
-//! Owns the terminal rules (colour, glyphs, width, pipes that break); never decides what there is to say.
+//! All of planwright's output: data to stdout, messages to stderr, one envelope with `--json`, one exit code. Owns
+//! the terminal rules (color, glyphs, width, broken pipes); never decides what to print.
 
 pub(crate) mod wording;
 mod clean;
@@ -32,14 +32,14 @@ use envelope::EnvelopeLayout;
 /// The two streams of a command and the rules for them.
 ///
 /// Writing never fails for the caller. The first fault of stdout is kept and settled by [`Out::finish`]: a command is not cut
-/// short in the middle of its work because nobody reads any more, and its exit code stays the honest one.
+/// short in the middle of its work because the reader is gone, and its exit code stays correct.
 pub struct Out<'w> {
     settings: Settings,
     stdout: Box<dyn Write + 'w>,
     stderr: Box<dyn Write + 'w>,
     /// Why stdout takes no more.
     fault: Option<io::Error>,
-    /// How many lines of a block stand above the cursor, to be drawn over.
+    /// Lines of the block above the cursor, to be redrawn.
     drawn: usize,
 }
 
@@ -141,7 +141,7 @@ impl<'w> Out<'w> {
         self.say(text);
     }
 
-    /// Prints the envelope of an answer that is not the last one: a command that goes on, such as a watch, gives one a line.
+    /// Prints the envelope of an answer that is not the last one: a long-running command, such as a watch, prints one per line.
     pub fn event(&mut self, answer: &Response) {
         if self.settings.is_json {
             self.write(&answer.json(EnvelopeLayout::Compact));
@@ -177,7 +177,7 @@ impl<'w> Out<'w> {
         settings::screen(&self.settings)
     }
 
-    /// Hands over what was written so far. A command that goes on for long calls this whenever it has said something.
+    /// Hands over what was written so far. A long-running command calls this whenever it has said something.
     pub fn flush(&mut self) {
         if self.fault.is_none() {
             self.fault = self.stdout.flush().err();
@@ -254,12 +254,12 @@ impl<'w> Out<'w> {
         self.erase();
         // Both streams often are the same terminal: what was written first is to be read first.
         self.flush();
-        // Talk that nobody can hear is lost, and there is no third stream to say so on.
+        // An unwritable stderr is ignored: there is no third stream to report it on.
         drop(self.stderr.write_all(text.as_bytes()).and_then(|()| self.stderr.flush()));
     }
 }
 
-/// What moves the cursor to the start of the line so many lines above. Whoever typed Ctrl-C has moved it to the right.
+/// What moves the cursor to the start of the line so many lines above. Ctrl-C has moved it to the right.
 fn up(lines: usize) -> String {
     if lines == 0 { String::new() } else { format!("\r\u{1b}[{lines}A") }
 }

@@ -85,7 +85,7 @@ fn cases(role: &str) -> Vec<Case> {
             ("plan_format", json!({}), false, "contract"),
             ("plan_verify", json!({"plan": broken}), true, "PW0301"),
             ("plan_propose", json!({"plan": broken}), true, "nothing was proposed"),
-            ("plan_propose", json!({"plan": mended}), false, "waits for a person"),
+            ("plan_propose", json!({"plan": mended}), false, "pending review"),
             ("plan_list", json!({}), false, "plans/new.md"),
             ("plan_get", json!({"id": "new"}), false, "proposed"),
             ("plan_simulate", json!({"id": "new"}), false, "waves"),
@@ -102,7 +102,7 @@ fn cases(role: &str) -> Vec<Case> {
             ("step_get", json!({}), false, "Greet."),
             ("step_check", json!({}), false, "fails now (exit 1)"),
             ("step_note", json!({"text": "slow"}), false, "noted"),
-            ("step_ask", json!({"question": "why?"}), false, "question is noted"),
+            ("step_ask", json!({"question": "why?"}), false, "Question recorded"),
             ("step_finish", json!({"summary": "done"}), false, "finishes nothing"),
         ],
         _ => vec![

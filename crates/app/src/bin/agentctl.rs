@@ -1,5 +1,5 @@
-//! The `agentctl` program: becomes the `planwright` that lies beside it, under its own name. It is a launcher and nothing else, so
-//! that two programs do not cost the space of two.
+//! The `agentctl` program: a launcher that runs the `planwright` next to it under its own name, so that two programs
+//! don't take the space of two.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -21,9 +21,9 @@ fn main() -> ExitCode {
             let fault = Command::new(&program).arg0("agentctl").args(words).exec();
             format!("cannot start `{}`: {fault}", program.display())
         }
-        Err(fault) => format!("cannot tell where this program lies: {fault}"),
+        Err(fault) => format!("cannot find the path of this program: {fault}"),
     };
     eprintln!("error: {fault}");
-    eprintln!("next: install planwright and agentctl into the same folder");
+    eprintln!("next: install planwright and agentctl into the same directory");
     ExitCode::from(MACHINE)
 }

@@ -1,5 +1,5 @@
-//! The command line of `agentctl`: the words of document E for what `planwright session` does. Planners call it; it proposes, and has
-//! no word that could approve.
+//! The command line of `agentctl`: the names of document E for `planwright session`. Planners call it; it proposes
+//! and cannot approve.
 
 use std::ffi::OsString;
 
@@ -18,13 +18,11 @@ use crate::output::{Exit, Failure, Flags, NextCommand, Out, Page, Response, clea
 /// What a committed plan is proposed by where nothing tells which agent it is.
 const NAME: &str = "agentctl";
 
-/// Plan folders for agents: write plans outside of the repository, then propose all of them at once.
+/// Plan directories for agents: write plans outside the repository, then propose them together.
 #[derive(Debug, Parser)]
 #[command(name = "agentctl", version, arg_required_else_help = true, max_term_width = 100)]
-#[command(
-    after_help = "PLANWRIGHT_SESSION names the session; where it is not set, the folder that you stand in has one.\n\
-                  What is committed is proposed: a person reviews it with `planwright review`, and nothing here approves it."
-)]
+#[command(after_help = "PLANWRIGHT_SESSION names the session [default: one per current directory].\n\
+                  A commit proposes plans: a person reviews them with `planwright review`; nothing here approves them.")]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
@@ -32,10 +30,10 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Plan folders: where to write, and the commit
+    /// Plan directories: where to write, and the commit
     #[command(subcommand)]
     Plan(Act),
-    /// Say what the session is about, in at most 100 characters
+    /// Set the session topic, at most 100 characters
     SetTopic {
         /// The topic
         #[arg(allow_hyphen_values = true)]
@@ -45,21 +43,21 @@ enum Verb {
 
 #[derive(Debug, Subcommand)]
 enum Act {
-    /// Print the plan folder of the current thread
+    /// Print the plan directory of the current thread
     Dir,
     #[command(
         about = "Allocate the plan directory of another thread: {\"thread_id\":\"…\",\"plan_dir\":\"…\"}"
     )]
     RequestThreadDir,
-    /// Remove an additional thread with its folder; the next commit leaves it out
+    /// Remove an additional thread and its directory
     RemoveThread {
-        /// The thread, as `request-thread-dir` named it
+        /// Thread id from `request-thread-dir`
         #[arg(long, value_name = "THREAD_ID", allow_hyphen_values = true)]
         thread_id: String,
     },
-    /// Remove the plan from the folder of the current thread; the folder stays
+    /// Remove the plan of the current thread, keep its directory
     ClearCurrent,
-    /// Check all plan folders and propose what is in them: all or none
+    /// Check all plan directories and propose their plans, all or none
     Commit,
 }
 
@@ -129,7 +127,7 @@ fn act(verb: Verb, out: &mut Out<'_>) -> Result<Response, Failure> {
     })
 }
 
-/// Who commits: this program is for agents, whoever types it.
+/// Commits are always made by an agent: this program is for agents.
 fn planner() -> Identity {
     let who = who();
     match who.role {

@@ -1,5 +1,5 @@
-//! `acp`: bridges to an agent that speaks the Agent Client Protocol. Attempts start it; the prompt comes on standard input, and one JSON
-//! object a line tells what happens.
+//! `acp`: bridge to an agent that speaks the Agent Client Protocol. Attempts start it; it reads the prompt from
+//! standard input and prints one JSON object per event.
 
 use std::io::Read;
 use std::path::Path;
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     match ended {
         Ok(ended) => {
             let acp::AcpEnd { session, stop, refused } = ended;
-            // A turn that the agent calls refused or cut is over all the same; the contract judges.
+            // A refused or truncated turn still ends; the contract decides.
             Ok(Response::done("acp", &Bridged { session, stop, refused }))
         }
         Err(acp::Error::Stopped) => Err(Failure::new(signals.leave().unwrap_or(Exit::Terminated), "stopped")),
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     }
 }
 
-/// Bridges, and notices on the way that somebody wants this process to leave.
+/// Runs the bridge and watches for signals.
 fn bridge(
     args: &Args,
     (folder, prompt): (&Path, &str),

@@ -1,4 +1,4 @@
-//! `answer`: a person settles what only a person can settle. Without a choice it shows what is asked and what fits.
+//! `answer`: a person answers a question of a run. Without an answer it shows the question and the possible answers.
 
 use planwright_engine::core::plan::budget::Budget;
 use planwright_engine::core::run::event;
@@ -78,12 +78,15 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     }
 }
 
-/// What the person says; `None` where they only ask.
+/// The answer; `None` if none was passed.
 fn answer(args: &Args) -> Result<Option<event::AskAnswer>, Failure> {
     let reason = args.message.clone().unwrap_or_default();
     if (args.skip || args.revise) && reason.trim().is_empty() {
-        return Err(Failure::new(Exit::Usage, "a reason is needed, and this one is empty")
-            .next(NextCommand::new(["planwright", "help", "answer"])));
+        return Err(Failure::new(Exit::Usage, "missing reason: pass -m").next(NextCommand::new([
+            "planwright",
+            "help",
+            "answer",
+        ])));
     }
     Ok(match &args.budget {
         Some(text) => Some(grant(text)?),
@@ -101,7 +104,7 @@ fn answer(args: &Args) -> Result<Option<event::AskAnswer>, Failure> {
 fn grant(text: &str) -> Result<event::AskAnswer, Failure> {
     let budget = Budget::addition(text).ok_or_else(|| {
         Failure::new(Exit::Usage, format!("invalid amount `{text}`"))
-            .hint("say +1.50, $1.50, 50k tokens or 10 min")
+            .hint("use +1.50, $1.50, 50k tokens or 10 min")
             .next(NextCommand::new(["planwright", "help", "answer"]))
     })?;
     let [micro_dollars, tokens, seconds] =
@@ -109,7 +112,7 @@ fn grant(text: &str) -> Result<event::AskAnswer, Failure> {
     Ok(event::AskAnswer::Budget { micro_dollars, tokens, seconds })
 }
 
-/// The question that is meant; `None` where no single one is, and the run is to be stopped as it is.
+/// The question in question; `None` if the whole run is to be paused.
 fn asked<'a>(args: &Args, found: &'a RunOf) -> Result<Option<(&'a str, &'a AskState)>, Failure> {
     let run = &found.run;
     let is_meant = |ask: &AskState| found.step.is_none() || ask.step == found.step;
@@ -128,13 +131,13 @@ fn asked<'a>(args: &Args, found: &'a RunOf) -> Result<Option<(&'a str, &'a AskSt
             let failure = Failure::new(Exit::No, format!("no open question about {what}"));
             let failure = match others.is_empty() {
                 true => failure,
-                false => failure.hint(format!("something is asked about {}", others.join(", "))),
+                false => failure.hint(format!("open questions: {}", others.join(", "))),
             };
             Err(failure.next(NextCommand::new(["planwright", "status", "--inbox"])))
         }
         _ => {
             let several: Vec<String> = asks().map(|(_, ask)| wording::subject(run, ask)).collect();
-            let message = format!("{} questions are open about {}", several.len(), run.row.name);
+            let message = format!("{} open questions about {}", several.len(), run.row.name);
             Err(Failure::new(Exit::Usage, message)
                 .hint(format!("pass one of: {}", several.join(", ")))
                 .next(NextCommand::new(["planwright", "status", "--inbox"])))
@@ -201,10 +204,10 @@ fn settle(
     }
     let (word, effect, next) = match &answer {
         event::AskAnswer::Retry { .. } => ("retry", "one more attempt", None),
-        event::AskAnswer::TakeOver => ("take-over", "taken over: the contract judges next", None),
+        event::AskAnswer::TakeOver => ("take-over", "taken over; the contract decides", None),
         event::AskAnswer::Confirm => ("confirm", "confirmed", None),
-        event::AskAnswer::Skip { .. } => ("skip", "left out, with your reason", None),
-        event::AskAnswer::Budget { .. } => ("budget", "more may be spent", None),
+        event::AskAnswer::Skip { .. } => ("skip", "skipped, recorded as your decision", None),
+        event::AskAnswer::Budget { .. } => ("budget", "budget raised", None),
         event::AskAnswer::Stop => ("stop", "paused: resume with planwright run", Some(look(found))),
         event::AskAnswer::Revise { .. } => {
             let verify = NextCommand::new(["planwright", "verify", shown(path).as_str()]);
@@ -252,7 +255,7 @@ mod tests {
     fn read(text: &str) -> Option<(u64, u64, u64)> {
         let granted = grant(text).ok()?;
         let event::AskAnswer::Budget { micro_dollars, tokens, seconds } = granted else {
-            panic!("{granted:?} is no amount");
+            panic!("{granted:?} is not an amount");
         };
         Some((micro_dollars, tokens, seconds))
     }

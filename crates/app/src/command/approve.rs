@@ -1,4 +1,4 @@
-//! `approve`: a person says yes to exactly one revision of a plan. Nothing is started by it.
+//! `approve`: a person approves one revision of a plan. Starts nothing.
 
 use std::path::PathBuf;
 
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     };
     let way = ask(&matter, out)?;
     if !decisions.is_proposed(&path, &subject.digest)? {
-        // A plan that nobody proposed is proposed by who approves it: the checks are the same.
+        // Approving an unproposed plan proposes it first: the checks are the same.
         let proposed = decisions.propose(&path, &verified, &who())?;
         if proposed.rule.is_some() {
             out.talk("already approved by policy");

@@ -1,5 +1,5 @@
-//! `arbiter`: which agent does the next step and how the plan goes on, with the reasons. Chooses; acts on nothing, unless it is told
-//! to say in the settings who plays a role.
+//! `arbiter`: recommends the agent for the next step and the next action, with reasons. Changes nothing, except role
+//! assignments with `--assign`.
 
 use planwright_engine::Project;
 use planwright_engine::approval::Approvals;
@@ -64,7 +64,7 @@ pub(crate) struct Arbitrated {
 pub(crate) struct VacancyData {
     /// The target.
     pub(crate) target: String,
-    /// Who could do its steps; `null`: nobody.
+    /// The agent that could do its steps; `null` if none.
     pub(crate) agent: Option<String>,
     /// Why it is this one.
     pub(crate) because: String,
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let shown = shown(&path);
     let case = arbiter::gather(&project, &path, file.as_ref())?.ok_or_else(|| {
         let next = NextCommand::new(["planwright", "verify", shown.as_str()]);
-        Failure::new(Exit::No, format!("{shown} has errors, so there is nothing to choose")).next(next)
+        Failure::new(Exit::No, format!("{shown} has errors; fix them first")).next(next)
     })?;
     let choice = choose(args, &project, &case, out);
     if choice.by != BUILT_IN || was_asked(&choice) {
@@ -113,7 +113,9 @@ fn choose(args: &Args, project: &Project, case: &ArbiterCase, out: &mut Out<'_>)
     match (arbiter, agent_sign()) {
         (None, _) => case.choice(),
         (Some(_), Some(_)) => {
-            out.talk("an agent is at this terminal, so the arbiter was not asked: the built-in choice holds");
+            out.talk(
+                "arbiter not asked, because this terminal belongs to an agent; using the built-in choice",
+            );
             case.choice()
         }
         (Some(agent), None) => {
@@ -128,7 +130,7 @@ fn was_asked(choice: &ArbiterChoice) -> bool {
     choice.reasons.iter().any(|reason| reason.contains("was asked as arbiter"))
 }
 
-/// Keeps what an agent chose as a remark on the plan: it moves nothing.
+/// Records the agent's choice as a comment on the plan.
 fn record(
     project: &Project,
     path: &std::path::Path,
@@ -136,7 +138,7 @@ fn record(
     choice: &ArbiterChoice,
 ) -> Result<(), Failure> {
     let agent = project.config.consult.arbiter.clone().unwrap_or_default();
-    let who = choice.agent.as_deref().unwrap_or("nobody");
+    let who = choice.agent.as_deref().unwrap_or("no agent");
     let reasons = choice.reasons.join("; ");
     let text = format!("arbiter ({}): {}, {who}: {reasons}", choice.by, choice.action.word());
     let step = choice.step.map(|place| case.plan.steps[place].id.as_str());
@@ -148,7 +150,7 @@ fn record(
     Ok(())
 }
 
-/// Who could play the roles that nobody plays; with `--assign` the settings say so from now on.
+/// Agents for unassigned roles; `--assign` writes them to the settings.
 fn fill(args: &Args, project: &Project, case: &ArbiterCase) -> Result<Vec<VacancyData>, Failure> {
     let file = project.root.join(FILE);
     let mut vacancies = Vec::new();
@@ -189,8 +191,8 @@ fn print(name: &str, case: &ArbiterCase, choice: &ArbiterChoice, out: &mut Out<'
 fn tell(vacancies: &[VacancyData], out: &mut Out<'_>) {
     for VacancyData { target, agent, because, is_assigned } in vacancies {
         let line = match (agent, is_assigned) {
-            (Some(agent), true) => format!("`{target}` is played by `{agent}` from now on: {because}"),
-            (Some(agent), false) => format!("`{target}` could be played by `{agent}`: {because}"),
+            (Some(agent), true) => format!("role `{target}` is now assigned to `{agent}`: {because}"),
+            (Some(agent), false) => format!("role `{target}` could be assigned to `{agent}`: {because}"),
             (None, _) => format!("no agent for role `{target}`: {because}"),
         };
         out.line(&clean_line(&line));

@@ -1,5 +1,5 @@
-//! `archive`: puts plans that are over out of the way. No plan is deleted: it lies in the folder `archive/` beside where it was,
-//! and everything that is known about it goes along. Lets go of old outputs where that is asked for.
+//! `archive`: moves finished plans to the `archive/` directory next to them. Deletes no plan and keeps its records;
+//! deletes old outputs on request.
 
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,7 @@ pub(crate) struct Args {
 pub(crate) struct Archived {
     /// The plans that were moved, or would be.
     pub(crate) plans: Vec<Moved>,
-    /// The outputs that were let go of, or would be; `null` where nobody asked for that.
+    /// The outputs that were deleted, or would be; `null` without `--outputs`.
     pub(crate) outputs: Option<OutputsData>,
     /// Whether it was only looked at.
     pub(crate) is_dry_run: bool,
@@ -55,7 +55,7 @@ pub(crate) struct Moved {
     pub(crate) to: String,
 }
 
-/// Outputs that were let go of.
+/// Deleted outputs.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct OutputsData {
     /// How many runs were over before that time.
@@ -68,7 +68,7 @@ pub(crate) struct OutputsData {
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if !args.dry_run {
-        refuse_agents("put plans away")?;
+        refuse_agents("archive plans")?;
     }
     let mut data = Archived { plans: Vec::new(), outputs: None, is_dry_run: args.dry_run };
     if let Some(plan) = &args.plan {
@@ -92,10 +92,10 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     })
 }
 
-/// Everything that was over before a time.
+/// Plans that finished before a time.
 fn old(args: &Args, before_ms: u64, data: &mut Archived) -> Result<(), Failure> {
     let here = here()?;
-    // Where nothing was ever run or decided nothing is over.
+    // Without any runs or decisions, no plan has finished.
     let Some(runs) = Runs::open_existing(&here)? else { return Ok(()) };
     for plan in stats::over_before(&runs, before_ms)? {
         data.plans.push(put_away(args, &here, &here.root.join(plan))?);
@@ -122,8 +122,8 @@ fn put_away(args: &Args, project: &Project, path: &Path) -> Result<Moved, Failur
 
 fn print(args: &Args, data: &Archived, out: &mut Out<'_>) {
     let (moved, dropped) = match args.dry_run {
-        true => ("would move", "would let go of"),
-        false => ("moved", "let go of"),
+        true => ("would move", "would delete"),
+        false => ("moved", "deleted"),
     };
     let word = out.palette().paint(Tone::Good, moved);
     for plan in &data.plans {
@@ -135,7 +135,7 @@ fn print(args: &Args, data: &Archived, out: &mut Out<'_>) {
     if let Some(OutputsData { runs, outputs, bytes }) = &data.outputs {
         let (runs, outputs) = (wording::number(*runs, "run"), wording::number(*outputs, "output"));
         out.line(&format!(
-            "{dropped}  {outputs} of {runs}   {}; verdicts and hashes stay",
+            "{dropped}  {outputs} of {runs}   {}; verdicts and hashes are kept",
             wording::size(*bytes)
         ));
     }

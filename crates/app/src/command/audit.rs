@@ -1,5 +1,5 @@
-//! `audit`: whether what is recorded is what was written, and proves what it says. Everything that is not as it should be, each by
-//! its name and what it means; and who did what.
+//! `audit`: whether the record is intact and proves what it claims. Lists every finding with its meaning, and who did
+//! what.
 
 mod rerun;
 
@@ -88,7 +88,7 @@ pub(crate) struct PlanData {
     pub(crate) findings: Vec<FindingData>,
     /// Who did what, the oldest first.
     pub(crate) history: Vec<HistoryLine>,
-    /// What its contracts say now, if they were run again.
+    /// Current contract results, if they were run again.
     pub(crate) rerun: Option<rerun::RerunData>,
 }
 

@@ -1,4 +1,4 @@
-//! `cancel`: a plan or its run is over for good, because a person says so. What is under way is ended.
+//! `cancel`: a person ends a plan or its run for good. Running attempts end.
 
 use planwright_engine::approval::Approvals;
 use planwright_engine::core::plan::lifecycle::PlanState;
@@ -37,9 +37,9 @@ pub(crate) struct Cancelled {
     pub(crate) plan: String,
     /// The number of the run; `None` where the plan was not run.
     pub(crate) run: Option<i64>,
-    /// What was under way and was ended.
+    /// What was running and was ended.
     pub(crate) under_way: Vec<String>,
-    /// Who still drives it, because something can't be ended yet.
+    /// The process that still runs it, because something has not ended.
     pub(crate) driven_by: Option<String>,
 }
 
@@ -109,7 +109,7 @@ fn end(
     }
     if let Some(holder) = &holder {
         let who = clean_line(&holder.to_string()).into_owned();
-        out.line(&format!("           {who} is still ending it"));
+        out.line(&format!("           {who} is still ending its attempts"));
     }
     Ok(Cancelled {
         plan: name,

@@ -1,4 +1,4 @@
-//! `comment`: a remark about a plan or a step. It moves nothing; whoever sees to it answers. Without a text it lists them.
+//! `comment`: a comment on a plan or a step, and answers to it. Changes no state. Without a text it lists comments.
 
 use planwright_engine::approval::Approvals;
 use planwright_engine::core::approval::status::Comment;

@@ -1,4 +1,4 @@
-//! `config`: shows the settings with where each comes from, and changes one without touching any other byte.
+//! `config`: shows settings and their origin, and changes one without touching any other byte.
 
 use std::path::PathBuf;
 
@@ -71,7 +71,7 @@ pub(crate) struct Configured {
     pub(crate) settings: Vec<SettingData>,
     /// The file of the project.
     pub(crate) project_file: String,
-    /// The file of the user; `None` where there is no home.
+    /// The user's file; `None` without a home directory.
     pub(crate) user_file: Option<String>,
     /// Whether a file was changed.
     pub(crate) is_changed: bool,
@@ -151,13 +151,13 @@ fn show_one(sources: &Sources, key: &str, out: &mut Out<'_>) -> Result<Response,
 fn taken(entry: &SettingEntry) -> String {
     let kind = match entry.setting.kind {
         SettingKind::Number { default, min, max } => {
-            format!("a whole number from {min} to {max}, {default} by default")
+            format!("an integer from {min} to {max} [default: {default}]")
         }
         SettingKind::Text => "a text".to_owned(),
         SettingKind::Agent => "a known agent".to_owned(),
         SettingKind::Words => "a command: a list of words".to_owned(),
         SettingKind::Choice { of, .. } => format!("one of {}", of.join(", ")),
-        SettingKind::List => "a list of texts".to_owned(),
+        SettingKind::List => "a list of strings".to_owned(),
     };
     match entry.setting.variable() {
         Some(variable) => format!("{kind}; {variable} in the environment"),

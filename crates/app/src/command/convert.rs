@@ -1,4 +1,4 @@
-//! `convert`: writes a plan anew in another dialect, and says what that one can't hold.
+//! `convert`: writes a plan in another dialect and reports what that dialect cannot express.
 
 use planwright_engine::workspace::project;
 

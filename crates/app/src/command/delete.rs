@@ -1,4 +1,4 @@
-//! `delete`: removes a plan that is not being run. Its text is kept, and `undo` brings it back.
+//! `delete`: removes a plan that is not running. `undo` restores it.
 
 use planwright_engine::approval::Approvals;
 use planwright_engine::store::plan_file::FileText;
@@ -52,6 +52,6 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     Approvals::open(&project)?.delete(&path, &verified, &who())?;
     let data = Deleted { plan: name, path: shown(&path) };
     let word = out.palette().paint(Tone::Good, "deleted");
-    out.line(&format!("{word}  {}   its text is kept", clean_line(&data.path)));
+    out.line(&format!("{word}  {}   restore with planwright undo", clean_line(&data.path)));
     Ok(Response::done("delete", &data).next(NextCommand::new(["planwright", "undo", data.path.as_str()])))
 }

@@ -22,7 +22,7 @@ pub(crate) struct Args {
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Made {
-    /// The folder.
+    /// The directory.
     pub(crate) folder: String,
 }
 
@@ -40,9 +40,9 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     }
     plan_file::create(&folder.join("plans/hello.md"), HELLO)?;
     process::init_repository(folder).map_err(|error| {
-        Failure::from_error(Exit::Machine, &error).hint("the demo makes a git repository")
+        Failure::from_error(Exit::Machine, &error).hint("the demo creates a git repository")
     })?;
-    let word = out.palette().paint(Tone::Good, "made");
+    let word = out.palette().paint(Tone::Good, "created");
     out.line(&format!(
         "{word}  {}/   a git repository with one plan; no model, no key",
         clean_line(&args.folder)

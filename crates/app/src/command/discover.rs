@@ -1,5 +1,5 @@
-//! `discover`: work that somebody came upon while they were at a step. It goes on a list; only a person makes a step of it, and the
-//! plan has to be approved again then.
+//! `discover`: follow-up work found during a step. Anyone may record it; only a person adds it as a step, and the
+//! plan then needs a new approval.
 
 use planwright_engine::approval::{Approvals, Find};
 use planwright_engine::core::approval::status::Discovery;
@@ -49,11 +49,11 @@ pub(crate) struct Args {
 pub(crate) struct Discovered {
     /// The plan.
     pub(crate) plan: String,
-    /// What was come upon: all of it with --list, else the one that the command was about.
+    /// Follow-up work: all of it with --list, otherwise the one in question.
     pub(crate) work: Vec<WorkData>,
 }
 
-/// Work that somebody came upon.
+/// Follow-up work.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct WorkData {
     /// Its number.
@@ -62,7 +62,7 @@ pub(crate) struct WorkData {
     pub(crate) title: String,
     /// What else is said of it.
     pub(crate) text: String,
-    /// The id of the step that it was come upon at.
+    /// The id of the step where it was found.
     pub(crate) step: Option<String>,
     /// By whom.
     pub(crate) by: String,
@@ -91,14 +91,14 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     }
 }
 
-/// Puts something on the list. Agents may: nothing comes of it until a person wants it.
+/// Records follow-up work. Agents may: nothing happens until a person adds it.
 fn note(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let title = args.what.trim();
     let is_line =
         !title.is_empty() && !title.contains(['\n', '\r']) && title.chars().count() <= TITLE_CHARS_MAX;
     if !is_line {
-        let message = format!("what is to be done is said in one line of at most {TITLE_CHARS_MAX} signs");
-        return Err(Failure::new(Exit::Usage, message).hint("what else there is to say goes into -m"));
+        let message = format!("the title must be one line of at most {TITLE_CHARS_MAX} characters");
+        return Err(Failure::new(Exit::Usage, message).hint("put the details into -m"));
     }
     let Opened { path, project, source, step } = open(&plan_of(args)?)?;
     let draft = source.draft();
@@ -114,7 +114,7 @@ fn note(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let found = Find { step: step.as_deref(), by: &by, title, text: args.message.trim(), source: None };
     let number = decisions.discover(&path, &found)?;
     let at = step.as_ref().map(|step| format!(" at {step}")).unwrap_or_default();
-    let word = out.palette().paint(Tone::Good, "noted");
+    let word = out.palette().paint(Tone::Good, "recorded");
     out.line(&format!("{word}  {number}  {}{}", clean_line(title), clean_line(&at)));
     let case = decisions.case(&path)?;
     let work =
@@ -124,7 +124,7 @@ fn note(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     Ok(Response::done("discover", &data).next(next))
 }
 
-/// The plan that is meant: the one that was said, or the only one.
+/// The plan passed, or the only one.
 fn plan_of(args: &Args) -> Result<String, Failure> {
     if let Some(plan) = &args.plan {
         return Ok(plan.clone());
@@ -133,9 +133,9 @@ fn plan_of(args: &Args) -> Result<String, Failure> {
     match project.plans()?.as_slice() {
         [only] => Ok(only.to_string_lossy().into_owned()),
         several => {
-            let message = format!("there are {} plans here", several.len());
+            let message = format!("missing plan: this project has {} plans", several.len());
             Err(Failure::new(Exit::Usage, message)
-                .hint("say which one with --plan")
+                .hint("pass --plan PLAN")
                 .next(NextCommand::new(["planwright", "list"])))
         }
     }
@@ -149,7 +149,7 @@ fn list(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     };
     let mut table = Table::new();
     for one in &work {
-        let became = one.added.as_ref().map(|step| format!("is step {step}")).unwrap_or_default();
+        let became = one.added.as_ref().map(|step| format!("added as step {step}")).unwrap_or_default();
         table.row(vec![
             Cell::new(one.number.to_string()).right(),
             Cell::new(&one.title).tone(Tone::Strong),
@@ -173,19 +173,22 @@ fn list(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     Ok(Response::done("discover", &data).next(next))
 }
 
-/// Makes a step of something on the list.
+/// Adds follow-up work as a step.
 fn add(args: &Args, number: u32, out: &mut Out<'_>) -> Result<Response, Failure> {
-    refuse_agents("make a step of discovered work")?;
+    refuse_agents("add follow-up work as a step")?;
     let Opened { path, project, source: old, .. } = open(&args.what)?;
     let decisions = Approvals::open(&project)?;
     let known = decisions.discoveries(&path)?;
     let Some(found) = known.iter().find(|known| known.number == number) else {
-        return Err(Failure::new(Exit::Usage, format!("{} has no discovered work {number}", shown(&path)))
+        return Err(Failure::new(Exit::Usage, format!("{} has no follow-up work {number}", shown(&path)))
             .next(NextCommand::new(["planwright", "discover", shown(&path).as_str(), "--list"])));
     };
     if let Some(step) = &found.added {
-        return Err(Failure::new(Exit::No, format!("work {number} is step `{step}` already"))
-            .next(NextCommand::new(["planwright", "show", shown(&path).as_str()])));
+        return Err(Failure::new(
+            Exit::No,
+            format!("follow-up work {number} was already added as step `{step}`"),
+        )
+        .next(NextCommand::new(["planwright", "show", shown(&path).as_str()])));
     }
     let draft = old.draft();
     let ids = verified::ids(&draft);
@@ -214,7 +217,7 @@ fn add(args: &Args, number: u32, out: &mut Out<'_>) -> Result<Response, Failure>
     Ok(Response::done("discover", &data).next(next))
 }
 
-/// The place of the step that this work became without a record of it: whoever added it was ended between the two.
+/// The step already added for this work but not recorded, because the process died in between.
 fn standing(old: &Draft, new: &Draft, found: &Discovery, known: &[Discovery]) -> Option<usize> {
     // As the dialect of the plan would write it and read it back.
     let wanted = new.steps.last()?;
@@ -223,7 +226,7 @@ fn standing(old: &Draft, new: &Draft, found: &Discovery, known: &[Discovery]) ->
     let task = |step: &StepDraft| step.task.as_ref().map(|task| task.value.clone());
     (1..old.steps.len()).rev().find(|&place| {
         let step = &old.steps[place];
-        // Work that was come upon at no step waits for the step that was the last one then.
+        // Work found outside a step needs the step that was last at that time.
         let parent = at.unwrap_or(&ids[place - 1]);
         let waits = step.needs.iter().flatten().any(|need| need.value == *parent);
         let is_of_other_work = known.iter().any(|other| other.added.as_ref() == Some(&ids[place]));

@@ -1,4 +1,4 @@
-//! `doctor`: looks at everything that planwright stands on, says what is wrong and what helps, and mends what is safe.
+//! `doctor`: checks everything planwright relies on, reports problems with a fix, and fixes what is safe.
 
 use planwright_engine::audit::doctor;
 use planwright_engine::audit::doctor::{DoctorFinding, DoctorLevel};
@@ -26,7 +26,7 @@ pub(crate) struct Examined {
     pub(crate) errors: usize,
     /// How many of them are warnings.
     pub(crate) warnings: usize,
-    /// What was mended.
+    /// What was fixed.
     pub(crate) fixed: Vec<String>,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct FindingData {
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if args.fix {
-        refuse_agents("mend with `doctor --fix`")?;
+        refuse_agents("fix with `doctor --fix`")?;
     }
     let root = project::root_of(".".as_ref())?;
     let mut findings = doctor::examine(&root, typed_settings());

@@ -1,5 +1,5 @@
-//! `draft`: has a planner write a plan for a wish, and proposes it. The planner only answers; planwright checks the answer, sends
-//! it back with what is wrong, and writes the file.
+//! `draft`: has a planner write a plan for a request, and proposes it. The planner only answers; planwright checks
+//! the answer, sends it back with the errors, and writes the file.
 
 use std::path::{Path, PathBuf};
 
@@ -86,7 +86,7 @@ pub(crate) struct Drafted {
     pub(crate) digest: String,
     /// Who wrote it.
     pub(crate) by: String,
-    /// How often the planner was asked; 0: nobody was.
+    /// How often the planner was asked; 0 if it was not.
     pub(crate) tries: u32,
     /// Why it is as it is, in the planner's words.
     pub(crate) reasoning: String,
@@ -144,7 +144,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
                 Read::Plan(judged) => Ok(*judged),
                 Read::Done(_) => Ok(Judged::Returned {
                     plan: None,
-                    complaints: vec!["nothing is done by saying so: answer with a plan".to_owned()],
+                    complaints: vec!["a report is not a plan: answer with a plan".to_owned()],
                 }),
             };
             let reached = planner::converse(&talk, judge, out)?;
@@ -155,7 +155,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     write(args, &project, (found.verified, drafting, by), out)
 }
 
-/// Says that an agent says that it is done, which moves nothing.
+/// Prints that the agent reports the work as done; this changes no state.
 fn done(summary: String, out: &mut Out<'_>) -> Response {
     out.line(&format!("the agent reports: {}", clean_line(&summary)));
     out.talk("no plan was written: the agent reports the work as done, but only contracts decide");
@@ -174,20 +174,20 @@ fn done(summary: String, out: &mut Out<'_>) -> Response {
     Response::done("draft", &data).next(NextCommand::new(["planwright", "status"]))
 }
 
-/// What is wanted: the wish, and the issue that it is about.
+/// The request, and the issue it is about.
 fn task(args: &Args) -> Result<String, Failure> {
     let issue = args.from_issue.as_deref().map(planner::input).transpose()?;
     let parts: Vec<&str> = args.wish.iter().chain(&issue).map(|text| text.trim()).collect();
     let task = parts.join("\n\n");
     if task.trim().is_empty() && args.from.is_none() {
         return Err(Failure::new(Exit::Usage, "missing request: planwright draft \"what you want\"")
-            .hint("say what you want done, in a sentence or more")
+            .hint("describe what you want done in a sentence or more")
             .next(NextCommand::new(["planwright", "help", "draft"])));
     }
     Ok(task)
 }
 
-/// Refuses a name that can't be had, before anybody is asked.
+/// Rejects an invalid or existing name before the planner is asked.
 fn refuse_name(args: &Args, project: &Project) -> Result<(), Failure> {
     let Some(name) = &args.name else { return Ok(()) };
     if name.is_empty() || verified::slug(name) != *name {
@@ -216,12 +216,12 @@ fn read(project: &Project, said: &str) -> Result<Read, Failure> {
         Some(Err(fault)) => return returned(fault.to_string()),
         Some(Ok(PlanJsonAction::Done { summary })) => return Ok(Read::Done(summary)),
         Some(Ok(PlanJsonAction::Escalate { reason, .. })) => {
-            let failure = Failure::new(Exit::Person, format!("the planner asks for a person: {reason}"));
+            let failure = Failure::new(Exit::Person, format!("the planner needs a person: {reason}"));
             return Err(failure.hint("nothing was written; add detail to the request, or pass --constraint"));
         }
         Some(Ok(PlanJsonAction::Plan(planned))) if planned.replace_from.is_some() => {
             return returned(
-                "`replace_from_step` replaces steps of a plan that is there: hand it in with `planwright revise PLAN --from`"
+                "`replace_from_step` applies to an existing plan; use `planwright revise PLAN --from`"
                     .to_owned(),
             );
         }
@@ -254,12 +254,12 @@ fn without_claims(source: &Source) -> Result<Source, String> {
     let edits = NATIVE.patch_all(source, &changes);
     edits
         .map(|edits| source.edited(&edits))
-        .map_err(|refusal| format!("the plan must say `status: draft` and mark no step as done ({refusal})"))
+        .map_err(|refusal| format!("the plan must have `status: draft` and no step marked done ({refusal})"))
 }
 
 fn refused(file: &str, complaints: Vec<String>) -> Failure {
     let from = if file == "-" { "standard input" } else { file };
-    let mut failure = Failure::new(Exit::No, format!("{from} holds no plan that can be used"));
+    let mut failure = Failure::new(Exit::No, format!("no valid plan in {from}"));
     failure.causes = complaints;
     failure.hint("nothing was written")
 }
@@ -274,7 +274,7 @@ fn write(
     let title =
         verified.draft.as_ref().and_then(|draft| draft.title.as_ref()).map(|title| title.value.clone());
     let path = create(args, project, &verified, &title.unwrap_or_else(|| drafting.task.clone()))?;
-    // Checked as it lies there: this is what is proposed.
+    // Check the written file: this is what gets proposed.
     let verified = project.verify(&path, &shown(&path))?;
     if let Some(draft) = &verified.draft {
         warn_of_twins(project, (&path, draft), out)?;
@@ -346,6 +346,6 @@ fn create(args: &Args, project: &Project, verified: &Verified, title: &str) -> R
             Err(error) => return Err(error.into()),
         }
     }
-    Err(Failure::new(Exit::No, format!("every name like {base} is taken"))
-        .hint("say another one with --name"))
+    Err(Failure::new(Exit::No, format!("all names like {base} already exist"))
+        .hint("pass another with --name"))
 }

@@ -1,5 +1,5 @@
-//! `edit`: changes a plan and nothing else in its file. Marks and status are not among the changes: they say what the
-//! harness has proven, and no command takes anybody's word for it.
+//! `edit`: changes a plan and nothing else in its file. Marks and status cannot be edited: planwright writes them
+//! from what was proven.
 
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -123,13 +123,12 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     Ok(Response::done("edit", &edited).next(next))
 }
 
-/// Refuses to write in one dialect what is plainly written in another: the keys of both would stand in the file.
+/// Refuses to write another dialect's keys into the plan.
 fn refuse_other_dialect(plan: &Source) -> Result<(), Failure> {
     let told = detect(plan.place(), plan.text()).ok().filter(|told| told.dialect != plan.dialect());
     let Some(told) = told.filter(|_| *plan.told() == Detection::Forced) else { return Ok(()) };
-    let message =
-        format!("{} is a plan of the dialect {} ({})", plan.name(), told.dialect.name, told.because);
-    Err(Failure::new(Exit::Usage, message).hint("leave --dialect out; nothing was written"))
+    let message = format!("{} is written in dialect {} ({})", plan.name(), told.dialect.name, told.because);
+    Err(Failure::new(Exit::Usage, message).hint("omit --dialect; nothing was written"))
 }
 
 /// Some dialects keep what is noted in a file of its own.
@@ -174,7 +173,7 @@ fn wishes<'a>(args: &'a Args) -> Result<Vec<Wish<'a>>, Failure> {
     wishes.extend(args.renumber.then_some(Wish::Renumber));
     wishes.extend(args.note.iter().map(|text| Wish::Note(text)));
     match wishes.is_empty() {
-        true => Err(misuse("no change was asked for").hint("say what shall change, such as --note TEXT")),
+        true => Err(misuse("no change given").hint("pass at least one change, such as --note TEXT")),
         false => Ok(wishes),
     }
 }
@@ -190,7 +189,7 @@ fn misuse(message: &str) -> Failure {
 }
 
 impl Wish<'_> {
-    /// The change that is wished for in this plan, and what it is in words.
+    /// The requested change, and its description.
     fn change(
         &self,
         draft: &Draft,
@@ -205,11 +204,11 @@ impl Wish<'_> {
                     return Err(Failure::new(Exit::Usage, format!("invalid id `{id}`")).hint(hint));
                 }
                 let change = PlanEdit::Rename { step: step(name)?, id: id.to_owned() };
-                (change, format!("step {name} is now called `{id}`"))
+                (change, format!("step {name} renamed to `{id}`"))
             }
             Wish::Need(name, on) => {
                 let on = ids[step(on)?].clone();
-                let words = format!("step {name} needs `{on}`");
+                let words = format!("step {name} now needs `{on}`");
                 (PlanEdit::Need { step: step(name)?, on }, words)
             }
             Wish::Move(name, place) => {
@@ -217,13 +216,12 @@ impl Wish<'_> {
                 let to = to.ok_or_else(|| {
                     Failure::new(Exit::Usage, format!("invalid position `{place}`: positions start at 1"))
                 })?;
-                (PlanEdit::Move { step: step(name)?, to }, format!("step {name} stands at place {place}"))
+                (PlanEdit::Move { step: step(name)?, to }, format!("step {name} moved to position {place}"))
             }
-            Wish::Renumber => (PlanEdit::Renumber, "the steps are numbered 1, 2, 3".to_owned()),
+            Wish::Renumber => (PlanEdit::Renumber, "steps renumbered".to_owned()),
             Wish::Expand(name, file) => {
                 let items = items(file)?;
-                let words =
-                    format!("step {name} is written out for {}", wording::number(items.len(), "item"));
+                let words = format!("step {name} expanded into {}", wording::number(items.len(), "step"));
                 (PlanEdit::Expand { step: step(name)?, items }, words)
             }
             Wish::Set("status", _) => {
@@ -231,17 +229,17 @@ impl Wish<'_> {
                     .hint("it mirrors what was checked, approved and run; planwright writes it"));
             }
             Wish::Set("title", _) if dialect.title_key.is_none() => {
-                return Err(Failure::new(Exit::No, "the title of this plan is its heading, not a key")
+                return Err(Failure::new(Exit::No, "this plan's title is its heading, not a key")
                     .hint("change the heading in the file"));
             }
             Wish::Set(key, value) => {
                 let key = dialect.title_key.filter(|_| key == "title").unwrap_or(key);
                 (
                     PlanEdit::Set { key: key.to_owned(), value: value.to_owned() },
-                    format!("{key} is `{value}`"),
+                    format!("{key} set to `{value}`"),
                 )
             }
-            Wish::Note(text) => (PlanEdit::Note { text: text.to_owned() }, format!("noted: {text}")),
+            Wish::Note(text) => (PlanEdit::Note { text: text.to_owned() }, format!("note added: {text}")),
         })
     }
 }

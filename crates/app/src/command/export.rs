@@ -1,4 +1,4 @@
-//! `export`: a plan as a text for other programs and for people who have no planwright; or its record, for those who check it.
+//! `export`: a plan for other programs and for people without planwright, or its record for auditors.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean, clea
 
 mod page;
 
-/// Beside the code of the project, wherever the user stands in it.
+/// In the project root, whatever the current directory.
 const BESIDE: &str = ".planwright/receipts";
 
 #[derive(Debug, clap::Args)]
@@ -262,7 +262,7 @@ fn inline(text: &str) -> String {
     clean_line(text).replace('\n', " ")
 }
 
-/// How a run stands, with what reviewers found.
+/// The state of a run, with review findings.
 fn run_state(run: &Run) -> String {
     crate::output::wording::found::with_findings(
         crate::output::wording::run_word(run),

@@ -1,4 +1,4 @@
-//! `fmt`: puts plans into canonical form, or says which are not.
+//! `fmt`: formats plans, or lists those that are not formatted.
 
 use std::io;
 use std::path::Path;
@@ -74,9 +74,9 @@ fn report(args: &Args, plans: usize, changed: Vec<String>, out: &mut Out<'_>) ->
     }
     if changed.is_empty() {
         out.talk(&match plans {
-            0 => "there are no plans in this project".to_owned(),
-            1 => "the plan is in canonical form".to_owned(),
-            _ => format!("all {plans} plans are in canonical form"),
+            0 => "no plans found".to_owned(),
+            1 => "already formatted".to_owned(),
+            _ => format!("all {plans} plans are already formatted"),
         });
     }
     let exit = if args.check && !changed.is_empty() { Exit::No } else { Exit::Done };

@@ -1,5 +1,5 @@
-//! `hook`: what agents call before they use a tool and when a session begins, is compacted or ends. Reads their JSON on stdin;
-//! exit 0 lets it happen, exit 2 with a reason on stderr does not.
+//! `hook`: called by agents before a tool call and when a session starts, is compacted or ends. Reads JSON from
+//! stdin; exit 0 allows it, exit 2 with a reason on stderr blocks it.
 
 use std::path::PathBuf;
 
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     };
     // What can't be read is as good as rubbish, and is answered so.
     let input = hook::read_request(patience);
-    // Agents start hooks in folders of their choice, and say where the session stands.
+    // Agents start hooks in any directory and pass that of the session.
     let folder = hook::folder_in(&input).unwrap_or_else(|| PathBuf::from("."));
     let answered = hook::answer(event, &input, &folder);
     out.warn_all(&answered.complaints);

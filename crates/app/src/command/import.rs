@@ -1,4 +1,4 @@
-//! `import`: takes over the plan of another tool as a draft. What it claims to be done is a claim: every step is judged anew.
+//! `import`: turns another tool's plan into a draft. Finished steps are only claims: every contract runs again.
 
 use std::path::{Path, PathBuf};
 
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let (mut draft, read_as) = understood(args, &source)?;
     if draft.steps.is_empty() {
         let failure = Failure::new(Exit::No, format!("{} has no tasks", source.name()));
-        return Err(failure.hint(format!("it was read as {read_as}; say what it is with --from")));
+        return Err(failure.hint(format!("it was read as {read_as}; pass the format with --from")));
     }
     for oddity in &draft.oddities.0 {
         if let ParseIssue::Unreadable(why) = &oddity.value {
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
             out.warn(&format!("{file}:{at}: {why}"));
         }
     }
-    // Whatever it says: nobody has approved or run it here.
+    // Whatever the file says, it was never approved or run here.
     draft.state =
         Some(Spanned::new(PlanState::Draft, draft.state.map(|state| state.span).unwrap_or_default()));
     let load = ConvertInput {
@@ -91,9 +91,8 @@ fn understood(args: &Args, source: &Source) -> Result<(Draft, String), Failure> 
         }
         None => {
             let names: Vec<&str> = IMPORTERS.iter().map(|foreign| foreign.name).collect();
-            let failure =
-                Failure::new(Exit::No, format!("{} looks like no plan that planwright knows", source.name()));
-            Err(failure.hint(format!("say what it is with --from: {}", names.join(", "))))
+            let failure = Failure::new(Exit::No, format!("cannot detect the format of {}", source.name()));
+            Err(failure.hint(format!("pass the format with --from: {}", names.join(", "))))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `init`: gives a project its settings and a folder for plans, and connects agents; leaves what is there as it is.
+//! `init`: creates settings and a plan directory, and connects agents; keeps existing files.
 
 mod connect;
 
@@ -49,7 +49,7 @@ pub(crate) struct Initialised {
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let agents = meant(&args.agents)?;
     if !agents.is_empty() {
-        refuse_agents("say what runs in an agent's session")?;
+        refuse_agents("connect agents")?;
     }
     let root = project::root_of(".".as_ref())?;
     let found = init::look(&root);
@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     Ok(Response::new(exit, "init", &initialised).next(next))
 }
 
-/// What was found and made of the project itself.
+/// Reports what was found and created in the project.
 fn say(found: &init::DetectedProject, prepared: &init::Prepared, names: &[String], out: &mut Out<'_>) {
     let mut line = |word: &str, tone: Tone, text: &str| {
         let pad = " ".repeat(6_usize.saturating_sub(word.len()));

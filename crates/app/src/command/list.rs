@@ -1,4 +1,4 @@
-//! `list`: the plans of this project, a line each.
+//! `list`: the plans of this project, one per line.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ pub(crate) struct Args {
 pub(crate) struct Listing {
     /// The plans, by path.
     pub(crate) plans: Vec<Summary>,
-    /// What should not be there: conflict copies of plans, pointers that lead nowhere.
+    /// Problems: conflict copies of plans, dangling markers.
     pub(crate) faults: Vec<String>,
     /// How much reviewers found in the newest run of a plan, by path; plans without findings are left out.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     });
     let plans: Vec<Summary> = all.into_iter().filter(|plan| is_wanted(args, plan)).collect();
     if plans.is_empty() {
-        out.talk(&format!("no plan matches; {} in all", wording::number(count, "plan")));
+        out.talk(&format!("no plan matches; {} in total", wording::number(count, "plan")));
     }
     let findings = findings(&here)?;
     let mut table = Table::new();

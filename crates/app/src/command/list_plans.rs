@@ -1,5 +1,5 @@
-//! `list-plans`: the plans of the harness folder and the one that this worktree is bound to, for scripts, sessions and the naming gate. A
-//! marker that leads nowhere is shown, and never fatal here.
+//! `list-plans`: plans in the `.harness` directory and the one this worktree uses, for scripts, sessions and the
+//! naming gate. A dangling marker is shown and never fatal here.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::interaction::project::{project_at, shown};
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean, clean_line};
 
-/// What stands for a plan that a marker does not name.
+/// Placeholder for a plan that the marker doesn't name.
 const NOBODY: &str = "?";
 
 #[derive(Debug, clap::Args)]
@@ -33,7 +33,7 @@ pub(crate) struct Args {
 /// The data of the envelope.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct Plans {
-    /// The harness folder; `None` where there is none.
+    /// The `.harness` directory; `None` if it doesn't exist.
     pub(crate) folder: Option<String>,
     /// The plans: the one without a name first, then by name.
     pub(crate) plans: Vec<PlanData>,
@@ -41,9 +41,9 @@ pub(crate) struct Plans {
     pub(crate) bound: Option<String>,
     /// Why the marker of this worktree leads to no plan.
     pub(crate) dangling: Option<String>,
-    /// Copies that sync services left; they are no plans.
+    /// Conflict copies of sync services, ignored as plans.
     pub(crate) copies: Vec<String>,
-    /// What a session is told when it begins.
+    /// The session-start text.
     pub(crate) text: Option<String>,
     /// What the gate does not let through.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -126,7 +126,7 @@ fn data(listing: &PlanNamesListing) -> Plans {
     }
 }
 
-/// Tells a session of the plans. A session begins whatever is wrong here, and an agent of ours knows its task and no plan.
+/// Prints the session-start text. Errors never block a session, and planwright's own agents get no plan.
 fn tell(args: &Args, out: &mut Out<'_>) -> Response {
     let said = hook::folder_in(&hook::read_request(hook::SESSION_PATIENCE));
     let root = args.project_root.clone().or(said);

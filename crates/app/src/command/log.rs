@@ -1,4 +1,5 @@
-//! `log`: what happened to a run, and what was told, said and printed in an attempt. Shows what is kept; never runs anything.
+//! `log`: the events of a run, and prompt, agent output and contract output of an attempt. Shows what is recorded;
+//! never runs anything.
 
 mod attempt;
 pub(crate) mod events;
@@ -21,7 +22,7 @@ use crate::output::wording;
 use crate::output::wording::notice_of;
 use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone};
 
-/// How long to wait for news before looking whether the run is still driven.
+/// Time to wait for events before checking whether the run still has a process.
 const LOOK: Duration = Duration::from_millis(250);
 
 #[derive(Debug, clap::Args)]
@@ -99,10 +100,10 @@ pub(crate) struct AttemptData {
     pub(crate) output: Option<String>,
     /// What the contract printed.
     pub(crate) contract: Option<String>,
-    /// What the agent reported, a line each.
+    /// What the agent reported, one per line.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) reported: Vec<String>,
-    /// What a reviewer found, a line each.
+    /// What a reviewer found, one per line.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) findings: Vec<String>,
 }
@@ -217,14 +218,14 @@ fn print(events: &[&RecordedEvent], out: &mut Out<'_>) {
     out.table(&table);
 }
 
-/// Shows what happened and what happens next, until the run is over or no process is running it.
+/// Follows the events until the run finishes or no process is running it.
 fn follow(found: &RunOf, wanted: &Wanted, out: &mut Out<'_>) -> Result<Response, Failure> {
     let RunOf { runs, run, .. } = found;
     let (id, name) = (run.row.id, run.row.name.as_str());
     let mut seen = 0;
     let mut is_over = matches!(run.state.phase, Phase::Finished(_));
     loop {
-        // Asked before the events are: what the driver recorded last is still seen.
+        // Check this before reading events, so that the last ones are not missed.
         let is_driven = runs.is_driven(run)?;
         let news = runs.store().events(id, seen).map_err(runs::Error::from)?;
         for recorded in &news {

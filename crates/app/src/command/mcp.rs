@@ -1,4 +1,4 @@
-//! `mcp`: serves agents over the model context protocol on standard input and output, or shows what they would see.
+//! `mcp`: serves agents over the Model Context Protocol on standard input and output, or lists the tools.
 
 use std::io::{self, IsTerminal as _};
 
@@ -54,9 +54,8 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         return Ok(Response::done("mcp", &served).next(next));
     }
     if out.settings().is_json {
-        let failure =
-            Failure::new(Exit::Usage, "standard output belongs to the protocol, so --json has no place");
-        return Err(failure.hint("with --list it shows the tools").next(NextCommand::new([
+        let failure = Failure::new(Exit::Usage, "--json needs --list: standard output carries the protocol");
+        return Err(failure.hint("pass --list to print the tools").next(NextCommand::new([
             "planwright",
             "mcp",
             "--role",
@@ -66,7 +65,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     }
     // Whatever an attempt has started speaks for an agent that may decide nothing.
     if let Some(sign) = process::job_above().filter(|_| args.role == McpRole::Human) {
-        let message = format!("an agent is at work here ({sign}), and the role human is for people");
+        let message = format!("role human is for people; this terminal belongs to an agent ({sign})");
         return Err(Failure::new(Exit::Person, message).next(NextCommand::new([
             "planwright",
             "mcp",
@@ -76,7 +75,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         ])));
     }
     if io::stdin().is_terminal() {
-        out.talk("waiting for a client: an agent starts this and speaks MCP to it; Ctrl-D ends it");
+        out.talk("waiting for an MCP client on standard input; Ctrl-D ends the server");
     }
     mcp::serve(args.role);
     Ok(Response::done("mcp", &served))

@@ -1,4 +1,4 @@
-//! `merge`: lands the work of finished plans in a branch, in merge order, once the contracts of all of them pass on what is merged.
+//! `merge`: merges finished plans into a branch, in merge order, after all their contracts pass on the merged result.
 
 use std::path::{Path, PathBuf};
 
@@ -112,7 +112,7 @@ pub(crate) struct MovedData {
     pub(crate) branch: String,
     /// The commit that it stood at.
     pub(crate) from: String,
-    /// The commit that it stands at now.
+    /// Its commit now.
     pub(crate) to: String,
 }
 
@@ -154,7 +154,7 @@ fn progress(told: MergeNotice<'_>, act: MergeAction, out: &mut Out<'_>) {
     match told {
         MergeNotice::Finished(plans) => {
             let plans: Vec<&str> = plans.iter().map(String::as_str).collect();
-            out.talk(&format!("finished a merge that was cut off: {}", names(&plans)));
+            out.talk(&format!("finished an interrupted merge: {}", names(&plans)));
         }
         // A rehearsal is about the order: there it is data.
         MergeNotice::Order(order) if act == MergeAction::Rehearse || order.is_empty() => {}
@@ -168,7 +168,7 @@ fn progress(told: MergeNotice<'_>, act: MergeAction, out: &mut Out<'_>) {
             out.talk(&format!("  {glyph} {}   {took}{}", clean_line(&place), clean_line(&why)));
         }
         MergeNotice::Again(branch) => {
-            out.talk(&format!("{} moved meanwhile: everything is tried again on it", clean_line(branch)));
+            out.talk(&format!("{} moved in the meantime; trying everything again", clean_line(branch)));
         }
     }
 }
@@ -197,8 +197,8 @@ fn table(order: &[PlannedMerge]) -> Table {
 fn print(report: &MergeReport, act: MergeAction, out: &mut Out<'_>) {
     let palette = out.palette();
     let word = match act {
-        MergeAction::Land => "landed",
-        MergeAction::Rehearse => "would land",
+        MergeAction::Land => "merged",
+        MergeAction::Rehearse => "would merge",
     };
     let into = clean_line(&report.into).into_owned();
     if act == MergeAction::Rehearse {
@@ -222,7 +222,7 @@ fn print(report: &MergeReport, act: MergeAction, out: &mut Out<'_>) {
         let repository = moved.repository.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
         let (from, to) = (short(&moved.from), short(&moved.to));
         let place = format!("{repository}{}", moved.branch);
-        let note = if act == MergeAction::Land { "" } else { "   nothing was moved" };
+        let note = if act == MergeAction::Land { "" } else { "   dry run" };
         out.line(&format!("{}  {from}..{to}{note}", clean_line(&place)));
     }
     let count = report.order.len();
@@ -231,7 +231,7 @@ fn print(report: &MergeReport, act: MergeAction, out: &mut Out<'_>) {
         (_, MergeAction::Land) => {
             let tried = wording::number(report.trials, "combination");
             let landed = report.landed.len();
-            out.line(&format!("{landed} of {} landed; {tried} tried", wording::number(count, "plan")));
+            out.line(&format!("{landed} of {} merged; {tried} tried", wording::number(count, "plan")));
         }
         (_, MergeAction::Rehearse) => out.line("no contracts ran"),
     }
@@ -243,9 +243,9 @@ fn print_evicted(evicted: &Evicted, into: &str, out: &mut Out<'_>) {
     let with = evicted.with.join(" and ");
     let why = match (&evicted.evidence, evicted.with.is_empty()) {
         (Some(evidence), true) if evidence.plan != evicted.plan => {
-            format!("it breaks what {} has proved in {into}", evidence.plan)
+            format!("breaks a contract of {}, already in {into}", evidence.plan)
         }
-        (Some(_), true) => format!("it fails on {into}, without any other plan"),
+        (Some(_), true) => format!("fails on {into} by itself"),
         (Some(_), false) => format!("fails only in combination with {with}"),
         (None, true) => "conflicts with the target branch".to_owned(),
         (None, false) => format!("{with} changed the same lines"),
@@ -276,8 +276,8 @@ fn print_evicted(evicted: &Evicted, into: &str, out: &mut Out<'_>) {
         names => format!(" (and the same in {})", clean_line(&names.join(", "))),
     };
     out.line(&format!(
-        "    {branch} stays as it is. To mend it: on {into}, git merge {branch}{others}, settle what is in conflict, commit; \
-         planwright audit {plan} --rerun says whether its contracts pass there"
+        "    {branch} is unchanged. To fix it: on {into}, run git merge {branch}{others}, resolve the conflicts and \
+         commit; planwright audit {plan} --rerun shows whether its contracts pass there"
     ));
 }
 

@@ -1,4 +1,4 @@
-//! `merge-driver`: what Git calls to merge a plan or a progress file by what it says. `init --merge-driver` tells Git to.
+//! `merge-driver`: called by git to merge plan and progress files by structure; `init --merge-driver` registers it.
 
 use std::path::PathBuf;
 
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     }
     let word = out.palette().paint(Tone::Bad, "conflict");
     let count = if conflicts == 1 { "1 place".to_owned() } else { format!("{conflicts} places") };
-    out.line(&format!("{word}  {}: both sides say something else in {count}", clean_line(&path)));
+    out.line(&format!("{word}  {}: both sides changed {count}", clean_line(&path)));
     let next = NextCommand::new(["planwright", "verify", path.as_str()]);
     Ok(Response::new(Exit::No, "merge-driver", &Merged { path, conflicts }).next(next))
 }

@@ -184,7 +184,7 @@ fn filled(args: &Args, project: &Project, name: &str) -> Result<String, Failure>
     let given = given.map(|(name, value)| (name.to_owned(), value)).into();
     let text = template::fill(&found.text, &said, &given).map_err(|unfilled| {
         Failure::new(Exit::Usage, format!("cannot fill in template {}: {unfilled}", found.name))
-            .hint("say each variable with --var KEY=VALUE; nothing was written")
+            .hint("pass each variable with --var KEY=VALUE; nothing was written")
             .next(NextCommand::new(["planwright", "new", "--templates"]))
     })?;
     let Some(each) = &args.each else { return Ok(text) };
@@ -193,11 +193,8 @@ fn filled(args: &Args, project: &Project, name: &str) -> Result<String, Failure>
         text_of_list.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
     let mut source = Source::new(args.name.as_str(), text);
     if list_of(&source).is_none() {
-        return Err(Failure::new(
-            Exit::Usage,
-            format!("the template {} has no steps for a list", found.name),
-        )
-        .hint("such a step is headed `### 1–N. Title`; nothing was written"));
+        return Err(Failure::new(Exit::Usage, format!("template {} has no step to expand", found.name))
+            .hint("such a step has the heading `### 1–N. Title`; nothing was written"));
     }
     while let Some(step) = list_of(&source) {
         let change = PlanEdit::Expand { step, items: items.clone() };
@@ -209,7 +206,7 @@ fn filled(args: &Args, project: &Project, name: &str) -> Result<String, Failure>
     Ok(source.text().to_owned())
 }
 
-/// The place of the first step that stands for a list. `N+1` only counts on from one.
+/// The first template step. `N+1` only continues its numbering.
 fn list_of(source: &Source) -> Option<usize> {
     source.draft().steps.iter().position(|step| match &step.number.value {
         StepNumber::Template(text) => !text.contains('+'),
@@ -237,7 +234,7 @@ fn usual(args: &Args) -> String {
     let owner = scalar(&args.owner);
     let mut text = format!(
         "---\ntype: plan\nstatus: draft\nowner: {owner}\n---\n\n# {title}\n\n\
-         **Context:** Say why this is worth doing and what the agents must know.\n\
+         **Context:** Explain why this is worth doing and what the agents must know.\n\
          **Budget:** max 200k tokens, $2.00, 30 minutes\n\n## Steps\n"
     );
     for (place, step) in steps.iter().enumerate() {
@@ -245,7 +242,7 @@ fn usual(args: &Args) -> String {
         let file = format!("{}.txt", verified::slug(step));
         text.push_str(&format!(
             "\n### {}. {step}\n\n**target:** {target}\n\n**task:**\n\
-             Say what the agent shall do. It sees this text and nothing of the other steps.\n\n\
+             Describe what the agent should do. It sees only this text, not the other steps.\n\n\
              **contract:**\n```shell\ntest -s {file}   # replace this: exit 0 only when the step is done\n```\n\
              exit_code == 0\n**on_fail:** retry(2), then escalate\n",
             place + 1

@@ -1,4 +1,4 @@
-//! `policy`: shows who may approve plans here, looks at a policy before it holds, and puts one in its place.
+//! `policy`: shows who may approve plans here, checks a policy file, and installs one.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -53,13 +53,13 @@ enum Act {
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct PolicyData {
-    /// Where the policy lies; `None` if there is none, so that a person decides by default.
+    /// The policy file; `None` if there is none, so a person decides by default.
     pub(crate) path: Option<String>,
     /// Names its exact text and that of its list of signers.
     pub(crate) digest: Option<String>,
     /// Where the policy of this repository is looked for first.
     pub(crate) repository_file: String,
-    /// Where that of the user is looked for then; `None` where there is no home.
+    /// The user's policy file; `None` without a home directory.
     pub(crate) user_file: Option<String>,
     /// The rules by which a plan is approved without a person.
     pub(crate) auto: Vec<RuleData>,
@@ -67,7 +67,7 @@ pub(crate) struct PolicyData {
     pub(crate) approval: DemandData,
     /// What some plans need besides.
     pub(crate) when: Vec<WhenData>,
-    /// Where the keys are that count; `None` where there is no list.
+    /// The list of signers; `None` if there is none.
     pub(crate) signers: Option<String>,
     /// How many keys count.
     pub(crate) keys: usize,
@@ -136,7 +136,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
 }
 
 fn install(places: &PolicyPaths, file: &Path, out: &mut Out<'_>) -> Result<Response, Failure> {
-    // What held until now, wherever that lay: approvals that were given under it lapse. One that can't be read held nothing.
+    // The policy in effect until now: approvals under it lapse. An unreadable one had no effect.
     let before = places.load().ok().flatten();
     let InstalledPolicy { path, old, backup, loaded } = places.install(file)?;
     let is_changed = before.as_ref().is_none_or(|before| before.digest != loaded.digest);
@@ -146,10 +146,10 @@ fn install(places: &PolicyPaths, file: &Path, out: &mut Out<'_>) -> Result<Respo
         out.line(&line);
     }
     if let Some(backup) = &backup {
-        out.talk(&format!("the one before is {}", shown(backup)));
+        out.talk(&format!("previous policy: {}", shown(backup)));
     }
     if is_changed {
-        out.talk("approvals under another policy have lapsed");
+        out.talk("approvals under the previous policy have lapsed");
     }
     let data = PolicyData { is_changed, backup: backup.as_deref().map(shown), ..data(places, Some(&loaded)) };
     Ok(Response::done("policy", &data))
@@ -246,19 +246,19 @@ fn conditions(rule: &Automatic) -> Vec<String> {
     };
     let commands = rule.commands.as_ref().map(|commands| {
         let commands = commands.iter().map(|(target, words)| format!("{target} = {}", words.join(" ")));
-        format!("command lines {}", commands.collect::<Vec<_>>().join(", "))
+        format!("agent commands {}", commands.collect::<Vec<_>>().join(", "))
     });
     let all = [
         rule.paths.as_ref().map(|paths| format!("touches only {}", patterns(paths))),
         tools,
-        listed("done by", &rule.agents),
+        listed("run by", &rule.agents),
         commands,
         listed("proposed by", &rule.proposers),
         rule.micro_dollars.map(|amount| format!("at most {}", dollars(amount))),
         most(rule.tokens, "tokens"),
         most(rule.seconds, "seconds"),
         most(rule.steps_max.map(u64::from), "steps"),
-        listed("written as", &rule.dialects),
+        listed("in dialect", &rule.dialects),
         rule.is_red_required.then(|| "every contract fails before the work".to_owned()),
     ];
     all.into_iter().flatten().collect()
@@ -282,12 +282,12 @@ fn demanded(policy: &Policy, demand: &Requirement) -> Vec<String> {
     let who = match (demand.needed, from) {
         (None, None) => "a person".to_owned(),
         (None, Some(from)) => format!("one of {from}"),
-        (Some(needed), None) => format!("{needed} of all people"),
+        (Some(needed), None) => crate::output::wording::number(needed as usize, "approver"),
         (Some(needed), Some(from)) => format!("{needed} of {from}"),
     };
     let all = [
         Some(who),
-        (demand.planner_may_approve == Some(false)).then(|| "not who proposed it".to_owned()),
+        (demand.planner_may_approve == Some(false)).then(|| "not the proposer".to_owned()),
         (demand.is_signed == Some(true)).then(|| "signed".to_owned()),
         demand.expires_seconds.map(|seconds| format!("for {}", length(seconds))),
     ];
@@ -306,7 +306,7 @@ fn dollars(micro: u64) -> String {
     }
 }
 
-/// A length of time as a policy says it.
+/// A duration in policy notation.
 fn length(seconds: u64) -> String {
     let units = [(86_400, "d"), (3600, "h"), (60, "m")];
     let unit = units.into_iter().find(|(unit, _)| seconds.is_multiple_of(*unit));

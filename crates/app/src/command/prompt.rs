@@ -1,5 +1,5 @@
-//! `prompt`: prints texts for agents, made of what is configured here. Starts nothing, and writes nothing but the folders that
-//! `context` tells of.
+//! `prompt`: prints texts for agents from the current settings. Starts nothing; `context` creates the directories it
+//! names.
 
 use std::collections::BTreeSet;
 

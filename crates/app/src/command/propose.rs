@@ -1,5 +1,5 @@
-//! `propose`: asks for an approval. All of the plans that are named, or none; only plans without errors; and what a written rule
-//! approves is approved at once.
+//! `propose`: asks for approval of all named plans or none. Plans must have no errors; a policy rule may approve them
+//! immediately.
 
 use std::io::{self, Read as _};
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ use crate::interaction::proposal::{OneProposed, data, print};
 use crate::interaction::target::{Opened, open};
 use crate::output::{Exit, Failure, NextCommand, Out, Response};
 
-/// What stands for standard input.
+/// Argument for standard input.
 pub(crate) const STDIN: &str = "-";
 /// The most that is read from standard input or a file of steps.
 const INPUT_BYTES_MAX: u64 = 16 << 20;
@@ -121,7 +121,8 @@ fn inline(file: &str) -> Result<Candidate, Failure> {
     let text = read(file)?;
     let draft = proposal::inline(&text).map_err(|why| {
         Failure::new(Exit::Usage, format!("{file} is not a proposal: {why}")).hint(
-            "it is {\"title\": …, \"steps\": [{\"description\": …, \"tool\": …, \"operation\": …, \"target\": …}], \"context\": …}",
+            "expected {\"title\": …, \"steps\": [{\"description\": …, \"tool\": …, \"operation\": …, \"target\": \
+             …}], \"context\": …}",
         )
     })?;
     let dialect = crate::interaction::conversion::dialect("proposal")?;

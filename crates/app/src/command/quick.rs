@@ -1,4 +1,4 @@
-//! `quick`: a task and the command that decides, carried through at once. The plan of one step lies outside of the workspace; it is
+//! `quick`: one task and its contract, run immediately. The one-step plan is stored outside the workspace; it is
 //! shown, approved and run like any other.
 
 use planwright_engine::agent::planner;
@@ -58,7 +58,7 @@ pub(crate) fn open(args: &Args) -> Result<Opened, Failure> {
         let name = project.config.agent_of(&args.agent);
         let message = format!("agent `{name}` has no command; set agents.{name}.command");
         return Err(Failure::new(Exit::No, message)
-            .hint(format!("planwright.toml could say: [roles] {} = \"claude\"", args.agent))
+            .hint(format!("set [roles] {} = \"claude\" in planwright.toml", args.agent))
             .next(NextCommand::new(["planwright", "doctor"])));
     }
     let runs = run::Runs::open(&project)?;

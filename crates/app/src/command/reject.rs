@@ -1,4 +1,4 @@
-//! `reject`: a person says no, and what should change. The plan goes back to its author; nothing starts.
+//! `reject`: a person rejects a plan and says what should change. The plan returns to its author; nothing starts.
 
 use planwright_engine::approval::Approvals;
 use planwright_engine::core::plan::lifecycle::{PlanState, WaitReason};
@@ -34,9 +34,9 @@ pub(crate) struct RejectedData {
     pub(crate) plan: String,
     /// The revision.
     pub(crate) revision: u32,
-    /// How often it was rejected since somebody last opened it.
+    /// Rejections since it was last a draft.
     pub(crate) rejections: u32,
-    /// Where it stands now.
+    /// Its state now.
     pub(crate) state: String,
 }
 

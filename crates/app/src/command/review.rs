@@ -1,5 +1,5 @@
-//! `review`: what decides about a plan, what changed since the reader looked last, and a way to say yes or no. Judges nothing:
-//! the model is made in core, and what is said is recorded by the engine.
+//! `review`: the contracts of a plan, what changed since the reader last looked, and the decision. Judges nothing:
+//! core builds the review, and the engine records the decision.
 
 mod markdown;
 mod text;
@@ -74,7 +74,7 @@ pub(crate) struct Reviews {
 pub(crate) enum Ended {
     /// With this.
     Said(Box<Response>),
-    /// With a yes; the plan with this path is to be carried out now.
+    /// Approved; run the plan with this path now.
     Start(String),
 }
 
@@ -153,7 +153,7 @@ fn list(out: &mut Out<'_>) -> Result<Response, Failure> {
     Ok(Response::done("reviews", &Reviews { waiting }).next(next))
 }
 
-/// The command that goes on from where the plan stands.
+/// The next command for the plan's state.
 fn next(path: &Path, reviewed: &Reviewed) -> NextCommand {
     let plan = shown(path);
     // What is not as it was proposed can't be approved.
@@ -172,7 +172,7 @@ fn next(path: &Path, reviewed: &Reviewed) -> NextCommand {
     NextCommand::new(std::iter::once("planwright").chain(words))
 }
 
-/// Whether a person is there who can say yes or no now.
+/// Whether a person can decide now.
 fn may_ask(reviewed: &Reviewed, out: &Out<'_>) -> bool {
     can_ask(out)
         && out.settings().stdout.is_terminal
@@ -191,7 +191,7 @@ struct Asking<'a> {
 const KEYS: &[Choice] = &[
     Choice::new("[a]pprove", "approves this digest, after one more question"),
     Choice::new("[s]tart", "approves it and runs the plan"),
-    Choice::new("[c]hanges", "rejects it; asks what should change"),
+    Choice::new("[c]hanges", "rejects it and asks what should change"),
     Choice::new("[d]iff", "shows every change in full"),
     Choice::new("[f]ull text", "shows the whole plan text"),
     Choice::new("[Q]uit", "decides nothing; so do Esc and Ctrl-D"),
@@ -267,7 +267,7 @@ fn reject(asking: &Asking<'_>, out: &mut Out<'_>) -> Result<Option<Response>, Fa
     let word = out.talk_palette().paint(Tone::Attention, "rejected");
     let revision = review.revision.unwrap_or_default();
     out.talk(&format!("{word}  r{revision} {}   {}", review.short(), clean(&feedback)));
-    out.talk(&format!("{} is {} now", clean_line(&review.plan), case.state()));
+    out.talk(&format!("{} is now {}", clean_line(&review.plan), case.state()));
     let next = NextCommand::new(["planwright", "verify", shown(asking.path).as_str()]);
     Ok(Some(Response::new(Exit::Done, "review", review).next(next)))
 }

@@ -20,7 +20,7 @@ pub(crate) struct Reopened {
     pub(crate) plan: String,
     /// Where it stood.
     pub(crate) from: String,
-    /// Where it stands now.
+    /// Its state now.
     pub(crate) state: String,
 }
 
@@ -33,8 +33,8 @@ pub(crate) fn run(plan: &str, message: &str, out: &mut Out<'_>) -> Result<Respon
     out.warn_all(&complaints);
     let data =
         Reopened { plan: project::name(&path), from: from.to_string(), state: case.state().to_string() };
-    let word = out.palette().paint(Tone::Good, "reopened");
-    out.line(&format!("{word}  {}   was {}, is {}", clean_line(&data.plan), data.from, data.state));
+    let word = out.palette().paint(Tone::Good, "revised");
+    out.line(&format!("{word}  {}   was {}, now {}", clean_line(&data.plan), data.from, data.state));
     Ok(Response::done("reopen", &data).next(NextCommand::new([
         "planwright",
         "propose",

@@ -1,5 +1,5 @@
-//! `rollback`: takes the work of a run back to before a step. That step, what landed after it and what waits for it are to be
-//! done again. What lay in the workspace is kept.
+//! `rollback`: restores the workspace to before a step. That step, later work and dependent steps run again. Replaced
+//! files are saved.
 
 use planwright_engine::run::RolledBack;
 use schemars::JsonSchema;
@@ -34,12 +34,12 @@ pub(crate) struct Back {
     pub(crate) files: Vec<String>,
     /// Those of them that were removed: they were not there before the step.
     pub(crate) removed: Vec<String>,
-    /// The commit that keeps what lay in the workspace before.
+    /// The commit with the previous workspace files.
     pub(crate) kept: String,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    refuse_agents("take work back")?;
+    refuse_agents("roll back a run")?;
     let RunOf { path, runs, run, .. } = run_of(&args.plan)?;
     let shown = shown(&path);
     let is_it = |step: &&planwright_engine::core::plan::verified::Step| {
@@ -56,23 +56,23 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if run.state.outcome().is_some() {
         let message = format!("cannot roll back {}: its run has finished", run.row.name);
         return Err(Failure::new(Exit::No, message)
-            .hint("what each step left is kept in commits: git for-each-ref refs/planwright")
+            .hint("the result of each step is kept as a commit: git for-each-ref refs/planwright")
             .next(NextCommand::new(["planwright", "log", shown.as_str(), "--versions"])));
     }
     let RolledBack { reopened, files, removed, kept } = runs.roll_back(&run, &path, &step.id)?;
     let name = clean_line(&run.row.name).into_owned();
     let word = out.palette().paint(Tone::Good, "rolled back");
     out.line(&format!("{word}  {name}   to before {} {}", step.number, clean_line(&step.id)));
-    out.line(&format!("             to be done again: {}", clean_line(&reopened.join(", "))));
+    out.line(&format!("             runs again: {}", clean_line(&reopened.join(", "))));
     for file in files.iter().take(NAMED_MAX) {
-        let what = if removed.contains(file) { "removed" } else { "put back" };
+        let what = if removed.contains(file) { "removed" } else { "restored" };
         out.line(&format!("             {what}: {}", clean_line(file)));
     }
     if files.len() > NAMED_MAX {
         out.line(&format!("             and {} more files", files.len() - NAMED_MAX));
     }
     out.line(&format!(
-        "             what lay there is kept: git show --stat {}",
+        "             previous files are saved: git show --stat {}",
         &kept[..kept.len().min(10)]
     ));
     let next = NextCommand::new(["planwright", "run", shown.as_str()]);

@@ -1,5 +1,5 @@
-//! `run`: carries a plan through, step by step, and lets only the contracts say what is done. Asks the engine to drive, or
-//! follows whoever drives already; shows what happens and never decides what does.
+//! `run`: runs a plan step by step; only contracts decide what is done. Starts the engine or follows the process that
+//! already runs the plan, and shows progress.
 
 mod approve;
 mod block;
@@ -43,7 +43,7 @@ use crate::output::wording::ahead::Simulated;
 use crate::output::wording::found::FindingData;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, clean_line};
 
-/// How often somebody who waits looks again.
+/// Polling interval while waiting.
 const PATIENCE: Duration = Duration::from_millis(200);
 /// The most agents of a tournament: each has a tree of its own.
 const ENTRANTS_MAX: u32 = 16;
@@ -97,7 +97,7 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    /// A plan as a whole, as it stands.
+    /// A whole plan in its current state.
     pub(crate) fn of(plan: &str) -> Self {
         Self {
             plan: plan.to_owned(),
@@ -128,7 +128,7 @@ impl Args {
         Self { dry_run: true, ..self }
     }
 
-    /// What was typed, for whoever has to type more.
+    /// The typed command, to be extended in a hint.
     fn words(&self) -> Vec<String> {
         let number =
             |flag: &str, count: Option<usize>| count.map(|count| vec![flag.to_owned(), count.to_string()]);
@@ -179,7 +179,7 @@ pub(crate) struct Ran {
     pub(crate) simulation: Option<Simulated>,
 }
 
-/// Where a step stands.
+/// The state of a step.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct StepData {
     /// The id.
@@ -209,7 +209,7 @@ struct Subject<'a> {
     plan: &'a Plan,
     digest: Digest,
     selection: StepSelection,
-    /// The steps that may be begun; `None`: all of them.
+    /// Steps that may start; `None`: all.
     steps: Option<BTreeSet<usize>>,
     /// A step that several agents do against each other, by its id, and how many.
     tournament: Option<(String, u32)>,
@@ -225,7 +225,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
 fn in_its_tree(args: &Args, opened: Opened, out: &mut Out<'_>) -> Result<Opened, Failure> {
     let Opened { path, project, source, step } = opened;
     if args.wait {
-        // Before its tree is made: it begins with what the others have landed.
+        // Before its worktree is created: it starts with what the others have merged.
         let (runs, draft) = (Runs::open(&project)?, source.draft());
         let plan = runs.relative(&path);
         let in_the_way = || {
@@ -251,8 +251,8 @@ fn in_its_tree(args: &Args, opened: Opened, out: &mut Out<'_>) -> Result<Opened,
     open_file(plan)
 }
 
-/// A tree has a copy of its own of the plan, and that is what is run there. Says so where it is not what lies here, and refuses
-/// whoever means what lies here.
+/// A worktree runs its own copy of the plan. Warns if the copy differs from the plan here, and fails if `--rev` names the
+/// plan here.
 fn tell_apart(args: &Args, here: Opened, there: &Path, out: &mut Out<'_>) -> Result<(), Failure> {
     let digest = |opened: Opened| -> Result<Option<String>, Failure> {
         let verified = opened.project.check(FileText::Plan(opened.source))?;
@@ -275,7 +275,7 @@ fn tell_apart(args: &Args, here: Opened, there: &Path, out: &mut Out<'_>) -> Res
     Ok(())
 }
 
-/// Carries out a plan that was opened already.
+/// Runs an opened plan.
 pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Result<Response, Failure> {
     let Opened { path, project, source, .. } = opened;
     let verified = project.check(FileText::Plan(source))?;
@@ -328,7 +328,7 @@ pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Resu
     carry_out(&subject, &runs, out)
 }
 
-/// Waits for as long as something is in the way of a plan. Nothing is asked or begun before.
+/// Waits until nothing blocks the plan; asks and starts nothing before.
 fn wait(
     name: &str,
     in_the_way: impl Fn() -> Result<Option<(String, String)>, Failure>,
@@ -337,7 +337,7 @@ fn wait(
     let mut told = None;
     while let Some((plan, why)) = in_the_way()? {
         if told.as_ref() != Some(&plan) {
-            let line = format!("waiting  {name} waits for {plan}: it {why}");
+            let line = format!("waiting  {name} is blocked by {plan}, which {why}");
             out.talk(&clean_line(&line));
             told = Some(plan);
         }
@@ -346,13 +346,13 @@ fn wait(
     Ok(())
 }
 
-/// Whether something was said about the plan that names what it begins with: to begin with more would void that.
+/// Whether the plan is proposed or approved on a base commit, which must then stay the same.
 fn is_pinned(project: &Project, path: &Path) -> Result<bool, Failure> {
     let Some(decisions) = Approvals::open_existing(project)? else { return Ok(false) };
     Ok(matches!(decisions.case(path)?.state(), PlanState::Proposed | PlanState::Approved))
 }
 
-/// The plan that is in the way of this one, and why: it is at work in this folder, or is to be done first, or is at work on
+/// The plan that is in the way of this one, and why: it is at work in this directory, or is to be done first, or is at work on
 /// the same files.
 fn in_the_way(subject: &Subject<'_>, runs: &Runs) -> Result<Option<(String, String)>, Failure> {
     if let Some((plan, holder)) = runs.occupant()?.filter(|(plan, _)| *plan != subject.name) {
@@ -361,14 +361,14 @@ fn in_the_way(subject: &Subject<'_>, runs: &Runs) -> Result<Option<(String, Stri
     Ok(hindrance(subject, runs)?.map(|hindrance| (hindrance.plan, hindrance.why)))
 }
 
-/// What the plan should wait for, by what it says of itself.
+/// What blocks the plan, according to its dependencies and files.
 fn hindrance(subject: &Subject<'_>, runs: &Runs) -> Result<Option<Hindrance>, Failure> {
     let Some(draft) = &subject.verified.draft else { return Ok(None) };
     Ok(coordination::hindrance(subject.project, (&runs.relative(subject.path), draft))?)
 }
 
 fn carry_out(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<Response, Failure> {
-    // Whoever drives a run says by its environment what `bash` and every other program is that judges the work.
+    // The environment of this process decides which `bash` and other programs judge the work.
     if process::job_above().is_some() {
         refuse_agents("approve or run a plan")?;
     }
@@ -383,7 +383,7 @@ fn carry_out(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<Re
         }
         Start::Following(run, holder) => return follow(subject, runs, (*run, holder), out),
         Start::NeedsApproval(_) | Start::NeedsRetry(_) => {
-            return Err(Failure::new(Exit::Moved, format!("{} was changed meanwhile", subject.name))
+            return Err(Failure::new(Exit::Moved, format!("{} changed in the meantime", subject.name))
                 .hint("nothing was started")
                 .next(NextCommand::new(subject.args.words())));
         }
@@ -429,14 +429,14 @@ fn start(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<Start,
     Ok(runs.start(&options)?)
 }
 
-/// What is in the way, in words.
+/// The failure for a blocker.
 fn blocked(subject: &Subject<'_>, blocker: Blocker) -> Failure {
     match blocker {
         Blocker::Needs { step, open } => {
             let step = &subject.plan.steps[step];
             let open: Vec<String> =
                 open.into_iter().map(|before| named(&subject.plan.steps[before])).collect();
-            let message = format!("step {} waits for {}", named(step), open.join(", "));
+            let message = format!("step {} is blocked by {}", named(step), open.join(", "));
             Failure::new(Exit::No, message).hint("nothing was started").next(NextCommand::new([
                 "planwright",
                 "run",
@@ -451,13 +451,13 @@ fn blocked(subject: &Subject<'_>, blocker: Blocker) -> Failure {
             let rev = subject.args.rev.as_deref().unwrap_or_default();
             let message = format!("{} is {}, not {rev}", subject.name, subject.digest.short());
             Failure::new(Exit::Moved, message)
-                .hint("look at it; nothing was started")
+                .hint("review it; nothing was started")
                 .next(NextCommand::new(subject.args.words()))
         }
     }
 }
 
-/// Watches a run that another process drives.
+/// Follows a run of another process.
 fn follow(
     subject: &Subject<'_>,
     runs: &Runs,
@@ -477,7 +477,7 @@ fn last(run: &Run) -> u64 {
     run.events.last().map_or(0, |last| last.seq)
 }
 
-/// The steps that the flags allow to be begun.
+/// The steps that the options allow to start.
 fn wanted(args: &Args, verified: &Verified) -> Result<StepSelection, Failure> {
     let Some(draft) = &verified.draft else { return Ok(StepSelection::All) };
     let place = |step: &String| find_step(draft, step, &args.plan);

@@ -1,5 +1,5 @@
-//! `session`: the desk of a planner: folders outside of the repository in which it writes plans, proposed together. `agentctl` has the
-//! same acts under the words of document E.
+//! `session`: a planner's session: directories outside the repository where it writes plans, proposed together.
+//! `agentctl` offers the same under the names of document E.
 
 use planwright_engine::agent::planning_session;
 

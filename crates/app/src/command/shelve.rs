@@ -59,7 +59,7 @@ pub(crate) fn unshelve(args: &Args, out: &mut Out<'_>) -> Result<Response, Failu
 fn warn(project: &Project, path: &Path, out: &mut Out<'_>) -> Result<(), Failure> {
     match plan_file::read(path, &shown(path), project.reading())? {
         FileText::Plan(source) => warn_of_twins(project, (path, &source.draft()), out),
-        // It lies in its place; `verify` says what is wrong with it.
+        // The plan was moved; `verify` reports its errors.
         FileText::Unreadable(_) => Ok(()),
     }
 }
@@ -96,7 +96,7 @@ fn refused(refused: ShelveError) -> Failure {
                 .next(NextCommand::new(["planwright", "show", shown(&path).as_str()]))
         }
         ShelveError::Shipped { ref name, .. } => {
-            let hint = "nothing was moved; to do it again, create a plan with another name";
+            let hint = "nothing was moved; to run it again, create a plan with another name";
             failure(Exit::Person).hint(hint).next(NextCommand::new([
                 "planwright",
                 "new",

@@ -1,4 +1,4 @@
-//! `should-plan`: says whether a task deserves a plan, and by which rule. Advises; keeps nobody from anything.
+//! `should-plan`: whether a task deserves a plan, and by which rule. Advice only.
 
 use planwright_engine::core::agent::planner::triage::{Advice, said, triage};
 use planwright_engine::run::permission::guard_of;
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     }
     out.table(&table);
     if found.signs.is_empty() {
-        out.line("nothing in these words asks for a plan");
+        out.line("no sign that this task needs a plan");
     }
     let next = match found.advice {
         Advice::Plan => NextCommand::new(["planwright", "draft", task.as_str()]),

@@ -1,4 +1,4 @@
-//! `show`: what a plan says, one of its steps in full, or the picture of what waits for what.
+//! `show`: a plan, one of its steps in full, or its dependency graph.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -83,9 +83,9 @@ pub(crate) struct Shown {
     pub(crate) graph: Option<String>,
     /// The section, where one was asked for.
     pub(crate) section: Option<SectionData>,
-    /// Why it was written as it is, in its planner's words; empty where nobody said.
+    /// The planner's reasoning; empty if unknown.
     pub(crate) reasoning: String,
-    /// What somebody else is told, where that was asked for.
+    /// The text for another reader, on request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) told: Option<String>,
     /// The ids of steps that its newest run proves: what the file says of any other is a claim.
@@ -171,7 +171,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     Ok(Response::done("show", &shown).next(next))
 }
 
-/// The steps that a run has settled, if it is a run of exactly this plan.
+/// Steps finished by a run of exactly this plan.
 fn proven(plan: &PlanView, run: &Run) -> BTreeSet<String> {
     let is_same = plan.digest.as_ref() == Some(&run.row.digest);
     let is_settled =
@@ -181,14 +181,13 @@ fn proven(plan: &PlanView, run: &Run) -> BTreeSet<String> {
 
 /// What an arbiter is told about a plan.
 fn told(project: &Project, path: &Path, verified: &Verified) -> Result<String, Failure> {
-    // A target that nobody plays yet is no fault here: who could play it is what the arbiter is for.
+    // An unassigned target is not an error here: the arbiter can suggest an agent.
     let plan = verify::trusted(&verified.source);
     let case = arbiter::gather(project, path, plan.as_ref())?;
     case.map(|case| case.told()).ok_or_else(|| {
         let path = verified.source.name();
         let next = NextCommand::new(["planwright", "verify", path]);
-        Failure::new(Exit::No, format!("{path} has errors, so there is nothing to tell an arbiter"))
-            .next(next)
+        Failure::new(Exit::No, format!("{path} has errors; fix them first")).next(next)
     })
 }
 
@@ -274,7 +273,7 @@ fn print_plan(plan: &PlanView, (told, proven): (&str, &BTreeSet<String>), out: &
         out.line(&format!("  {}", clean_line(line.trim_end())));
     }
     if context.len() > CONTEXT_LINES_MAX {
-        out.line(&format!("  and {} lines more", context.len() - CONTEXT_LINES_MAX));
+        out.line(&format!("  and {} more lines", context.len() - CONTEXT_LINES_MAX));
     }
     let mut table = Table::new();
     for step in &plan.steps {
@@ -298,7 +297,7 @@ fn row(plan: &PlanView, step: &StepView, proven: &BTreeSet<String>) -> Vec<Cell>
     let after = if after.is_empty() { String::new() } else { format!("after {}", after.join(", ")) };
     let contract = match &step.contract {
         Some(command) => format!("must pass: {}", command.trim().replace('\n', "; ")),
-        None => "a person confirms".to_owned(),
+        None => "you confirm it".to_owned(),
     };
     vec![
         Cell::new(""),
@@ -349,7 +348,7 @@ fn print_step(plan: &PlanView, step: &StepView, proven: &BTreeSet<String>, out: 
         ("task", Some(step.task.clone()).filter(|task| !task.is_empty())),
         ("accept", (!step.accept.is_empty()).then(|| step.accept.join("\n"))),
         ("setup", step.setup.clone()),
-        ("contract", Some(contract.unwrap_or_else(|| "a person confirms".to_owned()))),
+        ("contract", Some(contract.unwrap_or_else(|| "you confirm it".to_owned()))),
     ];
     for (word, block) in blocks.into_iter().filter_map(|(word, block)| Some((word, block?))) {
         let indented = clean(&block).lines().map(|line| format!("    {line}\n")).collect::<String>();

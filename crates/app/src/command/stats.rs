@@ -58,7 +58,7 @@ pub(crate) struct Statistics {
     pub(crate) waiting: WaitTime,
     /// Every contract that was run, by plan and step.
     pub(crate) contracts: Vec<ContractFigures>,
-    /// What plans need and nobody here has.
+    /// Tools and programs that plans need and that are missing.
     pub(crate) gaps: Vec<Gap>,
     /// What each step cost, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -103,7 +103,7 @@ fn print(args: &Args, counted: &StatsCount, out: &mut Out<'_>) {
     let stats = &counted.stats;
     if counted.unread > 0 {
         let runs = wording::number(counted.unread, "run");
-        out.warn(&format!("not counted: unreadable records {runs}; run planwright doctor"));
+        out.warn(&format!("not counted: {runs} with unreadable records; run planwright doctor"));
     }
     if stats.all.steps == 0 {
         out.line("no finished steps in this period");
@@ -125,15 +125,15 @@ fn print(args: &Args, counted: &StatsCount, out: &mut Out<'_>) {
         print_gaps(&stats.gaps, out);
     } else if !stats.gaps.is_empty() {
         out.line(&match stats.gaps.len() {
-            1 => "1 thing that plans need is not here".to_owned(),
-            count => format!("{count} things that plans need are not here"),
+            1 => "1 missing tool or program: planwright stats --tools".to_owned(),
+            count => format!("{count} missing tools or programs: planwright stats --tools"),
         });
     }
 }
 
 fn print_figures(args: &Args, stats: &Stats, out: &mut Out<'_>) {
     let mut table = Table::new();
-    let heads = ["", "steps", "first try", "retried", "reached you", "median", "$/step"];
+    let heads = ["", "steps", "first try", "retried", "needed you", "median", "$/step"];
     table.row(heads.map(|head| Cell::new(head).right().tone(Tone::Muted)));
     table.row(row("all", &stats.all));
     for (agent, figures) in &stats.agents {
@@ -152,7 +152,7 @@ fn print_figures(args: &Args, stats: &Stats, out: &mut Out<'_>) {
 
 fn row(name: &str, figures: &Figures) -> Vec<Cell> {
     let percent =
-        |count: usize| figures.percent(count).map_or_else(|| "-".to_owned(), |share| format!("{share} %"));
+        |count: usize| figures.percent(count).map_or_else(|| "-".to_owned(), |share| format!("{share}%"));
     let price = figures.micro_dollars_per_step();
     let cells = [
         figures.steps.to_string(),
@@ -172,7 +172,7 @@ fn print_waiting(waiting: &WaitTime, out: &mut Out<'_>) {
     let median = waiting.median_ms.map(|median| format!("; median wait {}", wording::age(0, median)));
     let open = (waiting.open > 0).then(|| format!("; {} open", wording::number(waiting.open, "question")));
     let words = [median, open].into_iter().flatten().collect::<String>();
-    out.line(&format!("{percent} % of run time was waiting for a person{words}"));
+    out.line(&format!("{percent}% of run time was waiting for you{words}"));
 }
 
 fn print_contracts(contracts: &[ContractFigures], out: &mut Out<'_>) {

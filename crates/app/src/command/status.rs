@@ -1,4 +1,4 @@
-//! `status`: where the runs of this project stand, and what needs a person. Looks; starts and settles nothing.
+//! `status`: the state of this project's runs, and what needs a person. Read-only.
 
 pub(crate) mod inbox;
 pub(crate) mod queue;
@@ -22,7 +22,7 @@ use standing::standing;
 
 /// How often the state is looked at with `--watch`.
 const LOOK: Duration = Duration::from_millis(250);
-/// Clears a terminal and begins at its top.
+/// Clears the terminal and moves to the top.
 const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
 
 #[derive(Debug, clap::Args)]
@@ -54,7 +54,7 @@ pub(crate) struct Standing {
     pub(crate) evicted: Vec<OutcastData>,
 }
 
-/// Where a run stands.
+/// The state of a run.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct RunData {
     /// The plan.
@@ -65,13 +65,13 @@ pub(crate) struct RunData {
     pub(crate) digest: String,
     /// `running`, `waiting`, `paused`, `stopped`, `done`, `failed` or `cancelled`.
     pub(crate) state: String,
-    /// How many steps are settled.
+    /// Number of finished steps.
     pub(crate) settled: usize,
     /// How many there are.
     pub(crate) steps: usize,
     /// The status of every step, in the order of the plan.
     pub(crate) statuses: Vec<String>,
-    /// What is under way.
+    /// What is running.
     pub(crate) current: Vec<CurrentData>,
     /// What a person is asked.
     pub(crate) asks: Vec<AskData>,
@@ -83,7 +83,7 @@ pub(crate) struct RunData {
     pub(crate) micro_dollars: Option<u64>,
     /// Tokens that were used, as far as agents say.
     pub(crate) tokens: Option<u64>,
-    /// Who drives it.
+    /// The process that runs it.
     pub(crate) driver: Option<String>,
     /// What is to be known about it, in a sentence.
     pub(crate) remark: Option<String>,
@@ -97,7 +97,7 @@ const fn is_none(count: &usize) -> bool {
     *count == 0
 }
 
-/// An attempt or a contract that is under way.
+/// A running attempt or contract.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct CurrentData {
     /// The number of the step.
@@ -264,7 +264,7 @@ fn print(args: &Args, standing: &Standing, out: &mut Out<'_>) {
     let rows = over.collect();
     out.section("Done", rows);
     if hidden > 0 {
-        out.line(&format!("  and {hidden} before: planwright status --all"));
+        out.line(&format!("  and {hidden} more: planwright status --all"));
     }
     for run in &standing.runs {
         if let Some(remark) = &run.remark {
@@ -274,7 +274,7 @@ fn print(args: &Args, standing: &Standing, out: &mut Out<'_>) {
     }
 }
 
-/// How many runs are shown that are over: who looks where things stand has no use for thousands.
+/// Maximum number of finished runs shown.
 const OVER_SHOWN_MAX: usize = 20;
 const PAUSED: &[&str] = &["waiting", "paused", "stopped"];
 
@@ -313,7 +313,7 @@ fn running_row(run: &RunData, now: u64, out: &Out<'_>) -> Vec<Cell> {
     let who = |current: &CurrentData| match current.state.as_str() {
         "queued" => format!("{} waiting for a worker", current.agent),
         "judging" => "contract".to_owned(),
-        "stalled" => format!("{} is stalled: its worker is there, but silent", current.agent),
+        "stalled" => format!("{} is stalled: its worker is not responding", current.agent),
         "dead" => format!("{}'s worker is dead", current.agent),
         _ => current.agent.clone(),
     };

@@ -1,4 +1,4 @@
-//! `stop`: a run goes no further for now. What is under way ends first, or at once with `--now`; nothing is lost.
+//! `stop`: pauses a run. Running attempts finish first, or end immediately with `--now`; nothing is lost.
 
 use planwright_engine::core::run::event::StopMode;
 use planwright_engine::core::run::state::Phase;
@@ -31,9 +31,9 @@ pub(crate) struct Stopped {
     pub(crate) plan: String,
     /// The number of the run.
     pub(crate) run: i64,
-    /// What was under way when it was stopped.
+    /// What was running when it was paused.
     pub(crate) under_way: Vec<String>,
-    /// Who still drives it, because an attempt has not ended yet.
+    /// The process that still runs it, because an attempt has not ended.
     pub(crate) driven_by: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! `tools`: which tools a plan can ask for, and which calls of agents were out of scope.
+//! `tools`: tools that plans can use, and refused calls of agents.
 
 use planwright_engine::Project;
 use planwright_engine::run::permission;
@@ -74,9 +74,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
             .collect::<String>(),
     );
     if data.tools.is_empty() {
-        out.talk(
-            "no tools are listed here: a plan may ask for any; list them as [tools.NAME] operations = […]",
-        );
+        out.talk("no tool list; plans may use any tool; list them as [tools.NAME] operations = […]");
     }
     if !data.guarded.is_empty() {
         out.line(&format!("Guarded: {}", clean_line(&data.guarded.join(", "))));

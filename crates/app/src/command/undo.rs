@@ -1,4 +1,4 @@
-//! `undo`: takes back your last decision about a plan, while nobody has acted on it, and says what it took back.
+//! `undo`: undoes your last decision about a plan, unless it has already been acted on.
 
 use planwright_engine::approval::Approvals;
 use planwright_engine::core::approval::ledger::LedgerEntry;
@@ -33,14 +33,14 @@ pub(crate) struct Undone {
     pub(crate) said_at_ms: u64,
     /// What it said.
     pub(crate) text: String,
-    /// Where the plan stands now.
+    /// The state of the plan now.
     pub(crate) state: String,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    refuse_agents("take back a decision")?;
+    refuse_agents("undo a decision")?;
     let here = here()?;
-    // A plan that was deleted is no plan any more: only its path is left of it.
+    // Only the path of a deleted plan is known.
     let (path, project) = match here.address(&args.plan) {
         Ok(project::Address { plan, .. }) => {
             let own = project_of(&plan).ok().filter(|project| !project.root.as_os_str().is_empty());
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         text: text(&said.entry),
         state: case.state().to_string(),
     };
-    let word = out.palette().paint(Tone::Good, "took back");
+    let word = out.palette().paint(Tone::Good, "undone");
     let what = format!("{} of {}", data.took_back, clock::local(said.at_ms));
     out.line(&format!(
         "{word}  {}  {}   {}",
@@ -66,11 +66,11 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         clean_line(&what),
         clean_line(&data.text)
     ));
-    out.line(&format!("           it is {} again", data.state));
+    out.line(&format!("        the plan is {} again", data.state));
     Ok(Response::done("undo", &data).next(NextCommand::new(["planwright", "review", shown(&path).as_str()])))
 }
 
-/// What an entry said, in a line.
+/// An entry in one line.
 fn text(entry: &LedgerEntry) -> String {
     match entry {
         LedgerEntry::Approved { revision, subject, note, .. } => {
@@ -81,7 +81,7 @@ fn text(entry: &LedgerEntry) -> String {
         LedgerEntry::Rejected { feedback, .. } => feedback.clone(),
         LedgerEntry::Commented { text, .. } | LedgerEntry::Answered { text, .. } => text.clone(),
         LedgerEntry::Reopened { why, .. } | LedgerEntry::Cancelled { why, .. } => why.clone(),
-        LedgerEntry::Deleted { .. } => "the plan is back".to_owned(),
+        LedgerEntry::Deleted { .. } => "plan restored".to_owned(),
         LedgerEntry::Proposed { .. }
         | LedgerEntry::Drafted { .. }
         | LedgerEntry::Discovered { .. }

@@ -1,5 +1,4 @@
-//! `verify`: checks plans, says everything that is wrong with them, and repairs what has a repair. Runs nothing of a plan
-//! unless it is told to by `--red`.
+//! `verify`: checks plans, prints all diagnostics and applies fixes. Runs nothing of a plan without `--red`.
 
 mod red;
 mod reviewer;
@@ -31,9 +30,9 @@ use crate::output::wording;
 use crate::output::wording::dialect_line;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
-/// Rounds of repairs: each may uncover what the last one hid, but a file that never settles is left alone.
+/// Rounds of fixes: each may uncover what the last one hid, but a file that never settles is left alone.
 const REPAIR_ROUNDS_MAX: usize = 64;
-/// What stands for standard input on the command line, and what it is called in complaints.
+/// Argument for standard input, and its name in diagnostics.
 const STDIN: &str = "-";
 const STDIN_SHOWN: &str = "<stdin>";
 
@@ -105,7 +104,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let levels = Levels::of(args)?;
     let paths = paths(args)?;
     if paths.is_empty() {
-        return Err(Failure::new(Exit::Usage, "there are no plans in this project")
+        return Err(Failure::new(Exit::Usage, "no plans found")
             .hint(WHAT_IS_A_PLAN)
             .next(NextCommand::new(["planwright", "new", "first-plan"])));
     }
@@ -182,7 +181,7 @@ fn paths(args: &Args) -> Result<Vec<PathBuf>, Failure> {
 }
 
 fn check(args: &Args, levels: &Levels, paths: &[PathBuf], out: &mut Out<'_>) -> Result<Response, Failure> {
-    // Everything is read before anything is repaired: a plan that can't be read leaves the others as they are.
+    // Everything is read before anything is fixed: a plan that can't be read leaves the others as they are.
     let mut all = paths.iter().map(|path| verify(args, path)).collect::<Result<Vec<_>, _>>()?;
     if args.fix {
         let repaired = paths.iter().zip(all).map(|(path, verified)| repair(args, path, verified, out));
@@ -251,12 +250,12 @@ fn verify(args: &Args, path: &Path) -> Result<Verified, Failure> {
     Ok(project.verify(path, &shown(path))?)
 }
 
-/// Runs the contracts of a plan before the work. One with errors is not run: nobody knows what it would do.
+/// Runs the contracts of a plan before the work, unless the plan has errors.
 fn check_red(path: &Path, verified: Verified, out: &mut Out<'_>) -> Result<Verified, Failure> {
     let project = if path == Path::new(STDIN) { here()? } else { project_of(path)? };
     if verified.plan.is_none() {
         let name = clean_line(verified.source.name()).into_owned();
-        out.talk(&format!("{name} has errors: its contracts were not run"));
+        out.talk(&format!("{name} has errors; contracts not run"));
     }
     Ok(project.check_red(verified, &BaselineLimits::of(&project.config), &|_| {})?)
 }
@@ -298,7 +297,7 @@ fn suggest(paths: &[PathBuf], all: &[Verified], out: &mut Out<'_>) -> Result<Vec
     Ok(suggested)
 }
 
-/// Applies repairs until none is left. Those that touch each other wait for the next round.
+/// Applies fixes until none is left. Overlapping fixes wait for the next round.
 fn repair(args: &Args, path: &Path, mut verified: Verified, out: &mut Out<'_>) -> Result<Verified, Failure> {
     for _ in 0..REPAIR_ROUNDS_MAX {
         let (edits, titles) = repairs(&verified.diagnostics);
@@ -307,7 +306,7 @@ fn repair(args: &Args, path: &Path, mut verified: Verified, out: &mut Out<'_>) -
         }
         planwright_engine::store::plan_file::save(path, &verified.source, &verified.source.edited(&edits))?;
         for title in titles {
-            let word = out.talk_palette().paint(Tone::Good, "repaired");
+            let word = out.talk_palette().paint(Tone::Good, "fixed");
             out.talk(&format!("{word}  {}  {}", clean_line(&shown(path)), clean_line(&title)));
         }
         verified = verify(args, path)?;
@@ -366,7 +365,7 @@ fn red_lines(one: &Verified) -> Vec<String> {
     known.map(|(plan, reds)| red::lines(plan, reds)).unwrap_or_default()
 }
 
-/// The same about plans with complaints, which have no line of their own so far.
+/// The same about plans with diagnostics, which have no line of their own so far.
 fn print_red(all: &[Verified], out: &mut Out<'_>) {
     for one in all.iter().filter(|one| !one.diagnostics.is_empty() && one.red.is_some()) {
         let lines = red_lines(one);
@@ -416,7 +415,7 @@ fn print_clean(all: &[Verified], out: &mut Out<'_>) {
     }
 }
 
-/// Repairs first; then the page about the first complaint; then the plan itself.
+/// Fixes first; then the page about the first diagnostic; then the plan itself.
 fn next(all: &[Verified]) -> Option<NextCommand> {
     let is_file = |one: &Verified| one.source.name() != STDIN_SHOWN;
     let has_repair = |one: &Verified| one.diagnostics.iter().any(|diagnostic| diagnostic.fix.is_some());

@@ -1,5 +1,5 @@
-//! `worker`: makes attempts for runs that other processes drive. Judges nothing: what came of an attempt is delivered, and
-//! the driver takes it from there.
+//! `worker`: makes attempts for runs that other processes own. Judges nothing: it delivers the result, and the owner
+//! of the run continues from there.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let until = if args.once { WorkUntil::Idle } else { WorkUntil::Told };
     let shift = WorkerOptions { jobs: args.jobs, until, leave: Stop::new() };
     if !args.once {
-        out.talk("waiting for attempts; leave with Ctrl-C, nothing is lost");
+        out.talk("waiting for attempts; stop with Ctrl-C, nothing is lost");
     }
     let is_over = Stop::new();
     let delivered = std::thread::scope(|scope| {
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         is_over.request();
         delivered
     })?;
-    let word = out.palette().paint(Tone::Good, "left");
+    let word = out.palette().paint(Tone::Good, "stopped");
     out.line(&format!("{word}  {delivered} delivered"));
     let exit = signals.leave().unwrap_or(Exit::Done);
     Ok(Response::new(exit, "worker", &Worked { delivered }).next(NextCommand::new(["planwright", "status"])))
@@ -77,7 +77,7 @@ fn tell(runs: &Runs, news: &WorkerEvent<'_>, out: &mut Out<'_>) {
     let (word, claim, more) = match news {
         WorkerEvent::Took(claim) => ("took", claim, String::new()),
         WorkerEvent::Delivered(claim, event) => ("delivered", claim, ended(event)),
-        WorkerEvent::Fenced(claim) => ("dropped", claim, "no run waits for it".to_owned()),
+        WorkerEvent::Fenced(claim) => ("dropped", claim, "its run no longer needs it".to_owned()),
     };
     let name = name_of(runs, claim.run);
     let WorkClaim { step, attempt, .. } = claim;

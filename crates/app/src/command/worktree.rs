@@ -1,4 +1,4 @@
-//! `worktree`: working copies of the repository, one for a plan. Makes them, says where they are, and removes what loses nothing.
+//! `worktree`: working copies of the repository, one per plan. Creates, lists and removes them without losing work.
 
 mod show;
 
@@ -77,9 +77,9 @@ struct AddArgs {
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Worktrees {
-    /// The trees that there are; with `add` and `path` the one in question.
+    /// All worktrees; with `add` and `path`, the one in question.
     pub(crate) trees: Vec<TreeData>,
-    /// The trees that were removed, or would be.
+    /// The worktrees that were removed, or would be.
     pub(crate) removed: Vec<RemovedData>,
     /// Whether it was only looked at.
     pub(crate) is_dry_run: bool,
@@ -101,7 +101,7 @@ fn add(args: &AddArgs, out: &mut Out<'_>) -> Result<Response, Failure> {
     let trees = Trees::of(&project)?;
     let setup = if args.no_setup { Setup::Leave } else { Setup::Run };
     if setup == Setup::Run {
-        permit((&trees, trees.unallowed_setup()?), args.allow.as_deref(), "set-up", out)?;
+        permit((&trees, trees.unallowed_setup()?), args.allow.as_deref(), "setup", out)?;
     }
     let (name, base) = (args.name.as_deref(), args.base.as_deref());
     let added = trees.add(&AddOptions { plan: &plan, name, base, setup })?;
@@ -124,7 +124,7 @@ fn add(args: &AddArgs, out: &mut Out<'_>) -> Result<Response, Failure> {
     Ok(Response::new(exit, "worktree", &data).next(next))
 }
 
-/// Has a person allow a command line that only the project says. Without one it is not run, which is said later.
+/// Asks a person to allow a command set only by the project. Without permission it is not run, which is reported later.
 fn permit(
     (trees, script): (&Trees, Option<&WorktreeScript>),
     allow: Option<&str>,
@@ -135,16 +135,15 @@ fn permit(
     let digest = script_digest(&script.command);
     let command = clean_line(&typed_command(&script.command)).into_owned();
     if let Some(typed) = allow {
-        refuse_agents(&format!("allow a {what}"))?;
+        refuse_agents(&format!("allow a {what} command"))?;
         if typed.len() < DIGITS_MIN || !digest.starts_with(typed) {
             let short = &digest[..DIGITS_MIN];
-            return Err(Failure::new(Exit::Moved, format!("the {what} is {short}, not {typed}: {command}"))
-                .hint("read it, and allow what you have read")
-                .next(NextCommand::new([
-                    "planwright",
-                    "config",
-                    &format!("worktree.{}", what.replace('-', "")),
-                ])));
+            return Err(Failure::new(
+                Exit::Moved,
+                format!("the {what} command is {short}, not {typed}: {command}"),
+            )
+            .hint("read it, then pass its digest")
+            .next(NextCommand::new(["planwright", "config", &format!("worktree.{what}")])));
         }
         return Ok(trees.allow(script)?);
     }
@@ -152,7 +151,7 @@ fn permit(
         return Ok(());
     }
     out.complain(&format!(
-        "planwright.toml, which agents can write, sets a {what} that runs as you:\n  {command}\n"
+        "planwright.toml, which agents can write, sets a {what} command that runs as you:\n  {command}\n"
     ));
     let choices = [
         Choice::new("[y]es", "allows exactly this command in worktrees of this repository"),
@@ -200,7 +199,7 @@ fn path(name: &str, out: &mut Out<'_>) -> Result<Response, Failure> {
         ])));
     }
     out.line(&place.to_string_lossy());
-    // Whoever asks for the path alone does not wait for a look at all files.
+    // The path alone needs no scan of all files.
     let data = match out.settings().is_json {
         true => vec![data_of(&trees, &tree)?],
         false => Vec::new(),
@@ -209,9 +208,9 @@ fn path(name: &str, out: &mut Out<'_>) -> Result<Response, Failure> {
 }
 
 fn remove(name: &str, allow: Option<&str>, out: &mut Out<'_>) -> Result<Response, Failure> {
-    refuse_agents("remove a tree")?;
+    refuse_agents("remove a worktree")?;
     let trees = Trees::of(&here()?)?;
-    permit((&trees, trees.unallowed_teardown()?), allow, "tear-down", out)?;
+    permit((&trees, trees.unallowed_teardown()?), allow, "teardown", out)?;
     let removed = trees.remove(name)?;
     show::removed(std::slice::from_ref(&removed), "removed", out);
     let data = Worktrees { trees: Vec::new(), removed: vec![RemovedData::of(&removed)], is_dry_run: false };
@@ -238,13 +237,13 @@ fn would_prune(out: &mut Out<'_>) -> Result<Response, Failure> {
 }
 
 fn prune(out: &mut Out<'_>) -> Result<Response, Failure> {
-    refuse_agents("remove trees")?;
+    refuse_agents("remove worktrees")?;
     let trees = Trees::of(&here()?)?;
-    permit((&trees, trees.unallowed_teardown()?), None, "tear-down", out)?;
+    permit((&trees, trees.unallowed_teardown()?), None, "teardown", out)?;
     let Pruned { removed, kept, failed } = trees.prune()?;
     show::removed(&removed, "reclaimed", out);
     let bytes: u64 = removed.iter().map(|removed| removed.bytes).sum();
-    let word = out.palette().paint(Tone::Good, &wording::number(removed.len(), "tree"));
+    let word = out.palette().paint(Tone::Good, &wording::number(removed.len(), "worktree"));
     out.line(&format!("{word} reclaimed, {}", wording::size(bytes)));
     show::kept(&kept, out);
     for (_, error) in &failed {

@@ -114,7 +114,7 @@ fn explain(choices: &[Choice], out: &mut Out<'_>) {
     }
 }
 
-/// Shows the key that was pressed: nobody else does while keys are read one by one.
+/// Echoes the pressed key: the terminal doesn't in raw mode.
 fn end_line(echoes: bool, key: &str, out: &mut Out<'_>) {
     if echoes {
         let shown = if key.chars().all(|character| character.is_ascii_graphic()) { key } else { "" };

@@ -1,5 +1,5 @@
-//! How a person says yes: what `run`, `approve` and `review` share. Nothing is taken for a yes but a yes to exactly what was
-//! named, and never from an agent.
+//! How a person approves; shared by `run`, `approve` and `review`. Only an explicit approval of exactly this digest
+//! counts, and never one from an agent.
 
 use std::io;
 use std::path::Path;
@@ -26,9 +26,9 @@ pub(crate) struct ConfirmPrompt<'a> {
     pub(crate) full: &'a str,
     /// What they are asked.
     pub(crate) question: &'a str,
-    /// How the command ends where nobody approves.
+    /// The exit code without approval.
     pub(crate) exit: Exit,
-    /// What to do where nobody does.
+    /// The hint without approval.
     pub(crate) hint: &'a str,
     /// The command that asks: `planwright run hello`.
     pub(crate) command: &'a [&'a str],
@@ -43,7 +43,7 @@ pub(crate) struct ConfirmPrompt<'a> {
 /// In which way a person said yes.
 pub(crate) type ConfirmMode = &'static str;
 
-/// Has a person approve something, or says that nobody did.
+/// Asks a person to approve, or fails.
 pub(crate) fn ask(matter: &ConfirmPrompt<'_>, out: &mut Out<'_>) -> Result<ConfirmMode, Failure> {
     let ConfirmPrompt { what, full, question, exit, hint, command, .. } = matter;
     let short = &full[..DIGITS_MIN];
@@ -62,7 +62,7 @@ pub(crate) fn ask(matter: &ConfirmPrompt<'_>, out: &mut Out<'_>) -> Result<Confi
         };
     }
     let unapproved = || Failure::new(*exit, format!("{what} is not approved (digest {short})"));
-    // A marker is within reach of agents: nobody is led by one to an approval.
+    // Agents can write the marker, so it never selects the plan to approve.
     if matter.by != ResolvedBy::Argument {
         let hint = "name the plan: a decision never follows the worktree's marker";
         return Err(unapproved().hint(hint).next(by_hand));
@@ -98,7 +98,7 @@ pub(crate) fn who() -> Identity {
     }
 }
 
-/// Says that somebody said yes, and what that is worth.
+/// Prints the approval and how it was given.
 pub(crate) fn say_approved(short: &str, (by, way): (&str, &str), out: &mut Out<'_>) {
     let how = match way {
         "terminal" => "at this terminal",
@@ -135,7 +135,7 @@ impl From<policy::Error> for Failure {
         let exit = match error {
             policy::Error::Invalid { .. } | policy::Error::Signers { .. } => Exit::Usage,
             policy::Error::Workspace { .. } | policy::Error::Loose { .. } => Exit::No,
-            // Somebody named it, and it is not there.
+            // It was named explicitly and does not exist.
             policy::Error::Read { ref source, .. } if source.kind() == io::ErrorKind::NotFound => Exit::Usage,
             policy::Error::State { .. } | policy::Error::Read { .. } | policy::Error::Write { .. } => {
                 Exit::Machine
@@ -164,10 +164,10 @@ impl From<approval::Error> for Failure {
                 .next(NextCommand::new(["planwright", "policy"])),
             approval::Error::Refused(_) => failure(Exit::Person).hint("nothing was recorded"),
             approval::Error::Moved { ref plan, .. } => failure(Exit::Moved)
-                .hint("look at it again; nothing was recorded")
+                .hint("review it again; nothing was recorded")
                 .next(NextCommand::new(["planwright", "review", plan])),
             approval::Error::Lapsed { ref plan, .. } => failure(Exit::Moved)
-                .hint("propose it again, and look at what moved; nothing was started")
+                .hint("propose it again and review the changes; nothing was started")
                 .next(NextCommand::new(["planwright", "propose", plan])),
             approval::Error::Unapproved { ref plan } => {
                 failure(Exit::Person).next(NextCommand::new(["planwright", "propose", plan]))

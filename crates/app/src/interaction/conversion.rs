@@ -1,4 +1,4 @@
-//! What `convert` and `import` share: writing a plan in another dialect, and saying what that one can't hold.
+//! Shared by `convert` and `import`: writes a plan in another dialect and reports what that dialect cannot express.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean, clea
 
 /// How many losses are shown; `--json` has all of them.
 const LOSSES_SHOWN_MAX: usize = 20;
-/// What stands for standard output.
+/// Argument for standard output.
 const STDOUT: &str = "-";
 
 /// Where a plan goes and on which terms.
@@ -68,7 +68,7 @@ pub(crate) struct LossData {
     pub(crate) said: String,
 }
 
-/// What is carried over, and to where.
+/// The plan to convert, and the target dialect.
 pub(crate) struct ConvertInput<'a> {
     /// The command: `convert` or `import`.
     pub(crate) kind: &'static str,
@@ -175,8 +175,8 @@ fn tell_losses(load: &ConvertInput<'_>, losses: &[Loss], out: &mut Out<'_>) {
         return;
     }
     let count = losses.len();
-    let things = if count == 1 { "1 thing".to_owned() } else { format!("{count} things") };
-    out.warn(&format!("a plan of the dialect {} can't say {things}:", load.to.name));
+    let things = if count == 1 { "1 value".to_owned() } else { format!("{count} values") };
+    out.warn(&format!("dialect {} cannot express {things}:", load.to.name));
     for loss in losses.iter().take(LOSSES_SHOWN_MAX) {
         out.talk(&format!("  {}", clean_line(&loss.to_string())));
     }
@@ -186,7 +186,8 @@ fn tell_losses(load: &ConvertInput<'_>, losses: &[Loss], out: &mut Out<'_>) {
 }
 
 fn refused(load: &ConvertInput<'_>, losses: &[Loss]) -> Failure {
-    let message = format!("{} can't be said in full in the dialect {}", load.source.name(), load.to.name);
-    let failure = Failure::new(Exit::No, message).hint("nothing was written; without --strict it is");
+    let message = format!("dialect {1} cannot express all of {0}", load.source.name(), load.to.name);
+    let failure =
+        Failure::new(Exit::No, message).hint("nothing was written; omit --strict to write it anyway");
     losses.iter().take(LOSSES_SHOWN_MAX).fold(failure, |failure, loss| failure.because(loss))
 }

@@ -1,4 +1,4 @@
-//! How it is said that another plan may be about the same: what commands share that make plans or put them in their place.
+//! Warns that another plan may be the same work; shared by commands that create or move plans.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use planwright_engine::portfolio::board;
 
 use crate::output::{Failure, Out};
 
-/// Names every plan that may be about the same as this one, or is called like it. Whoever made it decides.
+/// Warns about plans with the same name or similar work; the author decides.
 pub(crate) fn warn_of_twins(
     project: &Project,
     (plan, draft): (&Path, &Draft),

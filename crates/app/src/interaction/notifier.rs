@@ -1,5 +1,5 @@
-//! Has the user's hooks told of what a command records, beside the command and after its last word. Decides only which
-//! commands that is; nothing waits for a hook but the end of the process, and that not for long.
+//! Delivers what a command records to the user's hooks, in parallel with the command and after its last line. Only
+//! process exit waits for a hook, and only briefly.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

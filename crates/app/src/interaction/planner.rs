@@ -1,5 +1,5 @@
-//! How a planner is asked until its answer can be used: what `draft` and `replan` share. Shows that somebody is at work, and
-//! never writes a plan.
+//! Asks a planner until its answer is valid; shared by `draft` and `revise --planner`. Shows progress and never
+//! writes a plan.
 
 use std::io::{self, Read as _};
 use std::thread;
@@ -21,7 +21,7 @@ use crate::output::{Exit, Failure, NextCommand, Out, Tone, clean_line, shell_wor
 
 /// How often the clock is drawn, and how soon a signal is heard.
 const TICK: Duration = Duration::from_millis(50);
-/// How many complaints about the last answer are shown.
+/// How many diagnostics about the last answer are shown.
 const COMPLAINTS_SHOWN_MAX: usize = 5;
 /// How many lines of a reasoning are shown; `history` has all of it.
 const REASONING_LINES_MAX: usize = 6;
@@ -29,7 +29,7 @@ const REASONING_LINES_MAX: usize = 6;
 const FILES_NAMED_MAX: usize = 10;
 /// The most that is read as an answer or an issue.
 const INPUT_BYTES_MAX: u64 = 4 << 20;
-/// What stands for standard input.
+/// Argument for standard input.
 const STDIN: &str = "-";
 
 /// What an answer is worth.
@@ -45,14 +45,14 @@ pub(crate) enum Judged<T> {
     },
 }
 
-/// Somebody to ask, and for what.
+/// A planner and what to ask it.
 pub(crate) struct Talk<'a> {
     pub(crate) project: &'a Project,
     pub(crate) planner: &'a Planner,
     pub(crate) first: String,
     /// How often they are asked at most.
     pub(crate) tries: u32,
-    /// The words by which an answer that was mended is handed in, before the file.
+    /// The command that accepts a fixed answer, without the file.
     pub(crate) hand_in: Vec<String>,
 }
 
@@ -68,8 +68,8 @@ pub(crate) struct Reached<T> {
 /// The agent that plans. One that is itself a part of a run or of a planner may not start another.
 pub(crate) fn find(project: &Project, asked: Option<&str>) -> Result<Planner, Failure> {
     if process::job_above().is_some() {
-        let message = "an agent that planwright has started can't start a planner";
-        return Err(Failure::new(Exit::Person, message).hint("hand the plan in yourself: --from FILE"));
+        let message = "an agent started by planwright cannot start a planner";
+        return Err(Failure::new(Exit::Person, message).hint("pass the plan yourself: --from FILE"));
     }
     Ok(Planner::find(&project.config, asked)?)
 }
@@ -98,7 +98,7 @@ fn turns<T>(
     let words: Vec<String> = talk.planner.command.iter().map(|word| shell_word(word)).collect();
     let because = clean_line(&talk.planner.because).into_owned();
     let word = out.talk_palette().paint(Tone::Strong, "planner");
-    out.talk(&format!("{word}  {name}, since {because}: {}", clean_line(&words.join(" "))));
+    out.talk(&format!("{word}  {name} ({because}): {}", clean_line(&words.join(" "))));
     let signals = Signals::listen().ok();
     let mut prompt = talk.first.clone();
     let mut last = (String::new(), Vec::new());
@@ -106,12 +106,12 @@ fn turns<T>(
         let said = ask(talk, (&prompt, number, changed), signals.as_ref(), out)?;
         match judge(&said.text)? {
             Judged::Fit(value) => {
-                out.talk(&format!("verify   try {number}: clean"));
+                out.talk(&format!("verify   try {number}: no errors"));
                 return Ok((value, number));
             }
             Judged::Returned { plan, complaints } => {
                 let count = complaints.len();
-                let faults = if count == 1 { "1 fault".to_owned() } else { format!("{count} faults") };
+                let faults = if count == 1 { "1 problem".to_owned() } else { format!("{count} problems") };
                 let goes = if number < talk.tries { ", sent back to the planner" } else { "" };
                 out.talk(&format!("verify   try {number}: {faults}{goes}"));
                 let returned = PlannerFeedback { plan: plan.as_ref(), complaints: &complaints };
@@ -169,7 +169,7 @@ fn ask(
     Ok(said)
 }
 
-/// A planner only reads. What changed meanwhile is said loudly; it is nobody's plan, and it is not undone behind anybody's back.
+/// A planner must only read. Changed files are reported, never reverted.
 fn warn_of_changes(name: &str, changed: &[String], out: &mut Out<'_>) {
     if changed.is_empty() {
         return;
@@ -178,33 +178,30 @@ fn warn_of_changes(name: &str, changed: &[String], out: &mut Out<'_>) {
     let more = changed.len().saturating_sub(FILES_NAMED_MAX);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     out.warn(&format!(
-        "files changed while the planner {name} was at work, which was only to read: {}{more}; look at them before you \
-         approve anything",
+        "files changed while planner {name} was running, although it must only read: {}{more}; check them before you approve",
         named.join(", ")
     ));
 }
 
 fn spent(talk: &Talk<'_>, (said, complaints): &(String, Vec<String>)) -> Failure {
     let tries = if talk.tries == 1 { "1 try".to_owned() } else { format!("{} tries", talk.tries) };
-    let message = format!("the planner {} gave no plan that can be used in {tries}", talk.planner.name);
+    let message = format!("planner {} returned no valid plan in {tries}", talk.planner.name);
     let mut failure = Failure::new(Exit::No, message);
     failure.causes = complaints.iter().take(COMPLAINTS_SHOWN_MAX).cloned().collect();
-    // What was paid for is not thrown away.
+    // The paid answer is saved.
     match planner::keep_answer(talk.project, said) {
         Ok(path) => {
             let path = path.to_string_lossy().into_owned();
             let hint =
-                format!("nothing was written; its last answer is kept in {path}: mend it and hand it in");
+                format!("nothing was written; fix its last answer, saved as {path}, and pass it with --from");
             let words = talk.hand_in.iter().map(String::as_str).chain([path.as_str()]);
             failure.hint(hint).next(NextCommand::new(words))
         }
-        Err(error) => {
-            failure.hint(format!("nothing was written; its last answer could not be kept: {error}"))
-        }
+        Err(error) => failure.hint(format!("nothing was written; cannot save its last answer: {error}")),
     }
 }
 
-/// The text of an answer or an issue: from standard input or a file.
+/// Reads an answer or an issue from standard input or a file.
 pub(crate) fn input(file: &str) -> Result<String, Failure> {
     let text = match file {
         STDIN => {
@@ -227,14 +224,14 @@ pub(crate) fn tell_reasoning(label: &str, reasoning: &str, out: &mut Out<'_>) {
         out.line(&format!("  {label:<9} {}", clean_line(line.trim_end())));
     }
     if lines.len() > REASONING_LINES_MAX {
-        out.line(&format!("  {:<9} and {} lines more", "", lines.len() - REASONING_LINES_MAX));
+        out.line(&format!("  {:<9} and {} more lines", "", lines.len() - REASONING_LINES_MAX));
     }
 }
 
 impl From<planner::Error> for Failure {
     fn from(error: planner::Error) -> Self {
-        const ROLE: &str = "planwright.toml could say: [roles] planner = \"claude\"; without a planner, write the plan with \
-                            `planwright new`, or hand one in with --from";
+        const ROLE: &str = "set [roles] planner = \"claude\" in planwright.toml, write the plan with `planwright \
+            new`, or pass one with --from";
         let failure = |exit| Self::from_error(exit, &error);
         match &error {
             planner::Error::Nobody | planner::Error::Unfit { .. } | planner::Error::Missing { .. } => {
@@ -245,12 +242,13 @@ impl From<planner::Error> for Failure {
                     (format!("agents.{name}.command"), SettingValue::Words(command.clone()).to_string());
                 failure(Exit::Person)
                     .hint(format!(
-                        "look at it, say it in your own settings, and take it out of the project's, which win: planwright config unset {key}"
+                        "check the command, set it in your own settings and remove it from the project's, which \
+                         win: planwright config unset {key}"
                     ))
                     .next(NextCommand::new(["planwright", "config", "set", &key, &words, "--user"]))
             }
             planner::Error::Late { .. } => failure(Exit::No)
-                .hint("nothing was written; `draft.seconds` says how long it may take")
+                .hint("nothing was written; draft.seconds sets the time limit")
                 .next(NextCommand::new(["planwright", "config", "draft.seconds"])),
             planner::Error::Silent { .. } => {
                 failure(Exit::No).hint("nothing was written").next(NextCommand::new(["planwright", "doctor"]))

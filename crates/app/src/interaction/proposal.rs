@@ -1,4 +1,4 @@
-//! How it is said that a plan was proposed: what `propose`, `draft` and `replan` share.
+//! Reports a proposed plan; shared by `propose`, `draft` and `revise`.
 
 use std::path::Path;
 
@@ -26,7 +26,7 @@ pub(crate) struct OneProposed {
     pub(crate) revision: u32,
     /// Its digest.
     pub(crate) digest: String,
-    /// Where the work would begin.
+    /// The commit the work would start from.
     pub(crate) base: Option<String>,
     /// How many warnings the checker has.
     pub(crate) warnings: u32,
@@ -34,7 +34,7 @@ pub(crate) struct OneProposed {
     pub(crate) red: Vec<Baseline>,
     /// Whether exactly this was proposed already.
     pub(crate) is_known: bool,
-    /// The written rule that approved it at once.
+    /// The policy rule that approved it.
     pub(crate) approved_by_rule: Option<String>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn propose(
 /// Says that a plan was proposed, and what its contracts say before the work.
 pub(crate) fn print(name: &str, proposed: &Proposed, out: &mut Out<'_>) {
     let revision = &proposed.revision;
-    let word = if proposed.is_known { "known" } else { "proposed" };
+    let word = if proposed.is_known { "unchanged" } else { "proposed" };
     let word = out.palette().paint(Tone::Good, word);
     let on = revision.subject.base.as_ref().map(|base| format!(" on {base}")).unwrap_or_default();
     let digest = &revision.subject.digest[..8];

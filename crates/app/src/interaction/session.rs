@@ -1,4 +1,4 @@
-//! How a planner's session is told of: what `planwright session` and `agentctl` share.
+//! Reports on a planner's session; shared by `planwright session` and `agentctl`.
 
 use planwright_engine::agent::planning_session;
 use planwright_engine::agent::planning_session::{
@@ -74,13 +74,13 @@ pub(crate) struct SessionData {
 pub(crate) struct ThreadData {
     /// Its id.
     pub(crate) thread_id: String,
-    /// Its folder.
+    /// Its directory.
     pub(crate) plan_dir: String,
     /// Whether it is the one that the planner was asked in.
     pub(crate) is_current: bool,
     /// The name under which people review its plan; `None`: nothing was committed.
     pub(crate) plan: Option<String>,
-    /// Where the plan stands.
+    /// The state of the plan.
     pub(crate) state: Option<String>,
     /// Its newest revision.
     pub(crate) revision: Option<u32>,
@@ -103,7 +103,7 @@ pub(crate) struct OutcomeData {
     pub(crate) revision: Option<u32>,
     /// Its digest.
     pub(crate) digest: Option<String>,
-    /// The written rule that approved it at once.
+    /// The policy rule that approved it.
     pub(crate) approved_by_rule: Option<String>,
 }
 
@@ -112,13 +112,13 @@ pub(crate) struct OutcomeData {
 pub(crate) struct Problem {
     /// The thread.
     pub(crate) thread_id: String,
-    /// Its folder.
+    /// Its directory.
     pub(crate) plan_dir: String,
     /// What, with its place.
     pub(crate) message: String,
 }
 
-/// A thread as data, with where its plan stands.
+/// A thread as data, with the state of its plan.
 pub(crate) fn thread_data(
     thread: &SessionPlan,
     stood: Option<&planning_session::Stood>,
@@ -135,7 +135,7 @@ pub(crate) fn thread_data(
     }
 }
 
-/// Says that a thread was removed, and what that means for a plan of it that waits for a person.
+/// Reports a removed thread and the effect on its pending plan.
 pub(crate) fn say_dropped((thread, left): (SessionPlan, Option<Error>), out: &mut Out<'_>) {
     let id = clean_line(&thread.id);
     match left {
@@ -146,11 +146,11 @@ pub(crate) fn say_dropped((thread, left): (SessionPlan, Option<Error>), out: &mu
         }
     }
     if let Some(plan) = &thread.plan {
-        out.talk(&format!("the next commit takes `{}` back, if nobody decided about it", clean_line(plan)));
+        out.talk(&format!("the next commit withdraws `{}` unless it was already decided", clean_line(plan)));
     }
 }
 
-/// Commits all threads of the session, and says what came of it.
+/// Commits all threads of the session and prints the outcome.
 pub(crate) fn commit(
     project: &Project,
     by: &Identity,
@@ -179,12 +179,12 @@ fn say(outcome: &CommitOutcome, out: &mut Out<'_>) {
     let word = |word: &str| out.palette().paint(Tone::Muted, word);
     let line = match &outcome.came {
         Came::Proposed(proposed) => return print(&outcome.plan, proposed, out),
-        Came::Unchanged(state) => format!("{}  {plan}  {state}, and stays so", word("unchanged")),
-        Came::Withdrawn => format!("{}  {plan}  nobody is asked about it any more", word("withdrawn")),
+        Came::Unchanged(state) => format!("{}  {plan}  still {state}", word("unchanged")),
+        Came::Withdrawn => format!("{}  {plan}  no longer pending review", word("withdrawn")),
         Came::Stays(state) => {
-            format!("{}  {plan}  {state}: only a person can end it (planwright cancel)", word("stays"))
+            format!("{}  {plan}  {state}: only a person can end it (planwright cancel)", word("kept"))
         }
-        Came::Empty => format!("{}  no plan in this thread, and none that waits for anybody", word("empty")),
+        Came::Empty => format!("{}  no plan in this thread and none pending review", word("empty")),
     };
     out.line(&line);
 }
@@ -208,7 +208,7 @@ fn outcome_data(outcome: CommitOutcome) -> OutcomeData {
     }
 }
 
-/// Says everything that is wrong with all folders.
+/// Reports all errors in all directories.
 fn refused(faults: &[CommitFault], tongue: Tongue, out: &mut Out<'_>) -> Response {
     let palette = out.talk_palette();
     let unclean = |fault: &CommitFault| match &fault.wrong {
@@ -230,9 +230,7 @@ fn refused(faults: &[CommitFault], tongue: Tongue, out: &mut Out<'_>) -> Respons
     let many =
         if faults.len() == 1 { "1 thread has".to_owned() } else { format!("{} threads have", faults.len()) };
     let error = palette.paint(Tone::Bad, "error:");
-    text.push_str(&format!(
-        "{error} nothing was committed: {many} errors; mend all of them, then commit again\n"
-    ));
+    text.push_str(&format!("{error} nothing was committed: {many} errors; fix them and commit again\n"));
     if !out.settings().is_json {
         out.complain(&text);
     }
@@ -247,7 +245,7 @@ fn text_of(verified: &Verified, render: impl Fn(&[CheckedFile<'_>]) -> String) -
 
 fn problems(fault: &CommitFault, tongue: Tongue) -> Vec<Problem> {
     let messages: Vec<String> = match &fault.wrong {
-        // What is only warned of holds no commit up.
+        // Warnings don't block a commit.
         Wrong::Unclean(verified) => {
             let is_wrong = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Error;
             let wrong: Vec<Diagnostic> = verified.diagnostics.iter().filter(is_wrong).cloned().collect();
@@ -267,40 +265,38 @@ fn problems(fault: &CommitFault, tongue: Tongue) -> Vec<Problem> {
     messages.into_iter().map(problem).collect()
 }
 
-/// What is wrong with a thread, and the way out.
+/// The error of a thread, and the fix.
 fn words(fault: &CommitFault, tongue: Tongue) -> (String, String) {
     let (folder, thread) = (fault.folder.display(), &fault.thread);
     match &fault.wrong {
         Wrong::Missing { is_current: true } => (
             format!("{folder}/plan.md is missing: the current thread ({thread}) has no plan"),
-            format!("write it, or say that there shall be none: {}", tongue.clear().command),
+            format!("write it, or clear the thread: {}", tongue.clear().command),
         ),
         Wrong::Missing { is_current: false } => (
             format!("{folder}/plan.md is missing: the thread {thread} has no plan"),
             format!("write it, or remove the thread: {}", tongue.drop(thread).command),
         ),
         Wrong::Link(path) => (
-            format!("{} is a link, or no file at all (thread {thread})", path.display()),
-            "plans are files of their own: remove it and write a file".to_owned(),
+            format!("{} is a link or not a file (thread {thread})", path.display()),
+            "remove it and write a regular file".to_owned(),
         ),
         Wrong::Taken { plan, why } => (
-            format!("the plan `{plan}` of the thread {thread} can't be revised: {why}"),
-            format!(
-                "a person can give it back: planwright revise {plan}; another plan needs a thread of its own"
-            ),
+            format!("cannot revise plan `{plan}` of thread {thread}: {why}"),
+            format!("ask a person to run planwright revise {plan}, or use another thread for a new plan"),
         ),
-        Wrong::Unclean(_) => (format!("{folder} has errors (thread {thread})"), "mend them".to_owned()),
+        Wrong::Unclean(_) => (format!("{folder} has errors (thread {thread})"), "fix them".to_owned()),
     }
 }
 
-/// Says what could not be finished at a desk and holds up nobody.
+/// Warns about a session problem that blocks nothing.
 pub(crate) fn warn(error: Error, out: &mut Out<'_>) {
     let Failure { message, causes, .. } = failure(error, Tongue::Planwright);
     let whole: Vec<String> = std::iter::once(message).chain(causes).collect();
-    out.warn(&format!("{}; `planwright doctor` says what helps", clean_line(&whole.join(": "))));
+    out.warn(&format!("{}; run `planwright doctor` for a fix", clean_line(&whole.join(": "))));
 }
 
-/// What is said when a verb fails.
+/// The failure of a session command.
 pub(crate) fn failure(error: Error, tongue: Tongue) -> Failure {
     match error {
         Error::Store(error) => error.into(),
@@ -308,10 +304,11 @@ pub(crate) fn failure(error: Error, tongue: Tongue) -> Failure {
         Error::Decisions(error) => error.into(),
         Error::Refused(ref refusal) => refuse(refusal, Failure::from_error(Exit::Usage, &error), tongue),
         Error::Inside { .. } | Error::Homeless => Failure::from_error(Exit::Usage, &error)
-            .hint("say another place for plan folders, outside of every repository: the setting `session.plans`")
+            .hint("set session.plans to a directory outside any repository")
             .next(NextCommand::new(["planwright", "config", "session.plans"])),
-        Error::Astray { .. } => Failure::from_error(Exit::No, &error)
-            .hint("remove what lies there: the folder is made again"),
+        Error::Astray { .. } => {
+            Failure::from_error(Exit::No, &error).hint("remove it; planwright creates the directory again")
+        }
         Error::Record { .. } | Error::Folder { .. } | Error::Undiscarded { .. } | Error::State(_) => {
             Failure::from_error(Exit::Machine, &error)
         }
@@ -322,8 +319,8 @@ fn refuse(refusal: &SessionRefusal, failure: Failure, tongue: Tongue) -> Failure
     match refusal {
         SessionRefusal::Unknown { known, .. } => {
             let known = match known.is_empty() {
-                true => "this session has none: only what was asked for can be removed".to_owned(),
-                false => format!("it has {}", known.join(", ")),
+                true => "this session has no threads".to_owned(),
+                false => format!("its threads are {}", known.join(", ")),
             };
             failure.hint(known).next(NextCommand::new(["planwright", "session", "show"]))
         }
@@ -331,12 +328,12 @@ fn refuse(refusal: &SessionRefusal, failure: Failure, tongue: Tongue) -> Failure
             let failure = Failure { exit: Exit::No, ..failure };
             failure.hint("clear it to remove its plan; the thread stays").next(tongue.clear())
         }
-        SessionRefusal::Full => Failure { exit: Exit::No, ..failure }.hint("remove one that is not needed any more"),
+        SessionRefusal::Full => Failure { exit: Exit::No, ..failure }.hint("remove a thread that is no longer needed"),
         SessionRefusal::EmptyTopic | SessionRefusal::LongTopic { .. } | SessionRefusal::HiddenTopic => {
-            failure.hint(format!("say it on one line, in 1 to {TOPIC_CHARS_MAX} characters")).next(tongue.help())
+            failure.hint(format!("use one line of 1 to {TOPIC_CHARS_MAX} characters")).next(tongue.help())
         }
         SessionRefusal::Name { .. } => failure.hint(format!(
-            "{VARIABLE} is made of at most 64 letters, digits, `-`, `_` and `.`; without it the session is that of this folder"
+            "{VARIABLE} accepts up to 64 letters, digits, `-`, `_` and `.`; if it is not set, this directory has its own session"
         ))
         .next(tongue.help()),
     }

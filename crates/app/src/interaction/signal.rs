@@ -1,5 +1,5 @@
-//! What tells this process to leave: Ctrl-C, SIGTERM, SIGHUP. Notes the first one, so that a command can leave in order; a
-//! second one ends the process at once. Never decides what leaving means.
+//! Signals that end the process: Ctrl-C, SIGTERM, SIGHUP. The first one is recorded, so that a command can shut down
+//! cleanly; the second ends the process immediately.
 
 use std::io;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ impl Signals {
         Ok(Self { told })
     }
 
-    /// The code to end with, once somebody has told this process to leave.
+    /// The exit code after a signal.
     pub(crate) fn leave(&self) -> Option<Exit> {
         match self.told.load(Ordering::Acquire) {
             0 => None,

@@ -1,6 +1,5 @@
-//! Which plan, step or run a command works on: the one that was typed, or named by `--name`, else the one that this worktree is
-//! bound to, by its marker or as the tree of a plan. What only a person may say is said of a plan that the person named: a marker
-//! lies within reach of agents.
+//! Which plan, step or run a command works on: the one typed, or named by `--name`, otherwise the one this worktree uses (by
+//! marker or as the plan's worktree). Decisions need a plan the person named: agents can write the marker.
 
 use std::path::PathBuf;
 
@@ -37,7 +36,7 @@ impl NamedPlan {
         Self { name: name.map(str::to_owned) }
     }
 
-    /// The plan that somebody named, as an argument or by `--name`.
+    /// The plan named as an argument or by `--name`.
     fn said(&self, plan: Option<&str>) -> Result<Option<String>, Failure> {
         match (plan, &self.name) {
             (plan, None) => Ok(plan.map(str::to_owned)),
@@ -49,7 +48,7 @@ impl NamedPlan {
         }
     }
 
-    /// Settles which plan a person decides about: never one that nobody named.
+    /// The plan of a decision: always one the person named.
     pub(crate) fn decide(&self, plan: &mut String) -> Result<(), Failure> {
         let said = self.said(typed(plan))?.ok_or_else(|| {
             Failure::new(Exit::Usage, "missing plan")

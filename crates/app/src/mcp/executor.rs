@@ -1,5 +1,5 @@
-//! The tools of an agent that does one step. They read what it may know, look at what the contract says now, and add lines to
-//! the report of the attempt. None of them finishes anything: the harness runs the contract when the attempt is over.
+//! Tools for an agent that does one step: read the step, run its contract as advice, and add lines to the attempt's
+//! report. None of them finishes anything: planwright runs the contract after the attempt.
 
 use planwright_engine::core::agent::report::{FindingSeverity, ReportFinding, ReportLine, TEXT_BYTES_MAX};
 use planwright_engine::run::step_tools::StepToolsAttempt;
@@ -11,8 +11,9 @@ use super::tool::{McpTool, ToolEffect, ToolError, ToolReply, ToolRequest, ToolRe
 /// How much of the output of a contract is told: its end, where what went wrong is.
 const OUTPUT_BYTES_MAX: usize = 8 << 10;
 
-pub(super) const INSTRUCTIONS: &str = "You do one step of a plan. Its contract, a shell command, decides whether it is done once you \
-    have ended; your word does not. step_check shows what it says now. Ask with step_ask rather than guess.";
+pub(super) const INSTRUCTIONS: &str = "You do one step of a plan. Its contract, a shell command, decides whether it \
+    is done after you exit; your own report does not. step_check shows its current result. Ask with step_ask rather \
+    than guess.";
 
 pub(super) const TOOLS: &[McpTool] = &[
     McpTool {
@@ -31,21 +32,21 @@ pub(super) const TOOLS: &[McpTool] = &[
     },
     McpTool {
         name: "step_note",
-        about: "Note something for people: a fact, follow-up work that is not part of this step, or a finding of a review.",
+        about: "Record something for people: a fact, follow-up work outside this step, or a review finding.",
         effect: ToolEffect::Adds,
         schema: schema::<Noting>,
         call: note,
     },
     McpTool {
         name: "step_ask",
-        about: "Ask a person a question. Then end; the answer comes with the next attempt.",
+        about: "Ask a person a question, then exit; the next attempt gets the answer.",
         effect: ToolEffect::Adds,
         schema: schema::<Asking>,
         call: ask,
     },
     McpTool {
         name: "step_finish",
-        about: "Report that you are done, with a summary. Finishes nothing: the contract decides after you end.",
+        about: "Report that you are done, with a summary. Finishes nothing: the contract decides after you exit.",
         effect: ToolEffect::Adds,
         schema: schema::<Finishing>,
         call: finish,
@@ -62,7 +63,7 @@ struct Noting {
     text: String,
     #[serde(default)]
     kind: Kind,
-    /// of discovered work
+    /// title of follow-up work
     title: Option<String>,
     /// of a finding
     severity: Option<Level>,
@@ -119,7 +120,8 @@ fn check(call: &ToolRequest<'_>) -> ToolResult {
     let start = output.ceil_char_boundary(output.len().saturating_sub(OUTPUT_BYTES_MAX));
     let output = if output.is_empty() { "it printed nothing" } else { &output[start..] };
     Ok(ToolReply::text(format!(
-        "The contract {said}. This is advice, not a verdict: planwright runs it again after you end, and only that counts.\n\n{output}"
+        "The contract {said}. This is advice, not a verdict: planwright runs it again after you exit, and only that \
+         run counts.\n\n{output}"
     ))
     .into())
 }
@@ -140,7 +142,7 @@ fn note(call: &ToolRequest<'_>) -> ToolResult {
                 Some(Level::Note) => FindingSeverity::Note,
             };
             let finding = ReportFinding { severity, path: path.unwrap_or_default(), line, text };
-            (ReportLine::Finding(finding), "the finding is noted")
+            (ReportLine::Finding(finding), "finding recorded")
         }
     };
     StepToolsAttempt::here()?.report(&line)?;
@@ -152,8 +154,8 @@ fn ask(call: &ToolRequest<'_>) -> ToolResult {
     let text = said(&question)?;
     StepToolsAttempt::here()?.report(&ReportLine::Ask { text })?;
     Ok(ToolReply::text(
-        "The question is noted. Nobody answers during this attempt: do what can be done without the answer, and end. If the \
-         contract fails then, a person is asked, and the next attempt gets what they say.",
+        "Question recorded. It is not answered during this attempt: do what you can without the answer, then exit. \
+         If the contract fails, planwright asks a person, and the next attempt gets the answer.",
     )
     .into())
 }
@@ -162,13 +164,13 @@ fn finish(call: &ToolRequest<'_>) -> ToolResult {
     let Finishing { summary } = call.read()?;
     let text = said(&summary)?;
     StepToolsAttempt::here()?.report(&ReportLine::Finish { text })?;
-    Ok(ToolReply::text("Recorded. This finishes nothing: end now, and the contract decides.").into())
+    Ok(ToolReply::text("Recorded. This finishes nothing: exit now, and the contract decides.").into())
 }
 
 /// What was said, if it is something and not too much.
 fn said(text: &str) -> Result<String, ToolError> {
     match text.trim() {
-        "" => Err(ToolError::new("there is nothing in it")),
+        "" => Err(ToolError::new("the text is empty")),
         text if text.len() > TEXT_BYTES_MAX => Err(ToolError(format!("use {TEXT_BYTES_MAX} bytes at most"))),
         text => Ok(text.to_owned()),
     }

@@ -1,6 +1,6 @@
-//! The tools of people who talk to planwright through an agent: what waits for them, and what they decide about it. The words
-//! come from a model all the same, so each decision is one only once the person has confirmed it in a dialog of the client, or
-//! typed the command. Approving is not among them.
+//! Tools for people who talk to planwright through an agent: what needs them, and their decisions. A model writes the
+//! arguments, so a decision counts only after the person confirms it in a client dialog or types the command.
+//! Approval is not offered.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -35,8 +35,8 @@ use crate::interaction::driver::{under_way, wait_for_driver};
 use crate::interaction::target::step_of;
 use crate::output::wording;
 
-pub(super) const INSTRUCTIONS: &str = "For the person you talk to: what waits for them in their plans and runs, and their decisions \
-    about it. Decide nothing for them: each decision is confirmed by the person in a dialog, or typed by them.";
+pub(super) const INSTRUCTIONS: &str = "For the person you talk to: what needs them in their plans and runs, and \
+    their decisions. Decide nothing for them: the person confirms each decision in a dialog or types it.";
 
 pub(super) const TOOLS: &[McpTool] = &[
     McpTool {
@@ -109,7 +109,7 @@ enum Said {
 struct Stopping {
     /// name or path of the plan
     id: String,
-    /// end attempts that are under way
+    /// end running attempts instead of waiting for them
     #[serde(default)]
     now: bool,
 }
@@ -119,7 +119,7 @@ struct Stopping {
 struct Counting {
     /// only this plan
     id: Option<String>,
-    /// only this long, such as 7d
+    /// period, such as 7d
     since: Option<String>,
 }
 
@@ -236,7 +236,7 @@ fn answer(call: &ToolRequest<'_>) -> ToolResult {
     Ok(ToolOutcome::Ask(Box::new(PersonQuestion::new((question, command), act))))
 }
 
-/// What the person would say.
+/// Reads the answer.
 fn meant(word: Said, text: &str) -> Result<AskAnswer, ToolError> {
     let reason = || match text.trim() {
         "" => Err(ToolError::new("missing reason: pass it as `text`")),
@@ -259,7 +259,7 @@ fn meant(word: Said, text: &str) -> Result<AskAnswer, ToolError> {
     })
 }
 
-/// What follows from an answer, for who has to confirm it.
+/// The effect of an answer, for the person who confirms.
 fn effect(answer: &AskAnswer) -> String {
     match answer {
         AskAnswer::Retry { .. } => "planwright tries again.".to_owned(),
@@ -311,20 +311,20 @@ fn start(call: &ToolRequest<'_>) -> ToolResult {
     let (project, path) = call.session.plan(&id)?;
     let name = shown(&project, &path);
     let verified = project.verify(&path, &name)?;
-    let Some(plan) = &verified.plan else { return Err(refusal(&verified, "so it can't be run")) };
+    let Some(plan) = &verified.plan else { return Err(refusal(&verified, "so it cannot run")) };
     let digest = Digest::of(plan);
     let runs = Runs::open(&project)?;
-    // Who it will be is known only when somebody has confirmed it; nothing is begun before.
+    // The person is known only after they confirm; nothing starts before that.
     let options = StartOptions::of(&path, &verified, call.session.agent());
     let question = match runs.readiness(&options)? {
         Readiness::Begin(_) => {
             format!("planwright: start {name}, approved as {}?\n{}", digest.short(), work(plan, &project))
         }
         Readiness::Resume(run) if run.state.outcome().is_some() => {
-            return Ok(ToolReply::text(format!("{name} is done already, as it stands.")).into());
+            return Ok(ToolReply::text(format!("{name} is already done.")).into());
         }
         Readiness::Resume(run) => {
-            format!("planwright: go on with the run of {name}?\n{}", work(&run.plan, &project))
+            format!("planwright: resume the run of {name}?\n{}", work(&run.plan, &project))
         }
         Readiness::Follow(_, holder) => return Ok(ToolReply::text(driven(&name, &holder)).into()),
         Readiness::NeedsApproval(missing) => return Err(by_hand(&name, &missing_words(&name, &missing))),
@@ -334,7 +334,7 @@ fn start(call: &ToolRequest<'_>) -> ToolResult {
     let command = format!("planwright run {}", wording::word(&name));
     let drivers = std::sync::Arc::clone(&call.session.drivers);
     let act = move |by: &str| {
-        // All of it is compared once more in the act that begins the run.
+        // Everything is checked again in the transaction that starts the run.
         let leave = drivers.leave();
         let options = StartOptions { leave, ..StartOptions::of(&path, &verified, Identity::person(by)) };
         match runs.start(&options)? {
@@ -352,13 +352,13 @@ fn start(call: &ToolRequest<'_>) -> ToolResult {
 }
 
 fn driven(name: &str, holder: &str) -> String {
-    format!("{name} is under way already, driven by {holder}.")
+    format!("{name} is already running ({holder}).")
 }
 
-/// What only a person at a terminal can mend: why, and the command that does.
+/// What only a person at a terminal can fix: why, and the command.
 fn by_hand(name: &str, (why, verb): &(String, &str)) -> ToolError {
     ToolError(format!(
-        "{why}. Nothing was started. A person types:\n  planwright {verb} {}",
+        "{why}. Nothing was started. Ask the person to type:\n  planwright {verb} {}",
         wording::word(name)
     ))
 }
@@ -366,17 +366,15 @@ fn by_hand(name: &str, (why, verb): &(String, &str)) -> ToolError {
 /// What has to be approved first, and the command for it.
 fn missing_words(name: &str, missing: &Missing) -> (String, &'static str) {
     match missing {
-        Missing::Agents { .. } => {
-            (format!("the command lines of the agents of {name} are not those that were approved"), "run")
-        }
+        Missing::Agents { .. } => (format!("the agent commands of {name} changed since approval"), "run"),
         Missing::Plan { live: Some(_), .. } => {
-            (format!("a run of another text of {name} is not over"), "run")
+            (format!("{name} has an unfinished run of an earlier revision"), "run")
         }
-        Missing::Plan { trip: Some(trip), .. } => (format!("{name} is held: {trip}"), "review"),
+        Missing::Plan { trip: Some(trip), .. } => (format!("{name} needs a new approval: {trip}"), "review"),
         Missing::Plan { lapsed, .. } if !lapsed.is_empty() => {
-            (format!("lapsed: {}", lapsed.join("; ")), "review")
+            (format!("the approval lapsed: {}", lapsed.join("; ")), "review")
         }
-        Missing::Plan { .. } => (format!("nobody has approved {name}"), "review"),
+        Missing::Plan { .. } => (format!("{name} is not approved"), "review"),
     }
 }
 
@@ -385,7 +383,7 @@ fn blocked(name: &str, blocker: Blocker) -> ToolError {
         Blocker::OtherText { run, holder } => run::Error::Driven { run, holder },
         Blocker::Occupied { plan, holder } => run::Error::Occupied { plan, holder },
         Blocker::Needs { .. } | Blocker::OtherDigest { .. } => {
-            return ToolError(format!("{name} was changed meanwhile. Nothing was started"));
+            return ToolError(format!("{name} changed in the meantime. Nothing was started"));
         }
     };
     ToolError(format!("{}. Nothing was started", ToolError::from(error).0))
@@ -393,13 +391,13 @@ fn blocked(name: &str, blocker: Blocker) -> ToolError {
 
 fn under_way_words(name: &str) -> String {
     format!(
-        "{name} is under way, as the person confirmed. This server drives it while the session lasts; after that `planwright run \
-         {}` goes on. plan_get says how it stands, inbox_list what it asks.",
+        "{name} is running, confirmed by the person. This server runs it until the session ends; then `planwright \
+         run {}` resumes it. plan_get shows its state, inbox_list its questions.",
         wording::word(name)
     )
 }
 
-/// What would be done, for who has to confirm it.
+/// A summary for the person who confirms.
 fn work(plan: &Plan, project: &Project) -> String {
     let mut text = format!("{}: {}\n", plan.title, wording::number(plan.steps.len(), "step"));
     for (key, words) in project.commands_of(plan).iter().filter(|(_, words)| !words.is_empty()) {

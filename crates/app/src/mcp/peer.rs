@@ -1,4 +1,4 @@
-//! The client, as calls see it: they ask it something in the middle of their work, and it may give them up.
+//! The client as seen by a call: a call can ask it questions, and it can cancel the call.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Sender};
@@ -54,12 +54,12 @@ impl Peer {
         let id = id.to_string();
         if let Some(stop) = state.calls.remove(&id) {
             stop.request();
-            // Whoever waits for an answer learns that none will come.
+            // Wakes waiting calls: no answer will come.
             state.questions.retain(|_, (call, _)| *call != id);
         }
     }
 
-    /// The client is gone: nobody answers what it was asked.
+    /// The client has disconnected: open questions stay unanswered.
     pub(super) fn hang_up(&self) {
         let mut state = self.state();
         state.is_gone = true;
@@ -96,7 +96,7 @@ impl Peer {
             Err(mpsc::RecvTimeoutError::Disconnected) => None,
             Err(mpsc::RecvTimeoutError::Timeout) => {
                 self.state().questions.remove(&number);
-                let params = json!({"requestId": number, "reason": "nobody answered in time"});
+                let params = json!({"requestId": number, "reason": "timed out"});
                 let method = "notifications/cancelled";
                 self.output.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
                 None
@@ -104,11 +104,11 @@ impl Peer {
         }
     }
 
-    /// The client answers something. What nobody asked is dropped.
+    /// Delivers an answer of the client; unknown ids are dropped.
     pub(super) fn answer(&self, id: &Value, result: Option<Value>) {
         let asked = id.as_u64().and_then(|number| self.state().questions.remove(&number));
         if let Some((_, sender)) = asked {
-            // Who asked may have stopped waiting.
+            // The caller may have stopped waiting.
             sender.send(result).ok();
         }
     }

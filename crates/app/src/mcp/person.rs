@@ -1,6 +1,6 @@
-//! How a person says yes to a decision that a model asks for. The client's own dialog asks them (elicitation), where there is
-//! one; else they get the command to type. A model can't say it for them: it chooses the arguments of a call, and the answer of
-//! the dialog is none.
+//! How a person confirms a decision that a model requests: in the client's dialog (elicitation) if it has one,
+//! otherwise by typing a command. A model cannot confirm: it writes the arguments of a call, never the dialog's
+//! answer.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -15,7 +15,7 @@ use crate::interaction::agent_guard::agent_sign;
 
 /// How long a person may take to answer the dialog.
 const PATIENCE: Duration = Duration::from_mins(30);
-/// How many questions may be open at once.
+/// Maximum number of open questions.
 const OPEN_MAX: usize = 16;
 /// The name of the question and of what is typed into it.
 const NAME: &str = "person";
@@ -37,7 +37,7 @@ pub(super) struct PersonQuestion {
 pub(super) struct Question {
     /// The words: all that follows from a yes.
     pub(super) text: String,
-    /// What they type where nobody can ask them.
+    /// The command to type if no dialog is available.
     pub(super) command: String,
 }
 
@@ -53,7 +53,7 @@ impl PersonQuestion {
 /// What a person said.
 pub(super) enum PersonReply {
     Yes,
-    /// They said no, or nothing, or nobody could ask them: this is what the model is told.
+    /// Declined, unanswered or impossible to ask: the reply to the model.
     No(ToolReply),
     /// The client has to ask them first.
     Asking(Value),
@@ -87,7 +87,7 @@ impl Questions {
         match (asked, answer) {
             (Some(asked), Some(result)) if asked == question.text => heard(question, result),
             (Some(_), Some(_)) => {
-                PersonReply::No(ToolReply::error("it changed meanwhile; nothing was done. Call again"))
+                PersonReply::No(ToolReply::error("it changed in the meantime; nothing was done. Call again"))
             }
             (Some(_) | None, None) | (None, Some(_)) => PersonReply::Asking(self.open(&question.text)),
         }
@@ -132,7 +132,7 @@ fn dialog(question: &str) -> Value {
     json!({"mode": "form", "message": question, "requestedSchema": schema})
 }
 
-/// What the client's answer comes to. One that says nothing of a person is none.
+/// Reads the client's answer. Without a person's choice it counts as none.
 fn heard(question: &Question, result: &Value) -> PersonReply {
     let typed = result["content"][TYPED].as_str().unwrap_or_default();
     match (result["action"].as_str(), typed.trim().eq_ignore_ascii_case(YES)) {
@@ -147,7 +147,7 @@ fn heard(question: &Question, result: &Value) -> PersonReply {
     }
 }
 
-/// What is said where nobody could be asked.
+/// The reply if the person could not be asked.
 fn by_hand(question: &Question, why: &str) -> ToolReply {
     ToolReply::error(format!(
         "Only a person can decide this: {why}. Nothing was done. They can type:\n  {}",

@@ -1,5 +1,5 @@
-//! The tools of agents that write plans: they read, check and propose. Approving and rejecting are answered with what a person
-//! types: a model's word counts for neither.
+//! Tools for agents that write plans: read, check and propose. Approve and reject only return the command a person
+//! types.
 
 use std::path::PathBuf;
 
@@ -26,19 +26,20 @@ use super::shared::{One, PLAN_GET, PLAN_LIST, complaints, refusal, shown};
 use super::tool::{McpTool, ToolEffect, ToolError, ToolOutcome, ToolReply, ToolRequest, ToolResult, schema};
 use crate::output::wording;
 
-pub(super) const INSTRUCTIONS: &str = "Plans that agents carry out and only shell commands (contracts) can finish. Read plan_format, \
-    write a plan, plan_propose it, repair what it complains about. A person approves or rejects it; you never do.";
+pub(super) const INSTRUCTIONS: &str = "Plans that agents run and only shell commands (contracts) can finish. Read \
+    plan_format, write a plan, call plan_propose, fix what it reports. A person approves or rejects it; you never do.";
 
 /// What is said before the part of the skill that teaches the format.
-const TAUGHT: &str = "A step is done when its contract, a bash command, exits as expected, run by planwright after the agent has \
-    ended; nobody's word counts. Check with plan_verify, hand in with plan_propose; then a person decides, and plan_feedback says \
-    what they want changed.\n";
+const TAUGHT: &str = "A step is done when its contract, a bash command, exits as expected. planwright runs it after \
+    the agent exits; no report counts. Check with plan_verify, submit with plan_propose; then a person decides, and \
+    plan_feedback shows what they want changed.\n";
 
 pub(super) const TOOLS: &[McpTool] = &[
     McpTool {
         name: "plan_propose",
-        about: "Propose a plan for approval by a person. Give `plan` (text of a plan file, see plan_format), or title and \
-            steps, or only `path` of a plan that exists. On errors nothing is proposed: repair them and call again.",
+        about: "Propose a plan for approval by a person. Pass `plan` (text of a plan file, see plan_format), or \
+            title and steps, or only `path` of an existing plan. On errors nothing is proposed: fix them and call \
+            again.",
         effect: ToolEffect::Adds,
         schema: schema::<Propose>,
         call: propose,
@@ -103,7 +104,7 @@ struct Propose {
     context: Option<String>,
     /// text of a plan file, instead of title and steps
     plan: Option<String>,
-    /// where the plan shall lie, such as plans/name.md
+    /// path of the new plan, such as plans/name.md
     path: Option<String>,
 }
 
@@ -129,11 +130,11 @@ struct Reject {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Which {
-    /// name or path of a plan that exists
+    /// name or path of an existing plan
     id: Option<String>,
     /// or text of a plan file
     plan: Option<String>,
-    /// where that text would lie
+    /// path for that text
     path: Option<String>,
 }
 
@@ -186,7 +187,7 @@ fn propose(call: &ToolRequest<'_>) -> ToolResult {
         return Err(refusal(&verified, "nothing was proposed and nothing was written"));
     }
     let decisions = Approvals::open(&project)?;
-    // What time has ended is no longer in the way.
+    // Expired plans no longer block this one.
     decisions.sweep()?;
     let (verified, proposed) = submission::propose(&decisions, &path, verified, &call.session.agent())?;
     Ok(ToolReply::text(told(&shown(&project, &path), &verified, &proposed)).into())
@@ -202,7 +203,7 @@ fn inline(call: &ToolRequest<'_>, given: &Propose) -> Result<Given, ToolError> {
     }
     let draft =
         proposal::inline(&text.to_string()).map_err(|why| ToolError(format!("invalid steps: {why}")))?;
-    let dialect = dialect::named("proposal").expect("the dialect of proposals is there");
+    let dialect = dialect::named("proposal").expect("the proposal dialect exists");
     let home = (dialect.home)("proposal", &planwright_engine::store::plan_file::chance()?);
     let text = dialect.compose(&draft, &NewPlan { id: &home.id, now: &clock::utc_now() });
     let source = planwright_engine::core::syntax::source::Source::new(home.path.as_str(), text);
@@ -215,7 +216,7 @@ fn inline(call: &ToolRequest<'_>, given: &Propose) -> Result<Given, ToolError> {
 fn told(path: &str, verified: &Verified, proposed: &Proposed) -> String {
     let revision = &proposed.revision;
     let digest = &revision.subject.digest[..8];
-    let word = if proposed.is_known { "was proposed already" } else { "is proposed" };
+    let word = if proposed.is_known { "was already proposed" } else { "is proposed" };
     let mut text = format!("{path} {word}: revision {}, digest {digest}.\n", revision.number);
     match &proposed.rule {
         Some(rule) => text.push_str(&format!("Policy rule `{rule}` approved it.\n")),
@@ -246,7 +247,7 @@ fn reject(call: &ToolRequest<'_>) -> ToolResult {
     Ok(left_to_a_person("rejects", &what, &commands))
 }
 
-/// How a plan stands, and what a person types about it.
+/// The state of a plan, and the commands a person can type.
 fn standing(
     call: &ToolRequest<'_>,
     id: &str,
@@ -291,7 +292,7 @@ fn format(call: &ToolRequest<'_>) -> ToolResult {
     Ok(ToolReply::text(text).into())
 }
 
-/// What stands between two headings; everything where one of them is missing.
+/// The text between two headings; all of it if one is missing.
 fn section<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
     let start = text.find(from).unwrap_or_default();
     let end = text[start..].find(to).map_or(text.len(), |length| start + length);
@@ -314,7 +315,7 @@ fn verify_plan(call: &ToolRequest<'_>) -> ToolResult {
 fn simulate(call: &ToolRequest<'_>) -> ToolResult {
     let Given { project, path, verified } = which(call)?;
     let Some(plan) = verify::trusted(&verified.source) else {
-        return Err(refusal(&verified, "so nothing would be run"));
+        return Err(refusal(&verified, "so nothing would run"));
     };
     let simulation = look_ahead(&project, &plan)?;
     let waves: Vec<Vec<serde_json::Value>> =

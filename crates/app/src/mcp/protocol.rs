@@ -1,7 +1,7 @@
 //! The protocol, as far as a server that has tools needs it: what a message is, which versions are spoken, and who calls. Pure: it
 //! reads and writes nothing.
 //!
-//! Up to 2025-11-25 a client begins with `initialize` and has a session. Since 2026-07-28 there is none: each request says in its
+//! Up to 2025-11-25 a client starts with `initialize` and has a session. Since 2026-07-28 there is none: each request says in its
 //! `_meta` which version it speaks and what its client can do. Which of the two a connection is, its first request decides.
 
 use serde::Serialize;
@@ -91,36 +91,35 @@ pub(super) struct Request {
 /// Reads a message, or says what is wrong with it and which request it was, if that can be told.
 pub(super) fn read(line: &[u8]) -> Result<Message, (Option<Value>, Fault)> {
     let value: Value = serde_json::from_slice(line)
-        .map_err(|error| (None, Fault::parse_error(format!("that is no JSON: {error}"))))?;
-    let wrong = |id: Option<Value>, what: &str| {
-        Err((id, Fault::invalid_request(format!("that is no message: {what}"))))
-    };
-    let Value::Object(mut object) = value else { return wrong(None, "it is no object") };
+        .map_err(|error| (None, Fault::parse_error(format!("invalid JSON: {error}"))))?;
+    let wrong =
+        |id: Option<Value>, what: &str| Err((id, Fault::invalid_request(format!("invalid message: {what}"))));
+    let Value::Object(mut object) = value else { return wrong(None, "not an object") };
     let is_id = |id: &Value| id.is_string() || id.is_i64() || id.is_u64();
     let id = object.remove("id");
     if id.as_ref().is_some_and(|id| !is_id(id)) {
-        return wrong(None, "`id` is neither a string nor a whole number");
+        return wrong(None, "`id` must be a string or an integer");
     }
     if object.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
-        return wrong(id, "`jsonrpc` is not \"2.0\"");
+        return wrong(id, "`jsonrpc` must be \"2.0\"");
     }
     match (object.remove("method"), id) {
         (Some(Value::String(method)), id) => {
             let params = match object.remove("params") {
                 None | Some(Value::Null) => JsonObject::new(),
                 Some(Value::Object(params)) => params,
-                Some(_) => return wrong(id, "`params` is no object"),
+                Some(_) => return wrong(id, "`params` must be an object"),
             };
             Ok(match id {
                 Some(id) => Message::Request(Request { id, method, params }),
                 None => Message::Notification { method, params },
             })
         }
-        (Some(_), id) => wrong(id, "`method` is no string"),
+        (Some(_), id) => wrong(id, "`method` must be a string"),
         (None, Some(id)) if object.contains_key("result") || object.contains_key("error") => {
             Ok(Message::Answer { id, result: object.remove("result") })
         }
-        (None, id) => wrong(id, "it has neither a method nor a result"),
+        (None, id) => wrong(id, "`method` or `result` is missing"),
     }
 }
 
@@ -168,7 +167,7 @@ pub(super) struct About {
 }
 
 impl Lifecycle {
-    /// Takes a request: answers what belongs to the protocol itself, and says of everything else who asks.
+    /// Answers protocol requests itself and returns the caller of all others.
     pub(super) fn accept(&mut self, request: &Request, about: &About) -> Result<Accepted, Fault> {
         match request.method.as_str() {
             "initialize" => return self.begin(&request.params, about).map(Accepted::Answered),

@@ -1,4 +1,4 @@
-//! What outlives a call: who is on the other end, the project that is served, and the runs that this process drives for it.
+//! State that outlives a call: the client, the project, and the runs this process owns.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +16,7 @@ use super::tool::ToolError;
 use crate::interaction::notifier;
 use crate::interaction::project::typed_settings;
 
-/// How much of what a client calls itself is kept.
+/// Maximum length of a client name.
 const CLIENT_CHARACTERS_MAX: usize = 64;
 
 /// One client and what is done for it.
@@ -37,7 +37,7 @@ impl McpSession {
         Self { client, drivers: Arc::clone(drivers) }
     }
 
-    /// Whoever calls a tool is an agent, whatever role the server has: a model chose to.
+    /// The caller of a tool is always an agent, whatever the server's role.
     pub(super) fn agent(&self) -> Identity {
         Identity::agent(&self.client)
     }
@@ -58,7 +58,7 @@ impl McpSession {
     }
 }
 
-/// Drives runs as long as the session lasts. Whoever drives one later goes on where this stops.
+/// Runs plans until the session ends. Another process can resume them later.
 #[derive(Default)]
 pub(super) struct Drivers {
     leave: Stop,
@@ -66,12 +66,12 @@ pub(super) struct Drivers {
 }
 
 impl Drivers {
-    /// What ends the runs that this process drives.
+    /// Stops the runs of this process.
     pub(super) fn leave(&self) -> Stop {
         self.leave.clone()
     }
 
-    /// Drives a run in the background. Whoever has the right to is the driver from now on.
+    /// Runs a plan in the background and owns the run from now on.
     pub(super) fn drive(&self, runs: Runs, run: Box<Run>, driving: Driving) {
         let thread = thread::spawn(move || {
             // What goes wrong is in the journal, or the next `run` says it.
@@ -80,12 +80,12 @@ impl Drivers {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
     }
 
-    /// Ends what is under way; nothing is lost by that.
+    /// Ends running attempts; nothing is lost.
     pub(super) fn end(&self) {
         self.leave.request();
         let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in threads {
-            // A driver that panicked left its run to the next one.
+            // After a panic, the next process resumes the run.
             thread.join().ok();
         }
     }

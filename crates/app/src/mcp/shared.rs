@@ -1,4 +1,4 @@
-//! What tools of several roles say: lists of plans, one plan, and what the checker has against one.
+//! Tools shared by several roles: plan lists, one plan, and diagnostics.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::output::wording::{run_word, step_word};
 
 /// How many plans a list names.
 const PLANS_MAX: usize = 100;
-/// How many complaints are said; whoever repairs them sees the others next time.
+/// Maximum number of diagnostics shown; the rest follow on the next call.
 const COMPLAINTS_MAX: usize = 40;
 /// How much of a line of the plan is repeated.
 const LINE_CHARACTERS_MAX: usize = 160;
@@ -118,7 +118,7 @@ struct PlanData {
     path: String,
     dialect: String,
     title: String,
-    /// Where it stands by the record; by the file where nobody has proposed it.
+    /// Its state by the record, or by the file if it was never proposed.
     state: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     revision: Option<u32>,
@@ -182,7 +182,7 @@ pub(super) fn shown(project: &Project, path: &std::path::Path) -> String {
     path.strip_prefix(&project.root).unwrap_or(path).to_string_lossy().into_owned()
 }
 
-/// Everything that the checker has against a plan, in words from which it can be repaired; errors first.
+/// Everything that the checker has against a plan, in words from which it can be fixed; errors first.
 pub(super) fn complaints(verified: &Verified) -> String {
     let (errors, warnings): (Vec<&Diagnostic>, Vec<&Diagnostic>) =
         verified.diagnostics.iter().partition(|diagnostic| diagnostic.severity == Severity::Error);

@@ -1,5 +1,5 @@
-//! What a tool is: its name, what a model reads of it, what it takes and what it does. Owns how arguments are read and how
-//! answers and errors are worded; knows no tool.
+//! What a tool is: name, description, arguments and effect. Reads arguments and words answers and errors; independent
+//! of any tool.
 
 use std::error::Error;
 
@@ -48,9 +48,9 @@ pub(super) struct ToolRequest<'a> {
 
 /// What a call comes to.
 pub(super) enum ToolOutcome {
-    /// It is over.
+    /// The answer.
     Said(ToolReply),
-    /// A person has to say yes first.
+    /// A person must confirm first.
     Ask(Box<PersonQuestion>),
 }
 
@@ -61,7 +61,7 @@ pub(super) struct ToolReply {
     pub(super) is_error: bool,
 }
 
-/// Why a call failed, in words from which a model can go on.
+/// Why a call failed, worded so that a model can recover.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ToolError(pub(super) String);
 

@@ -1,5 +1,5 @@
-//! The lines of the protocol: one JSON message each, on standard input and output. Nothing that comes in can make this keep more
-//! than one line, and nothing that goes out is cut by anything else.
+//! Line protocol: one JSON message per line on standard input and output. Input never buffers more than one line, and
+//! output lines are never interleaved.
 
 use std::io::{self, BufRead, Write};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
@@ -53,7 +53,7 @@ pub(super) fn read_line(input: &mut impl BufRead) -> Option<Line> {
 #[derive(Debug, Clone)]
 pub(super) struct Output(SyncSender<String>);
 
-/// Ends when everything that was sent is written, or nobody reads it any more.
+/// Ends when all output is written or the reader is gone.
 pub(super) struct Written(Receiver<()>);
 
 impl Output {
@@ -78,7 +78,7 @@ impl Output {
         self.0.send(message.to_string()).ok();
     }
 
-    /// Sends a message if there is room for it at once.
+    /// Sends a message if the queue has room.
     pub(super) fn offer(&self, message: &Value) {
         self.0.try_send(message.to_string()).ok();
     }

@@ -1,5 +1,5 @@
-//! Makes text that others wrote safe to show: nothing in a plan may steer the terminal or reorder what one reads.
-//! Owns the list of such characters; never changes what is stored.
+//! Makes foreign text safe to show: nothing in a plan may control the terminal or reorder text. Owns the list of such
+//! characters; never changes what is stored.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

@@ -1,5 +1,5 @@
 //! What the verifier complains about, in every format that people and programs read. Owns the formats; never adds, drops or
-//! reorders a complaint.
+//! reorders a diagnostic.
 
 mod github;
 mod human;
@@ -29,11 +29,11 @@ pub use short::short;
 pub struct CheckedFile<'a> {
     /// The file.
     pub source: &'a Source,
-    /// The complaints, in file order.
+    /// The diagnostics, in file order.
     pub diagnostics: &'a [Diagnostic],
 }
 
-/// What is known of a rule beside its complaints.
+/// What is known of a rule beside its diagnostics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RuleDoc<'a> {
     /// The stable code, such as `PW0203`.
@@ -54,19 +54,19 @@ pub enum Warnings {
     Denied,
 }
 
-/// How many complaints of which kind there are.
+/// How many diagnostics of which kind there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, schemars::JsonSchema)]
 pub struct Counts {
     /// Errors.
     pub errors: usize,
     /// Warnings.
     pub warnings: usize,
-    /// Complaints of either kind that come with a repair.
+    /// Diagnostics of either kind that come with a fix.
     pub fixable: usize,
 }
 
 impl Warnings {
-    /// Whether a complaint of this severity makes the plan fail.
+    /// Whether a diagnostic of this severity makes the plan fail.
     pub const fn fail(self, severity: Severity) -> bool {
         match (severity, self) {
             (Severity::Error, Self::Allowed | Self::Denied) | (Severity::Warning, Self::Denied) => true,
@@ -76,7 +76,7 @@ impl Warnings {
 }
 
 impl CheckedFile<'_> {
-    /// Counts the complaints.
+    /// Counts the diagnostics.
     pub fn counts(&self) -> Counts {
         let of =
             |severity| self.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();

@@ -35,7 +35,7 @@ impl Response {
         Self { exit, name, data, next: Vec::new() }
     }
 
-    /// Adds a command that goes on from here.
+    /// Adds a next command.
     #[must_use]
     pub fn next(mut self, next: NextCommand) -> Self {
         self.next.push(next);
@@ -52,7 +52,7 @@ pub struct Envelope<T> {
     pub ok: bool,
     /// What the command has to say.
     pub data: T,
-    /// Commands that go on from here.
+    /// Next commands.
     pub next: Vec<String>,
 }
 
@@ -85,7 +85,7 @@ pub struct ErrorData {
     pub message: String,
     /// What led to it, nearest first.
     pub causes: Vec<String>,
-    /// The way out, in words.
+    /// The fix, in words.
     pub hint: Option<String>,
 }
 

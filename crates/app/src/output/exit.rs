@@ -11,13 +11,13 @@ pub enum Exit {
     No,
     /// The command line or the settings are wrong.
     Usage,
-    /// Only a person may go on from here.
+    /// Only a person may continue.
     Person,
     /// What the command relied on has changed.
     Moved,
     /// A disk, a permission or a missing program was in the way.
     Machine,
-    /// The time that was allowed is over.
+    /// Timed out.
     TimedOut,
     /// Interrupted from the keyboard.
     Interrupted,

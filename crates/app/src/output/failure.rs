@@ -1,4 +1,4 @@
-//! Why a command could not do what was asked. Owns the shape of such errors on paper; the words come from where they arose.
+//! Errors of a command and their layout; the messages come from where the error arose.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use super::exit::Exit;
 use super::glyph::{Palette, Tone};
 use super::next::NextCommand;
 
-/// The error that a command returns: what failed, on what, because of what, and the way out.
+/// The error that a command returns: what failed, on what, because of what, and the fix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// The code that the command ends with.
@@ -17,7 +17,7 @@ pub struct Failure {
     pub message: String,
     /// What led to it, nearest first.
     pub causes: Vec<String>,
-    /// The way out, in words.
+    /// The fix, in words.
     pub hint: Option<String>,
     /// The way out, as commands.
     pub next: Vec<NextCommand>,

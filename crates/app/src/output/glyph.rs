@@ -1,8 +1,8 @@
-//! Glyphs and colours by meaning. Colour only repeats what glyph and word already say, so everything reads without it.
+//! Glyphs and colors by meaning. Color only repeats what glyph and word already say, so everything reads without it.
 
 use anstyle::{AnsiColor, Effects, Style};
 
-/// What a glyph stands for, the same in terminal and web.
+/// The meaning of a glyph, the same in terminal and web.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Glyph {
     /// Finished, and proven so.
@@ -26,7 +26,7 @@ pub enum Glyphs {
     Ascii,
 }
 
-/// What a colour stands for.
+/// The meaning of a color.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Tone {
     Good,
@@ -41,14 +41,14 @@ pub enum Tone {
 /// How text is dressed on one stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Palette {
-    /// Whether colour may be used.
+    /// Whether color may be used.
     pub has_color: bool,
     /// Which glyphs may be used.
     pub glyphs: Glyphs,
 }
 
 impl Glyph {
-    /// The characters that stand for it.
+    /// Its characters.
     pub const fn symbol(self, glyphs: Glyphs) -> &'static str {
         match (self, glyphs) {
             (Self::Done, Glyphs::Unicode) => "✓",
@@ -78,7 +78,7 @@ impl Glyph {
 }
 
 impl Glyphs {
-    /// What stands where text was cut off.
+    /// Marks truncated text.
     pub const fn ellipsis(self) -> &'static str {
         match self {
             Self::Unicode => "…",
@@ -100,10 +100,10 @@ impl Tone {
 }
 
 impl Palette {
-    /// Neither colour nor glyphs beyond ASCII.
+    /// Neither color nor glyphs beyond ASCII.
     pub const PLAIN: Self = Self { has_color: false, glyphs: Glyphs::Ascii };
 
-    /// `text` in the colour of `tone`, if colour may be used. The text must be clean already.
+    /// `text` in the color of `tone`, if color may be used. The text must be clean already.
     pub fn paint(self, tone: Tone, text: &str) -> String {
         if self.has_color {
             let style = tone.style();
@@ -113,7 +113,7 @@ impl Palette {
         }
     }
 
-    /// The glyph in the colour of its meaning.
+    /// The glyph in the color of its meaning.
     pub fn glyph(self, glyph: Glyph) -> String {
         self.paint(glyph.tone(), glyph.symbol(self.glyphs))
     }

@@ -1,4 +1,4 @@
-//! Pictures of what waits for what: for the terminal, for markdown pages, for Graphviz.
+//! Dependency graphs for the terminal, for Markdown and for Graphviz.
 
 mod layers;
 
@@ -10,7 +10,7 @@ use planwright_engine::core::plan::view::PlanView;
 
 use super::clean::clean_line;
 
-/// A picture with more boxes than this is no picture; waves are printed instead.
+/// Above this number of boxes, waves are printed instead of a graph.
 const BOXES_MAX: usize = 200;
 
 pub struct Picture<'a> {

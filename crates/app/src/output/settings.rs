@@ -30,7 +30,7 @@ pub struct Flags {
     pub width: Option<usize>,
 }
 
-/// When to use colour.
+/// When to use color.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum Color {
     /// On a terminal, unless the environment says otherwise.
@@ -66,7 +66,7 @@ pub struct Settings {
 pub struct Stream {
     /// Whether a person may be looking at it.
     pub is_terminal: bool,
-    /// Whether colour may be used.
+    /// Whether color may be used.
     pub has_color: bool,
 }
 
@@ -77,7 +77,7 @@ const WIDTH_DEFAULT: usize = 100;
 const WIDTH_MIN: usize = 40;
 
 impl Settings {
-    /// Two pipes, no colour, ASCII.
+    /// Two pipes, no color, ASCII.
     pub const PLAIN: Self = Self {
         is_json: false,
         is_quiet: false,

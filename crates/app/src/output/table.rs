@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr as _;
 use super::clean::clean_line;
 use super::glyph::{Palette, Tone};
 
-/// Rows whose cells stand in aligned columns.
+/// Rows with aligned columns.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
     rows: Vec<Vec<Cell>>,
@@ -39,7 +39,7 @@ impl Cell {
         self
     }
 
-    /// The same cell in a colour.
+    /// The same cell in a color.
     #[must_use]
     pub fn tone(mut self, tone: Tone) -> Self {
         self.tone = Some(tone);

@@ -1,5 +1,5 @@
-//! How facts about runs are said, wherever they are shown: times, ages, amounts, reasons, answers, and an event on one line.
-//! Knows no command, and decides nothing.
+//! Wording of facts about runs: times, ages, amounts, reasons, answers, and one line per event. Independent of any
+//! command.
 
 pub(crate) mod ahead;
 pub(crate) mod entry;
@@ -119,7 +119,7 @@ pub(crate) fn money(micro_dollars: u64) -> String {
     format!("${}.{:02}", cents / 100, cents % 100)
 }
 
-/// What was spent, as far as anybody says; empty where nobody does.
+/// Known cost; empty if unknown.
 pub(crate) fn spent(usage: Usage) -> String {
     let money = usage.micro_dollars.map(money);
     let tokens = usage.tokens.map(|tokens| match tokens {
@@ -134,20 +134,20 @@ pub(crate) fn word(text: &str) -> String {
     shell_word(text)
 }
 
-/// What an approval names of those who do the work, as a sentence: command lines, and what else is said of an agent.
+/// One line for an approved agent setting: command, environment or profile.
 pub(crate) fn named_work(key: &str, words: &[String]) -> String {
     let line = words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ");
     if let Some(target) = key.strip_prefix(ENVIRONMENT_KEY) {
-        return format!("the variables of {target}: {line}");
+        return format!("environment of {target}: {line}");
     }
     if let Some(target) = key.strip_prefix(LIKE_KEY) {
-        return format!("{target} is taken for an agent like {line}");
+        return format!("{target} uses the agent profile {line}");
     }
     match key {
-        TOPICS_KEY => format!("topics come from: {line}"),
-        ADVISORY_JUDGE_KEY => format!("the judge, who only advises, is: {line}"),
-        GATE_JUDGE_KEY => format!("the judge, whose no counts, is: {line}"),
-        target => format!("{target} is done by: {line}"),
+        TOPICS_KEY => format!("topics are read with: {line}"),
+        ADVISORY_JUDGE_KEY => format!("advisory judge: {line}"),
+        GATE_JUDGE_KEY => format!("gating judge: {line}"),
+        target => format!("{target} runs: {line}"),
     }
 }
 
@@ -269,7 +269,7 @@ pub(crate) fn answer_words(answer: &AskAnswer) -> String {
         AskAnswer::Confirm => "confirmed".to_owned(),
         AskAnswer::Skip { reason } => format!("skipped: {reason};"),
         AskAnswer::Stop => "stopped".to_owned(),
-        AskAnswer::Revise { reason } => format!("sent back: {reason};"),
+        AskAnswer::Revise { reason } => format!("revise: {reason};"),
         AskAnswer::Budget { .. } => "more budget".to_owned(),
     }
 }
@@ -280,7 +280,7 @@ pub(crate) fn detail(event: &Event) -> String {
         Event::RunStarted { approved_by, digest, .. } => {
             format!("{} approved by {approved_by}", digest.get(..8).unwrap_or(digest))
         }
-        Event::AgentsApproved { approved_by, .. } => format!("command lines approved by {approved_by}"),
+        Event::AgentsApproved { approved_by, .. } => format!("agent commands approved by {approved_by}"),
         Event::AttemptStarted { agent, .. } => agent.clone(),
         Event::AttemptFinished { end, changed, account, .. } => {
             let found: Vec<ReportFinding> = report::findings(&account.report).cloned().collect();
@@ -299,9 +299,9 @@ pub(crate) fn detail(event: &Event) -> String {
         }
         Event::AskOpened { reason, .. } => reason_words(*reason).to_owned(),
         Event::AskAnswered { answer, by, .. } => format!("{} by {by}", answer_words(answer)),
-        Event::BudgetWarned { limit, percent } => format!("{percent} % of {limit}"),
+        Event::BudgetWarned { limit, percent } => format!("{percent}% of {limit}"),
         Event::RunStopped { by, when: StopMode::AfterAttempts } | Event::RunResumed { by } => by.clone(),
-        Event::RunStopped { by, when: StopMode::Now } => format!("at once, by {by}"),
+        Event::RunStopped { by, when: StopMode::Now } => format!("immediately, by {by}"),
         Event::StepsReopened { steps, by } => format!("{} by {by}", steps.join(", ")),
         Event::RunFinished { outcome: RunOutcome::Done, .. } => "done".to_owned(),
         Event::RunFinished { outcome: RunOutcome::Failed, why } => format!("failed: {why}"),
@@ -313,7 +313,7 @@ pub(crate) fn detail(event: &Event) -> String {
 fn scope_words(account: &Account) -> String {
     let mut words = String::new();
     if !account.outside.is_empty() {
-        words.push_str(&format!(", outside of its scope: {}", account.outside.join(", ")));
+        words.push_str(&format!(", outside its scope: {}", account.outside.join(", ")));
     }
     match account.refused.len() {
         0 => {}
@@ -474,7 +474,7 @@ mod tests {
     fn ages_and_durations_are_said_in_the_largest_unit_that_fits() {
         let ages = [0, 59, 60, 3599, 3600, 86_399, 86_400, 200_000].map(|seconds| age(0, seconds * 1000));
         assert_eq!(ages, ["0 s", "59 s", "1 min", "59 min", "1 h", "23 h", "1 day", "2 days"]);
-        assert_eq!(age(5000, 0), "0 s", "a clock that was set back makes nothing younger than new");
+        assert_eq!(age(5000, 0), "0 s", "a clock that was set back yields no negative age");
         assert_eq!([4100, 421_000, 7_380_000].map(duration), ["4.1s", "7m01s", "2h03m"]);
     }
 

@@ -180,7 +180,7 @@ fn an_agent_behind_the_bridge_keeps_its_own_settings() {
     let place = project("[\"bash\", \"agent.sh\"]", "like = \"opencode\"");
     let script = "echo \"$OPENCODE_DISABLE_AUTOUPDATE $OPENCODE_CONFIG_CONTENT\" >a.txt; echo \"$*\" >words.txt; end 4";
     place.write("agent.sh", format!("{HEAD}{script}"));
-    place.approve_and_run().expect(0, &["coder is taken for an agent like opencode", "done"]);
+    place.approve_and_run().expect(0, &["coder uses the agent profile opencode", "done"]);
     let settings = place.read("a.txt");
     assert!(settings.starts_with("1 {") && settings.contains("opencode.mjs"), "{settings}");
     assert_eq!(place.read("words.txt"), "\n", "its words are those of its command line");
@@ -189,7 +189,7 @@ fn an_agent_behind_the_bridge_keeps_its_own_settings() {
     place.write("agent.sh", format!("{HEAD}touch a.txt; text 'all done'; end 4"));
     place.approve_and_run().expect(0, &["done"]);
     let page = place.run(&["log", "it/a@1"]);
-    page.expect(0, &["    all done\n", "(all of its output: planwright log it/a@1 --agent)"]);
+    page.expect(0, &["    all done\n", "(full output: planwright log it/a@1 --agent)"]);
     assert!(!page.stdout.contains("\"type\":\"text\""), "{page:#?}");
     place.run(&["log", "it/a@1", "--agent"]).expect(0, &["\"type\":\"text\""]);
 }

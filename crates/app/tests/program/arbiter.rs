@@ -143,12 +143,12 @@ fn who_plays_a_role_is_chosen_before_the_approval() {
     place.run(&["verify", "it"]).expect(1, &["PW0501"]);
     place
         .run(&["arbiter", "it"])
-        .expect(0, &["`tester` could be played by `mine`", "planwright arbiter plans/it.md --assign"]);
+        .expect(0, &["role `tester` could be assigned to `mine`", "planwright arbiter plans/it.md --assign"]);
     run(place.planwright(&["arbiter", "it", "--assign"]).env("CLAUDECODE", "1"), b"")
         .expect(3, &["only a person may assign roles"]);
-    place.run(&["arbiter", "it", "--assign"]).expect(0, &["`tester` is played by `mine` from now on"]);
+    place.run(&["arbiter", "it", "--assign"]).expect(0, &["role `tester` is now assigned to `mine`"]);
     assert!(place.read("planwright.toml").contains("tester = \"mine\""));
-    place.approve_and_run().expect(0, &["tester is done by: bash -c"]);
+    place.approve_and_run().expect(0, &["tester runs: bash -c"]);
 }
 
 // B-17: the picture that is printed is the one that is drawn of the table.

@@ -103,8 +103,7 @@ fn what_the_user_has_stays() {
 fn an_agent_connects_nobody() {
     let place = Place::empty();
     let mut command = place.planwright(&["init", "--agents", "claude", "--write"]);
-    run(command.env("CLAUDECODE", "1"), b"")
-        .expect(3, &["only a person may say what runs in an agent's session"]);
+    run(command.env("CLAUDECODE", "1"), b"").expect(3, &["only a person may connect agents"]);
     assert!(!place.has(".claude"));
     place.run(&["init", "--agents", "cluade"]).expect(2, &["did you mean `claude`?"]);
     place.run(&["init", "--write"]).expect(2, &[]);
@@ -218,9 +217,7 @@ fn whether_to_plan_is_explained() {
         .run(&["should-plan", "Drop the table sessions"])
         .expect(0, &["plan", "irreversible", "next: planwright draft"]);
     place.run(&["should-plan", "fix the typo"]).expect(1, &["act", "small"]);
-    place
-        .run(&["should-plan", "use gmail_send on it"])
-        .expect(1, &["nothing in these words asks for a plan"]);
+    place.run(&["should-plan", "use gmail_send on it"]).expect(1, &["no sign that this task needs a plan"]);
     place.write(".pi/plans.json", "{\"guardedTools\": [\"gmail_send\"]}");
     place.run(&["should-plan", "use gmail_send on it"]).expect(0, &["guarded", "gmail_send"]);
     place.run(&["should-plan"]).expect(2, &[]);

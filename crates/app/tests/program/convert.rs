@@ -59,7 +59,7 @@ fn what_is_lost_is_listed_and_strict_refuses() {
     assert!(!place.has("plans/good"));
     place
         .run(&["convert", "plans/good.md", "--to", "directory"])
-        .expect(0, &["can't say", "Elephants are grey", "planwright verify plans/good"]);
+        .expect(0, &["cannot express", "Elephants are grey", "planwright verify plans/good"]);
     place.run(&["convert", "plans/good.md", "--to", "directory"]).expect(2, &["already exists"]);
 }
 

@@ -182,7 +182,7 @@ fn what_may_run_together_is_proven_and_the_order_of_landing_is_one() {
     assert_eq!(names(&queue["merge_order"]), ["mute", "near", "one", "far", "two"]);
     place
         .run(&["status", "--queue"])
-        .expect(0, &["one and two not: both may change ab.py", "mute alone: it declares no `touches`"]);
+        .expect(0, &["not one with two: both may change ab.py", "mute alone: it declares no `touches`"]);
     place.write(".harness/PLAN-one.md", named("one", "far", "a*.py", "planning"));
     let queue = data(&place, &["status", "--queue", "--json"]);
     assert_eq!(queue["merge_order"], Value::Null);
@@ -226,8 +226,8 @@ fn a_staged_plan_is_put_in_its_place_and_never_over_another() {
     let later = named("later", "", "l/**", "planning");
     place.write(".harness/queued-plans/PLAN-later.md", &later);
     let staged = |place: &Place| place.has(".harness/queued-plans/PLAN-later.md");
-    place.run(&["list"]).expect(0, &["there are no plans"]);
-    place.run(&["status", "--queue"]).expect(0, &["Staged", "later"]);
+    place.run(&["list"]).expect(0, &["no plans;"]);
+    place.run(&["status", "--queue"]).expect(0, &["Shelved", "later"]);
     place.run(&["run", "later"]).expect(2, &["is shelved", "planwright unshelve later"]);
     let by_path = place.run(&["propose", ".harness/queued-plans/PLAN-later.md"]);
     by_path.expect(1, &["is shelved; unshelve it first"]);
@@ -356,9 +356,7 @@ fn a_plan_that_repeats_another_is_told_of_it() {
     new("mail", "Another thing").expect(0, &["mail may be the same work", "is archived"]);
     let alone = new("alone", "Move the users table");
     assert!(!alone.expect(0, &[]).said().contains("may be the same"), "{alone:#?}");
-    place
-        .run(&["status", "--queue"])
-        .expect(0, &["plans/first.md and plans/second.md may be about the same"]);
+    place.run(&["status", "--queue"]).expect(0, &["plans/first.md and plans/second.md may be the same work"]);
 }
 
 // D-16: every family is told of by whoever lists plans, and no file is touched.

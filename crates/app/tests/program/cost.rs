@@ -32,7 +32,7 @@ fn costs_are_counted_warned_about_and_asked_about() {
             "it/c  mine",
             "$0.41",
             "$1.23",
-            "it: at this rate the rest, 1 step, needs about $0.41, 1000 tokens",
+            "it: 1 step left, about $0.41, 1000 tokens",
             "123 % of its budget is spent",
         ],
     );

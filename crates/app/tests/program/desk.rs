@@ -142,7 +142,7 @@ fn agentctl_is_the_planwright_beside_it() {
     for program in ["elsewhere/agentctl", "renamed"] {
         let mut alone = place.command(place.path(program).to_str().expect("text"));
         run(alone.arg("--version"), b"")
-            .expect(5, &["cannot start `", "elsewhere/planwright`", "same folder"]);
+            .expect(5, &["cannot start `", "elsewhere/planwright`", "same directory"]);
     }
     symlink(env!("CARGO_BIN_EXE_planwright"), folder.join("planwright")).expect("a link");
     let mut renamed = place.command(place.path("renamed").to_str().expect("text"));
@@ -159,8 +159,8 @@ fn the_workflows_of_the_document_run_unchanged() {
     let parts: Vec<&str> = ran.expect(0, &[]).stdout.split("== ").collect();
     let said = [
         ("single", vec!["proposed  add-user-authentication  r1"]),
-        ("multiple", vec!["known  add-user-authentication  r1", "proposed  front-end  r1"]),
-        ("remove", vec!["known  add-user-authentication  r1", "withdrawn  front-end"]),
+        ("multiple", vec!["unchanged  add-user-authentication  r1", "proposed  front-end  r1"]),
+        ("remove", vec!["unchanged  add-user-authentication  r1", "withdrawn  front-end"]),
         ("clear", vec!["withdrawn  add-user-authentication"]),
     ];
     for (name, lines) in said {
@@ -219,7 +219,7 @@ fn one_bad_folder_and_nothing_is_submitted() {
         assert!(ran.stderr.contains(rule), "{rule}: {}", ran.stderr);
     }
     assert_eq!(waiting(&place), [] as [&str; 0]);
-    place.run(&["list"]).expect(0, &["there are no plans"]);
+    place.run(&["list"]).expect(0, &["no plans;"]);
     // A task of the same name in two threads is no clash.
     fs::remove_dir_all(&bad).expect("removed");
     write(&bad, "Other", TASK);
@@ -336,7 +336,7 @@ fn what_is_committed_is_reviewed_approved_and_run_by_its_name() {
     let folder = current(&place);
     write(&folder, "Make it", TASK);
     ask(&place, &["plan", "commit"]).expect(0, &["proposed  make-it  r1", "next: planwright review make-it"]);
-    ask(&place, &["plan", "commit"]).expect(0, &["known  make-it  r1"]);
+    ask(&place, &["plan", "commit"]).expect(0, &["unchanged  make-it  r1"]);
     let first = digest(&place);
     write(&folder, "Make it", &TASK.replace("Make one.", "Make one well."));
     place
@@ -374,13 +374,13 @@ fn what_was_decided_about_is_not_taken_back() {
     place.run(&["reject", "same-title", "-m", "smaller steps"]).expect(0, &[]);
     ask(&place, &["plan", "commit"]).expect(0, &["unchanged  same-title  rejected"]);
     write(&folder, "Same title", &TASK.replace("Make one.", "Make one half."));
-    ask(&place, &["plan", "commit"]).expect(0, &["proposed  same-title  r2", "known  same-title-2  r1"]);
+    ask(&place, &["plan", "commit"]).expect(0, &["proposed  same-title  r2", "unchanged  same-title-2  r1"]);
     place
         .run(&["approve", "same-title-2", "--rev", threads(&place)[1]["digest"].as_str().unwrap()])
         .expect(0, &[]);
     ask(&place, &["plan", "remove-thread", "--thread-id", &id]).expect(0, &["removed"]);
     ask(&place, &["plan", "clear-current"]).expect(0, &[]);
-    ask(&place, &["plan", "commit"]).expect(0, &["withdrawn  same-title ", "stays  same-title-2  approved"]);
+    ask(&place, &["plan", "commit"]).expect(0, &["withdrawn  same-title ", "kept  same-title-2  approved"]);
     ask(&place, &["plan", "commit"]).expect(0, &["empty"]);
     assert_eq!(waiting(&place), [] as [&str; 0]);
     place.run(&["list"]).expect(0, &["same-title-2"]);

@@ -42,7 +42,7 @@ fn a_run_with_findings_is_done_with_findings_everywhere() {
     place.run(&["list"]).expect(0, &["done, 2 findings"]);
     place.run(&["show", "it"]).expect(0, &["check: error  made.txt:1  too short"]);
     place.run(&["log", "it"]).expect(0, &["2 findings (1 error, 1 warning)"]);
-    place.run(&["log", "it/check@1"]).expect(0, &["what the reviewer found", "error  made.txt:1  too short"]);
+    place.run(&["log", "it/check@1"]).expect(0, &["review findings", "error  made.txt:1  too short"]);
     place.run(&["review", "it"]).expect(0, &["check: error  made.txt:1  too short"]);
     place.run(&["audit", "it"]).expect(0, &["found", "1 error, 1 warning"]);
     place.run(&["export", "it", "--to", "markdown"]).expect(0, &["done, 2 findings"]);

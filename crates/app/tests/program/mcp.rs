@@ -83,14 +83,14 @@ fn a_broken_plan_is_repaired_by_what_the_tool_says_and_then_waits_for_a_person()
         "help:",
     ]);
     assert_eq!(place.run(&["list"]).code, 0);
-    place.run(&["list"]).expect(0, &["there are no plans"]);
+    place.run(&["list"]).expect(0, &["no plans;"]);
     let checked = client.call("plan_verify", &json!({"plan": broken}));
     assert_eq!(
         checked.text.lines().skip(2).collect::<Vec<_>>(),
         said.text.lines().skip(2).collect::<Vec<_>>()
     );
     let said = client.call("plan_propose", &json!({"plan": sound("Say it", 1)}));
-    said.fine(&["plans/say-it.md is proposed: revision 1", "waits for a person", "planwright review"]);
+    said.fine(&["plans/say-it.md is proposed: revision 1", "pending review", "planwright review"]);
     assert!(place.has("plans/say-it.md"));
     let listed = client.call("plan_list", &json!({"status": "proposed"})).data();
     assert_eq!(
@@ -99,7 +99,7 @@ fn a_broken_plan_is_repaired_by_what_the_tool_says_and_then_waits_for_a_person()
     );
     assert_eq!(client.call("plan_list", &json!({"status": "verified"})).data()["plans"], json!([]));
     let again = client.call("plan_propose", &json!({"path": "plans/say-it.md"}));
-    again.fine(&["was proposed already: revision 1"]);
+    again.fine(&["was already proposed: revision 1"]);
     client.end();
     place.run(&["status", "--inbox"]).expect(0, &["say-it", "r1 waits for review", "by test"]);
     place.run(&["run", "say-it"]).expect(3, &["is not approved"]);
@@ -113,7 +113,7 @@ fn steps_of_document_c_become_a_proposal() {
     let steps = json!([{"description": "Find the order", "tool": "odoo", "operation": "read", "target": "orders"},
         {"description": "Write to them", "tool": "mail", "operation": "send"}]);
     let given = json!({"title": "Tell the customer", "steps": steps, "context": "They asked."});
-    client.call("plan_propose", &given).fine(&[".pi/plans/PLAN-", "is proposed", "waits for a person"]);
+    client.call("plan_propose", &given).fine(&[".pi/plans/PLAN-", "is proposed", "pending review"]);
     let plans = client.call("plan_list", &json!({"status": "proposed"})).data();
     let id = plans["plans"][0]["id"].as_str().unwrap_or_else(|| panic!("{plans}"));
     let plan = client.call("plan_get", &json!({ "id": id })).data();
@@ -320,7 +320,7 @@ fn rubbish_is_answered_with_an_error_and_ends_nothing() {
         client.send(&vec![b'a'; 9 << 20]);
         let answer = client.receive();
         assert!(
-            answer["error"]["message"].as_str().is_some_and(|text| text.contains("bytes at most")),
+            answer["error"]["message"].as_str().is_some_and(|text| text.contains("message is larger than")),
             "{answer}"
         );
         client.send(b"");

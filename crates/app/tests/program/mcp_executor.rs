@@ -119,7 +119,7 @@ fn without_an_attempt_the_tools_say_so() {
     ] {
         client.call(tool, &arguments).refused(&["no step is running"]);
     }
-    client.call("step_note", &json!({"text": " "})).refused(&["there is nothing in it"]);
+    client.call("step_note", &json!({"text": " "})).refused(&["the text is empty"]);
     client.call("step_ask", &json!({"question": "x".repeat(5000)})).refused(&["bytes at most"]);
     client.end();
 }

@@ -159,7 +159,7 @@ fn an_agent_at_work_gets_no_server_for_people() {
     place.approve_and_run().expect(3, &["evil needs you"]);
     assert_eq!(place.read("codes"), "3\n", "{}", place.read("said"));
     let said = place.read("said");
-    assert!(said.contains("the role human is for people") && !said.contains("serverInfo"), "{said}");
+    assert!(said.contains("role human is for people") && !said.contains("serverInfo"), "{said}");
     place.bash(&OWN_CLIENT.replace(">>said", ">said").replace(">>codes", ">codes")).expect(0, &[]);
     assert_eq!(place.read("codes"), "0\n", "{}", place.read("said"));
     assert!(place.read("said").contains("serverInfo"), "{}", place.read("said"));
@@ -203,10 +203,10 @@ fn a_person_starts_and_stops_runs_and_sees_what_waits() {
     client.call("run_start", &it).refused(&["is not approved"]);
     assert_eq!(client.dialogs, Vec::<String>::new(), "nobody is asked about what can't be");
     place.run(&["approve", "it", "--rev", &place.digest()]).expect(0, &[]);
-    client.call("run_start", &it).fine(&["is under way", "as the person confirmed"]);
+    client.call("run_start", &it).fine(&["is running", "confirmed by the person"]);
     assert!(client.dialogs[0].contains("2 steps"), "{:?}", client.dialogs);
     place.wait_for_file("begun");
-    client.call("run_start", &it).fine(&["under way already"]);
+    client.call("run_start", &it).fine(&["already running"]);
     let plan = client.call("plan_get", &it).data();
     assert_eq!(
         (&plan["run"], &plan["steps"][0]["status"]),
@@ -215,7 +215,7 @@ fn a_person_starts_and_stops_runs_and_sees_what_waits() {
     );
     client.call("run_stop", &json!({"id": "it", "now": true})).fine(&["is stopped"]);
     place.write("go", "");
-    client.call("run_start", &it).fine(&["is under way"]);
+    client.call("run_start", &it).fine(&["is running"]);
     place.wait_for("look ask.opened");
     wait_until("no process is running it", || {
         client.call("plan_get", &it).data()["run"] == "waiting for a person"
@@ -246,7 +246,7 @@ fn a_run_that_is_started_over_mcp_works_in_trees() {
     place.run(&["approve", "it", "--rev", &place.digest()]).expect(0, &[]);
     let mut client = Client::with_person(&place, accepted("yes"));
     let it = json!({"id": "it"});
-    client.call("run_start", &it).fine(&["is under way"]);
+    client.call("run_start", &it).fine(&["is running"]);
     wait_until("it is done", || client.call("plan_get", &it).data()["run"] == "done");
     client.call("run_start", &it).fine(&["is done already"]);
     client.end();
@@ -280,7 +280,7 @@ fn a_run_that_can_not_be_driven_is_not_said_to_be_under_way() {
     place.run(&["status", "other"]).expect(0, &["was not run here yet"]);
     place.write("go", "");
     assert_eq!(running.end(), 0);
-    client.call("run_start", &other).fine(&["is under way"]);
+    client.call("run_start", &other).fine(&["is running"]);
     wait_until("it is done", || client.call("plan_get", &other).data()["run"] == "done");
     client.end();
 }

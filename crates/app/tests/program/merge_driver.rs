@@ -52,7 +52,7 @@ fn marks_and_notes_of_two_branches_are_merged() {
 fn a_true_conflict_shows_both_texts_and_git_reports_it() {
     let place = repository();
     let ran = merged(&place, &mark(1, "✅"), &mark(1, "❌"));
-    ran.expect(1, &["CONFLICT", "plans/good.md", "both sides say something else in 1 place"]);
+    ran.expect(1, &["CONFLICT", "plans/good.md", "both sides changed 1 place"]);
     let plan = place.read("plans/good.md");
     assert!(plan.contains("<<<<<<< ours\n") && plan.contains("✅") && plan.contains("❌"), "{plan}");
     place.bash("git ls-files --unmerged").expect(0, &["plans/good.md"]);

@@ -113,7 +113,7 @@ fn of_two_plans_that_break_together_the_later_one_is_evicted() {
     // What is there is there, and who is evicted is asked about again.
     place
         .run(&["merge"])
-        .expect(3, &["evicted  c   it breaks what a has proved in main", "already in main: a, b"]);
+        .expect(3, &["evicted  c   breaks a contract of a, already in main", "already in main: a, b"]);
     place.run(&["log", "a", "--versions"]).expect(0, &["merged", "into main"]);
     place.run(&["log", "c", "--versions"]).expect(0, &["evicted", "from main"]);
     // It waits for somebody until it has landed, by whatever hand.
@@ -146,8 +146,8 @@ fn a_conflict_is_asked_about_and_the_others_land() {
     place.run(&["merge"]).expect(
         3,
         &[
-            "landed  a",
-            "landed  c",
+            "merged  a",
+            "merged  c",
             "evicted  b   a changed the same lines",
             "shared.txt",
             "git merge plan/b",
@@ -165,14 +165,14 @@ fn a_file_that_somebody_edited_keeps_everything_where_it_is() {
         finished(&[("a", &[("edit", "", "sed -i 's/two/deux/' shared.txt", "grep -q deux shared.txt")]), B]);
     let before = at(&place, "main");
     place.write("shared.txt", "mine\n").write("own.txt", "mine too\n");
-    place.run(&["merge"]).expect(3, &["shared.txt", "nothing was moved", "next: git status"]);
+    place.run(&["merge"]).expect(3, &["shared.txt", "nothing was merged", "next: git status"]);
     assert_eq!(
         (at(&place, "main"), place.read("shared.txt").as_str(), place.has("b.txt")),
         (before, "mine\n", false)
     );
     assert_eq!(place.bash("git status --porcelain").stdout, " M shared.txt\n?? own.txt\n");
     place.bash("git checkout -q shared.txt").expect(0, &[]);
-    place.run(&["merge"]).expect(0, &["landed  a", "landed  b"]);
+    place.run(&["merge"]).expect(0, &["merged  a", "merged  b"]);
     assert_eq!(
         (place.read("shared.txt").as_str(), place.read("own.txt").as_str()),
         ("one\ndeux\nthree\n", "mine too\n")
@@ -189,7 +189,7 @@ fn a_plan_that_was_marked_in_the_workspace_is_joined() {
         "plans/a.md",
         text.replace("status: draft", "status: approved").replace("Because.", "Because of it."),
     );
-    place.run(&["merge"]).expect(0, &["landed  a"]);
+    place.run(&["merge"]).expect(0, &["merged  a"]);
     let text = place.read("plans/a.md");
     assert!(
         text.contains("status: done") && text.contains("✅ Do make") && text.contains("Because of it."),
@@ -209,7 +209,7 @@ fn a_branch_that_moves_meanwhile_is_merged_into_anew() {
     write(&place, &[("a", &[("make", "", "echo a >a.txt", &contract)])]);
     carry_out(&place, "a");
     place.bash("touch ../go").expect(0, &[]);
-    place.run(&["merge"]).expect(0, &["main moved meanwhile", "landed  a"]);
+    place.run(&["merge"]).expect(0, &["main moved in the meantime", "merged  a"]);
     assert!(!place.bash("test -e ../go").code.eq(&0), "the contract did its part");
     assert_eq!(
         place.bash("git log --format=%s main | head -3").stdout.lines().next(),
@@ -225,7 +225,7 @@ fn another_branch_can_be_merged_into() {
     let place = finished(&[B]);
     place.bash("git branch release && git checkout -q -b topic").expect(0, &[]);
     let before = at(&place, "main");
-    place.run(&["merge", "--into", "release"]).expect(0, &["landed  b"]);
+    place.run(&["merge", "--into", "release"]).expect(0, &["merged  b"]);
     assert!(files(&place, "release").contains("b.txt") && !place.has("b.txt"));
     assert_eq!((at(&place, "main"), at(&place, "topic")), (before.clone(), before));
     is_clean(&place);
@@ -256,12 +256,12 @@ fn only_what_is_done_is_merged_and_only_by_people() {
         .expect(1, &["open is draft; only finished plans can be merged", "next: planwright status"]);
     let ran = place.bash("CLAUDECODE=1 planwright merge");
     ran.expect(3, &["only a person may merge plans"]);
-    place.run(&["merge"]).expect(0, &["landed  a", "1 of 1 plan landed"]);
+    place.run(&["merge"]).expect(0, &["merged  a", "1 of 1 plan merged"]);
     assert!(!files(&place, "main").contains("b.txt"), "a claim lands nowhere");
     place.run(&["merge"]).expect(0, &["nothing to merge into main", "already in main: a"]);
     place.run(&["merge", "nobody"]).expect(2, &["plan `nobody` not found"]);
     place.bash("touch .git/MERGE_HEAD").expect(0, &[]);
-    place.run(&["merge"]).expect(1, &["a merge is under way"]);
+    place.run(&["merge"]).expect(1, &["a merge is in progress"]);
 }
 
 // P-19: a plan that weakens a test which another plan's contract or seal names is caught on what is merged.
@@ -307,7 +307,7 @@ fn a_plan_that_weakens_the_test_of_another_is_caught() {
         let ran = place.run(&["merge", "a", name, "--into", branch]);
         ran.expect(3, &["a sealed file differs from what was approved", word]);
     }
-    place.run(&["merge", "free"]).expect(0, &["landed  free"]);
+    place.run(&["merge", "free"]).expect(0, &["merged  free"]);
 }
 
 /// Finds the `git` of this machine, in a script that stands in its place.
@@ -348,7 +348,7 @@ fn a_merge_that_is_killed_anywhere_is_finished_by_the_next() {
     let begin = at(&place, "main");
     let tips = (at(&place, "plan/a"), at(&place, "plan/b"));
     deadly(&place, 0, "before");
-    place.run(&["merge"]).expect(0, &["landed  a", "landed  b"]);
+    place.run(&["merge"]).expect(0, &["merged  a", "merged  b"]);
     let questions: usize = place.bash("cat ../count").stdout.trim().parse().expect("a count");
     assert!(questions > 20, "{questions}");
     let reset = |place: &Place| {
@@ -410,8 +410,8 @@ fn a_merge_that_can_not_be_done_is_forgotten() {
     is_clean(&place);
     assert!(!place.run(&["doctor"]).said().contains("an interrupted merge"), "nothing is left to finish");
     peaceful(&place);
-    place.run(&["merge", "b"]).expect(0, &["landed  b"]);
-    place.run(&["merge", "a"]).expect(0, &["landed  a"]);
+    place.run(&["merge", "b"]).expect(0, &["merged  b"]);
+    place.run(&["merge", "a"]).expect(0, &["merged  a"]);
     is_clean(&place);
     assert_eq!(place.bash("cat $'bad\\xff'").stdout, "y");
 }
@@ -427,7 +427,7 @@ fn a_merge_that_skips_the_contracts_is_caught() {
         honest
     }));
     place.replace_tool("bash", "#!/bin/sh\nexit 0\n");
-    place.run(&["merge"]).expect(0, &["landed  a", "landed  c"]);
+    place.run(&["merge"]).expect(0, &["merged  a", "merged  c"]);
     place.replace_tool("bash", &format!("#!/bin/sh\n{}exec \"$real\" \"$@\"\n", REAL.replace("git", "bash")));
     assert!(!judged(&place), "what landed without its contracts does not pass them");
 }
@@ -463,7 +463,7 @@ fn a_plan_of_two_repositories_lands_in_both_or_in_none() {
     let (main, trunk) = (at(&place, "main"), api(&place, "git rev-parse trunk"));
     let both = |place: &Place| (at(place, "main"), api(place, "git rev-parse trunk"));
     place.bash("echo mine >../api/api.txt").expect(0, &[]);
-    place.run(&["merge"]).expect(3, &["../api/api.txt", "nothing was moved", "git -C ../api status"]);
+    place.run(&["merge"]).expect(3, &["../api/api.txt", "nothing was merged", "git -C ../api status"]);
     assert_eq!((both(&place), place.has("web.txt")), ((main.clone(), trunk.clone()), false));
     assert_eq!(api(&place, "cat api.txt"), "mine");
     is_clean(&place);
@@ -477,7 +477,7 @@ fn a_plan_of_two_repositories_lands_in_both_or_in_none() {
     assert_eq!(both(&place), (main, uno));
     place.bash(&format!("cd ../api && git reset -q --hard {trunk}")).expect(0, &[]);
     place.run(&["merge", "--dry-run"]).expect(0, &["also in api", "api: trunk"]);
-    place.run(&["merge"]).expect(0, &["landed  both", "api: trunk"]);
+    place.run(&["merge"]).expect(0, &["merged  both", "api: trunk"]);
     assert_eq!((place.has("web.txt"), api(&place, "cat api.txt").as_str()), (true, "one\ntwo"));
     is_clean(&place);
     assert_eq!(api(&place, "git status --porcelain"), "");
@@ -489,7 +489,7 @@ fn a_merge_of_two_repositories_that_is_killed_is_finished_by_the_next() {
     let place = two_repositories();
     let (main, trunk) = (at(&place, "main"), api(&place, "git rev-parse trunk"));
     deadly(&place, 0, "before");
-    place.run(&["merge"]).expect(0, &["landed  both"]);
+    place.run(&["merge"]).expect(0, &["merged  both"]);
     let questions: usize = place.bash("cat ../count").stdout.trim().parse().expect("a count");
     let mut halves = 0;
     for point in questions.saturating_sub(16)..=questions {
@@ -581,7 +581,7 @@ fn a_plan_that_was_rewritten_in_its_tree_is_held() {
     place.bash(&format!("echo more >>'{tree}/plans/other.md'")).expect(0, &[]);
     place.run(&["merge"]).expect(1, &["no contract has checked", "plans/other.md"]);
     place.bash(&format!("cp plans/other.md '{tree}/plans/other.md'")).expect(0, &[]);
-    place.run(&["merge"]).expect(0, &["landed  b"]);
+    place.run(&["merge"]).expect(0, &["merged  b"]);
     assert!(!place.read("plans/b.md").contains("#weak"));
     // The same on a branch that has no tree.
     let other = finished(&[B]);
@@ -605,7 +605,7 @@ fn a_tree_that_was_taken_up_is_not_said_to_lack_that() {
         .expect(0, &[]);
     place.run(&["merge"]).expect(1, &["no contract has checked: extra.txt"]);
     place.bash(&format!("rm '{tree}/extra.txt'")).expect(0, &[]);
-    place.run(&["merge"]).expect(0, &["landed  b"]);
+    place.run(&["merge"]).expect(0, &["merged  b"]);
     place.run(&["status", "--inbox"]).expect(0, &["nothing needs you"]);
 }
 
@@ -617,7 +617,7 @@ fn contracts_on_what_is_merged_have_ports() {
     let contract = "test -s b.txt && test \"$PLANWRIGHT_PORT\" -gt 0";
     write(&place, &[("b", &[("make", "", "echo b >b.txt", contract)])]);
     carry_out_apart(&place, "b");
-    place.run(&["merge"]).expect(0, &["landed  b"]);
+    place.run(&["merge"]).expect(0, &["merged  b"]);
     place.run(&["audit", "b", "--rerun"]).expect(0, &["passes"]);
     assert_eq!(
         place.bash("grep -l contracts \"$XDG_STATE_HOME\"/planwright/trees/* | wc -l").stdout.trim(),
@@ -643,7 +643,7 @@ fn a_plan_that_comes_after_another_by_what_it_touches_begins_with_its_work() {
     for name in ["d", "f", "g"] {
         carry_out_apart(&place, name);
     }
-    place.run(&["merge"]).expect(0, &["landed  d", "landed  f", "landed  g"]);
+    place.run(&["merge"]).expect(0, &["merged  d", "merged  f", "merged  g"]);
     assert_eq!(place.read("d.txt"), "d\nf\ng\n");
     is_clean(&place);
 }

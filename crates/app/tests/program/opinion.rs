@@ -40,7 +40,7 @@ fn an_opinion_is_a_gate_where_the_policy_says_so() {
     place.approve_and_run().expect(
         0,
         &[
-            "the judge, whose no counts, is: bash -c",
+            "gating judge: bash -c",
             "judge sage rejected it: say it better",
             "judged by sage (gate): fail: say it better",
             "judged by sage (gate): pass: clear",

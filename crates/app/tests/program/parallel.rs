@@ -182,7 +182,7 @@ fn a_rollback_takes_the_work_back_to_before_a_step() {
         place.run(&["rollback", "it", "9"]).expect(2, &["no step `9`"]);
         place
             .run(&["rollback", "it", "2"])
-            .expect(0, &["to be done again: b, c", "removed: b.out", "removed: c.out"]);
+            .expect(0, &["runs again: b, c", "removed: b.out", "removed: c.out"]);
         assert!(place.has("a.out") && !place.has("b.out") && !place.has("c.out"));
         let before =
             place.printed("git for-each-ref --format='%(refname)' refs/planwright | grep before-rollback");
@@ -289,7 +289,9 @@ fn a_second_plan_waits_for_the_workspace() {
     place.run(&["run", "other", "--rev", &digest]).expect(4, &["it"]);
     assert!(!place.run(&["log", "other"]).said().contains("run 1"), "nothing was recorded of it");
     let mut second = place.start_into(&["run", "other", "--rev", &digest, "--wait"], "said");
-    crate::follow::wait_until("it says that it waits", || place.read("said").contains("other waits for it"));
+    crate::follow::wait_until("it says that it waits", || {
+        place.read("said").contains("other is blocked by it")
+    });
     place.write("go", "");
     assert_eq!((first.end(), second.end()), (0, 0), "{}", place.read("said"));
     assert_eq!(place.read("order"), "first\nsecond\n");
@@ -314,7 +316,7 @@ fn a_plan_has_one_run_at_a_time_wherever_it_is() {
     place.run(&["run", "it", "--worktree"]).expect(0, &["1 of 1 step passed"]);
     assert!(!place.has("a.out"), "nothing was done here");
     place.run(&["rollback", "it", "a"]).expect(1, &["it is over"]);
-    place.run(&["merge"]).expect(0, &["landed  it"]);
+    place.run(&["merge"]).expect(0, &["merged  it"]);
     place.run(&["worktree", "remove", "it"]).expect(0, &[]);
     place.run(&["log", "it"]).expect(0, &["done"]);
     place.run(&["doctor"]).expect(0, &[]);
@@ -407,7 +409,7 @@ fn half_of_a_landing_is_taken_back_after_a_crash() {
         (place.read("a.txt").as_str(), place.read("z.txt").as_str()),
         ("begin\nline\n", "begin\nagent\n")
     );
-    place.run(&["rollback", "it", "one"]).expect(0, &["put back: a.txt"]);
+    place.run(&["rollback", "it", "one"]).expect(0, &["restored: a.txt"]);
     assert_eq!((place.read("a.txt").as_str(), place.read("z.txt").as_str()), ("begin\n", "begin\n"));
     assert_eq!(
         place.printed("find . -name '*planwright*' -not -path './plans/*' -type f | grep -v /lock$ || true"),

@@ -69,7 +69,7 @@ fn a_plan_that_is_clean_is_written_and_proposed() {
     place.run(&words).expect(
         0,
         &[
-            "planner  pen, since it has role planner: bash pen.sh",
+            "planner  pen (it has role planner): bash pen.sh",
             "verify   try 1: clean",
             "plans/make-files.md   2 steps",
             "First the one",
@@ -101,9 +101,9 @@ fn a_broken_answer_goes_back_with_what_is_wrong() {
     place.run(&["draft", "Make two files"]).expect(
         0,
         &[
-            "verify   try 1: 1 fault, sent back to the planner",
-            "verify   try 2: 1 fault, sent back to the planner",
-            "verify   try 3: clean",
+            "verify   try 1: 1 problem, sent back to the planner",
+            "verify   try 2: 1 problem, sent back to the planner",
+            "verify   try 3: no errors",
         ],
     );
     let second = asked(&place, 2).expect("it was asked again");
@@ -118,7 +118,7 @@ fn a_broken_answer_goes_back_with_what_is_wrong() {
 fn tries_that_are_spent_leave_nothing_but_the_last_answer() {
     let place = project(&[&answer(&plan().replace("test -e two", "true"))]);
     let spent = place.run(&["draft", "Make two files", "--tries", "2"]);
-    spent.expect(1, &["gave no plan that can be used in 2 tries", "PW0306", "nothing was written"]);
+    spent.expect(1, &["returned no valid plan in 2 tries", "PW0306", "nothing was written"]);
     assert_eq!((asked(&place, 2).is_some(), asked(&place, 3)), (true, None));
     assert_eq!(plans(&place), "");
     let kept = spent.stderr.lines().last().and_then(|line| line.split("--from ").nth(1)).expect("a command");
@@ -186,7 +186,7 @@ fn a_planner_that_writes_files_is_told_of() {
     place.write("before", "touch one; mkdir -p plans; cp answer1 plans/mine.md\n");
     place.run(&["draft", "Make two files"]).expect(
         0,
-        &["warning: files changed while the planner pen was at work, which was only to read: one, plans/mine.md"],
+        &["warning: files changed while planner pen was running, although it must only read: one, plans/mine.md"],
     );
     let history = place.run(&["log", "make-files", "--versions", "--json"]);
     history.expect(0, &["\"changed\":[\"one\",\"plans/mine.md\"]"]);
@@ -296,15 +296,15 @@ fn a_version_that_changes_what_is_finished_goes_back() {
     let place = failed(&[&touched, &same, &answer(&better())]);
     place
         .run(&["revise", "files", "--planner"])
-        .expect(0, &["try 1: 1 fault", "try 2: 1 fault", "try 3: clean"]);
+        .expect(0, &["try 1: 1 problem", "try 2: 1 problem", "try 3: no errors"]);
     let second = asked(&place, 2).expect("it was asked again");
     assert!(second.contains("step 1 `one` (Do one) is finished and its contract has changed"), "{second}");
     let third = asked(&place, 3).expect("it was asked again");
-    assert!(third.contains("this says the same as files, which has failed"), "{third}");
+    assert!(third.contains("identical to files, which failed"), "{third}");
     let place = failed(&[&touched]);
     place
         .run(&["revise", "files", "--planner"])
-        .expect(1, &["gave no plan that can be used in 3 tries", "is finished"]);
+        .expect(1, &["returned no valid plan in 3 tries", "is finished"]);
     assert_eq!(plans(&place), "files.md\n");
 }
 
@@ -312,8 +312,8 @@ fn a_version_that_changes_what_is_finished_goes_back() {
 #[test]
 fn a_planner_that_asks_for_a_person_is_named() {
     let place = failed(&["```plan-json\n{\"action\":\"escalate\",\"step\":2,\"reason\":\"how?\"}\n```\n"]);
-    place.run(&["revise", "files", "--planner"]).expect(3, &["commented", "asks for a person: how?"]);
-    place.run(&["comment", "files"]).expect(0, &["pen (an agent): asks for a person: how?"]);
+    place.run(&["revise", "files", "--planner"]).expect(3, &["commented", "needs a person: how?"]);
+    place.run(&["comment", "files"]).expect(0, &["pen (an agent): needs a person: how?"]);
 }
 
 // B-13: the same failure twice is a circle; so many versions are enough, and then the plan has failed.
@@ -367,5 +367,5 @@ fn the_next_version_needs_no_planner() {
         "PLAN.md",
         "# P\n\n### 1. A\n\n**What:** a\n**Verification:** `test -e a`\n**Status:** failed\n",
     );
-    place.run(&["revise", "PLAN.md", "--planner"]).expect(1, &["has no versions in files"]);
+    place.run(&["revise", "PLAN.md", "--planner"]).expect(1, &["have no version files"]);
 }

@@ -36,10 +36,10 @@ fn a_plan_json_block_becomes_a_plan() {
     }
     place
         .run_with(&["draft", "--from", "-"], block(r#"{"action":"done","summary":"all \u001b[2Jgreen"}"#))
-        .expect(0, &["the agent says that it is done: all", "nobody takes its word for it"]);
+        .expect(0, &["the agent reports: all", "only contracts decide"]);
     place
         .run_with(&["draft", "--from", "-"], block(r#"{"action":"escalate","reason":"which one?"}"#))
-        .expect(3, &["the planner asks for a person: which one?"]);
+        .expect(3, &["the planner needs a person: which one?"]);
     for (json, words) in [
         (r#"{"action":"approve"}"#, "unknown variant `approve`"),
         (
@@ -95,11 +95,11 @@ fn a_plan_json_block_replaces_what_is_left() {
             &["revise", "it-v2/other", "--from", "-"],
             block(r#"{"action":"escalate","step":2,"reason":"how?"}"#),
         )
-        .expect(3, &["commented", "asks for a person: how?"]);
-    place.run(&["comment", "it-v2"]).expect(0, &["asks for a person: how?"]);
+        .expect(3, &["commented", "needs a person: how?"]);
+    place.run(&["comment", "it-v2"]).expect(0, &["needs a person: how?"]);
     place
         .run_with(&["revise", "it-v2/other", "--from", "-"], block(r#"{"action":"done"}"#))
-        .expect(0, &["nobody takes its word for it"]);
+        .expect(0, &["only contracts decide"]);
     assert!(!place.has("plans/it-v3.md"));
 }
 
@@ -189,7 +189,7 @@ fn a_template_is_written_out_for_a_list() {
             "--var",
             "test=t",
         ])
-        .expect(2, &["has no steps for a list"]);
+        .expect(2, &["has no step to expand"]);
 }
 
 // P-29, B-18: one task and the command that decides, approved and run like any plan, and no file in the workspace.
@@ -205,7 +205,7 @@ fn a_quick_task_needs_no_file() {
         place.run(&words.iter().copied().chain(more.iter().copied()).collect::<Vec<_>>())
     };
     let asked = quick("test -e made", &[]);
-    asked.expect(3, &["must pass: test -e made", "hand is done by: bash -c", "is not approved"]);
+    asked.expect(3, &["must pass: test -e made", "hand runs: bash -c", "is not approved"]);
     assert!(!place.has("made"));
     let rev = asked.stderr.split("--rev ").nth(1).expect("a command").trim().to_owned();
     quick("test -e made", &["--rev", "00000000"]).expect(4, &["not 00000000"]);
@@ -240,7 +240,7 @@ fn discovered_work_is_listed_and_becomes_a_step() {
         Place::with_plan(&[("one", "", report, "test -e one"), ("two", "", "touch two", "test -e two")]);
     place
         .run(&["discover", "Paint it", "--step", "two", "-m", "It is grey."])
-        .expect(0, &["noted  1  Paint it at two"]);
+        .expect(0, &["recorded  1  Paint it at two"]);
     place.approve_and_run().expect(0, &["2 of 2 steps passed"]);
     place
         .run(&["discover", "it", "--list"])
@@ -258,8 +258,8 @@ fn discovered_work_is_listed_and_becomes_a_step() {
     for words in ["### 3. Mend the fence", "**needs:** one", "It leans.", "**contract:** manual"] {
         assert!(text.contains(words), "{words}: {text}");
     }
-    place.run(&["discover", "it", "--add", "2"]).expect(1, &["is step `mend-the-fence` already"]);
-    place.run(&["discover", "it", "--add", "9"]).expect(2, &["has no discovered work 9"]);
+    place.run(&["discover", "it", "--add", "2"]).expect(1, &["already added as step `mend-the-fence`"]);
+    place.run(&["discover", "it", "--add", "9"]).expect(2, &["has no follow-up work 9"]);
     // Whoever was ended before it was recorded adds it once, not twice.
     let added = &text[before.trim_end().len()..];
     let painted = [
@@ -274,6 +274,6 @@ fn discovered_work_is_listed_and_becomes_a_step() {
     place.write("plans/it.md", &text);
     place.run(&["discover", "it", "--add", "1"]).expect(0, &["step paint-it"]);
     assert_eq!(place.read("plans/it.md"), text);
-    place.run(&["discover", "it", "--add", "1"]).expect(1, &["is step `paint-it` already"]);
+    place.run(&["discover", "it", "--add", "1"]).expect(1, &["already added as step `paint-it`"]);
     place.run(&["run", "it"]).expect(3, &["it is not approved"]);
 }

@@ -132,7 +132,7 @@ const MOVES: &[Move] = &[
     Move {
         what: "the agents",
         script: "sed -i 's/echo checked/echo else/' planwright.toml",
-        said: "done by",
+        said: "the command of",
     },
     Move {
         what: "the policy",
@@ -288,12 +288,12 @@ fn plans_are_proposed_all_or_none() {
 fn what_was_deleted_comes_back() {
     let place = project();
     let text = place.read("plans/it.md");
-    place.run(&["delete", "it"]).expect(3, &["nobody has confirmed"]);
+    place.run(&["delete", "it"]).expect(3, &["not deleted: pass --confirm it"]);
     place.run(&["delete", "it", "--confirm", "other"]).expect(2, &["is not `it`"]);
     assert_eq!(place.read("plans/it.md"), text);
     place.run(&["delete", "it", "--confirm", "it"]).expect(0, &["deleted", "planwright undo plans/it.md"]);
     assert!(!place.has("plans/it.md"));
-    place.run(&["undo", "plans/it.md"]).expect(0, &["took back", "plan.deleted"]);
+    place.run(&["undo", "plans/it.md"]).expect(0, &["undone", "plan.deleted"]);
     assert_eq!(place.read("plans/it.md"), text);
     place.run(&["new", "copy", "--from", "it"]).expect(0, &["wrote  plans/copy.md"]);
     assert_eq!(place.read("plans/copy.md"), text);

@@ -99,7 +99,7 @@ fn what_cannot_run_is_said_and_is_no_failure_of_the_plan() {
     ran.expect(
         0,
         &[
-            "red check: 1 of 3 contracts fail before the work; 1 step is confirmed by a person",
+            "red check: 1 of 3 contracts fail before the work; 1 step is confirmed by you",
             "step 1 `absent` cannot run (cannot run, exit 127)",
             "step 2 `unprepared` cannot run (not started: the setup failed (exit 3))",
         ],

@@ -54,7 +54,7 @@ fn a_review_shows_how_contracts_changed() {
         let ran = place.run(&["review", "it"]);
         ran.expect(
             0,
-            &["r2", direction, line, "Since r1, which you read: ~ step 1 contract", "ask for more"],
+            &["r2", direction, line, "Since r1, the last you read: ~ step 1 contract", "ask for more"],
         );
         let text = &ran.stdout;
         assert!(text.find("Contracts") < text.find("Since r1"), "{text}");
@@ -178,7 +178,7 @@ fn a_question_is_asked_until_it_is_answered() {
         terminal.wait_for("[Q]uit  [?]");
     }
     terminal.type_in("?");
-    terminal.wait_for("rejects it; asks what should change");
+    terminal.wait_for("rejects it and asks what should change");
     terminal.wait_for("[Q]uit  [?]");
     terminal.type_in("\u{4}");
     let (code, said) = terminal.end();

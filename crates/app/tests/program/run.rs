@@ -183,7 +183,7 @@ fn a_plan_that_is_edited_during_a_run_pauses_it() {
     assert_eq!(place.facts().last().map(String::as_str), Some("a contract.finished 1 passed"));
     // Put back, the run would go on; approved anew, another begins: what was done is judged, not done again.
     place.write(FILE, approved);
-    place.run(&["run", "it", "--dry-run"]).expect(0, &["resumes     run 1", "would do    2 b"]);
+    place.run(&["run", "it", "--dry-run"]).expect(0, &["resumes     run 1", "would run   2 b"]);
     place.write(FILE, edited);
     place.run(&["run", "it"]).expect(3, &["it is not approved"]);
     place.rewrite("### 1. Do a", "### 1. Do a ✅");
@@ -251,9 +251,9 @@ fn agents_that_are_not_those_that_were_approved_are_not_started() {
     place.write("planwright.toml", settings("touch right; cat >b.out"));
     place.write("new.toml", settings("touch wrong; cat >b.out"));
     let digest = place.digest();
-    place.run(&["run", "it", "--until", "a", "--rev", &digest]).expect(0, &["coder is done by: bash -c"]);
+    place.run(&["run", "it", "--until", "a", "--rev", &digest]).expect(0, &["coder runs: bash -c"]);
     let lapsed = [
-        "lapsed  the command lines of the agents",
+        "lapsed  agent commands changed since approval",
         "coder  was  bash -c 'touch right; cat >b.out'",
         "       is   bash -c 'touch wrong; cat >b.out'",
         "nothing was started",

@@ -47,10 +47,10 @@ fn only_does_one_step_and_names_what_is_missing() {
     let digest = place.digest();
     place
         .run(&["run", "it", "--only", "b", "--rev", &digest])
-        .expect(1, &["step 2 b waits for 1 a", "planwright run it --until b"]);
+        .expect(1, &["step 2 b is blocked by 1 a", "planwright run it --until b"]);
     assert_eq!((made(&place).as_str(), place.events().len()), ("", 0));
     place.run(&["run", "it", "--only", "a", "--rev", &digest]).expect(0, &["reached"]);
-    place.run(&["run", "it", "--only", "d"]).expect(1, &["step 4 d waits for 2 b, 3 c"]);
+    place.run(&["run", "it", "--only", "d"]).expect(1, &["step 4 d is blocked by 2 b, 3 c"]);
     place.run(&["run", "it", "--only", "b"]).expect(0, &["reached  it   2 of 4"]);
     assert_eq!(made(&place), "ab");
     place.run(&["run", "it", "--only", "nothing"]).expect(2, &["its steps are a, b, c, d"]);
@@ -65,18 +65,18 @@ fn a_dry_run_says_everything_and_does_nothing() {
     place.write("planwright.toml", "[roles]\ncoder = \"pen\"\n");
     place.rewrite("### 2. Do b", "### 2. Do b ✅");
     let said =
-        ["claims      2 b", "would do    1 a, 3 c, 4 d", "[agents.pen]", "new run", "nothing was started"];
+        ["marked      2 b", "would run   1 a, 3 c, 4 d", "[agents.pen]", "new run", "nothing was started"];
     place.run(&["run", "it", "--dry-run"]).expect(0, &said);
     assert_eq!(place.bash("ls -A ~").stdout, "", "no state was made");
     place.write(
         "planwright.toml",
         "[roles]\ncoder = \"pen\"\n[agents.pen]\ncommand = [\"bash\", \"-c\", \"cat >c\"]\n",
     );
-    place.run(&["run", "it", "--dry-run"]).expect(0, &["coder is done by: bash -c 'cat >c'"]);
+    place.run(&["run", "it", "--dry-run"]).expect(0, &["coder runs: bash -c 'cat >c'"]);
     place.run(&["run", "it", "--until", "a", "--rev", &place.digest()]).expect(0, &[]);
     let (events, file) = (place.events(), place.read(FILE));
     let said =
-        ["resumes     run 1", "done        1 a", "would do    2 b, 3 c", "would leave 4 d", "--until c"];
+        ["resumes     run 1", "done        1 a", "would run   2 b, 3 c", "not run     4 d", "--until c"];
     place.run(&["run", "it", "--dry-run", "--until", "c"]).expect(0, &said);
     assert_eq!((place.events(), place.read(FILE), place.has("c")), (events, file, false));
     let envelope = envelopes(&place.run(&["run", "it", "--dry-run", "--json"]).stdout).remove(0);

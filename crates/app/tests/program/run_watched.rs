@@ -225,7 +225,7 @@ fn a_person_approves_what_they_have_seen_and_anything_but_yes_is_no() {
     place.write("planwright.toml", "[agents.coder]\ncommand = [\"bash\", \"-c\", \"cat >out\"]\n");
     for answer in ["n", "\n", "q", "\u{1b}", "\u{4}"] {
         let mut terminal = Terminal::open(&place, &["run", "it"], "xterm");
-        terminal.wait_for("coder is done by: bash -c 'cat >out'");
+        terminal.wait_for("coder runs: bash -c 'cat >out'");
         terminal.wait_for("[d]etails  [?]");
         terminal.type_in(answer);
         let (code, said) = terminal.end();

@@ -164,7 +164,7 @@ fn an_attempt_is_held_to_its_scope_and_flagged_where_it_strays() {
     let (place, ran) = attempt("", "**touches:** src/**, answers.txt");
     ran.expect(
         0,
-        &["changed files outside of its scope: docs/unasked.md", "blocked Write: `docs/a.md` is outside"],
+        &["changed files outside its scope: docs/unasked.md", "blocked Write: `docs/a.md` is outside"],
     );
     assert!(place.has("src/a.txt") && !place.has("docs/a.md") && place.has("docs/unasked.md"));
     let account = account(&place);
@@ -173,7 +173,7 @@ fn an_attempt_is_held_to_its_scope_and_flagged_where_it_strays() {
         (account["refused"][0]["tool"].as_str(), account["refused"][0]["is_blocked"].as_bool()),
         (Some("Write"), Some(true))
     );
-    place.run(&["log", "it"]).expect(0, &["outside of its scope: docs/unasked.md", "1 call out of scope"]);
+    place.run(&["log", "it"]).expect(0, &["outside its scope: docs/unasked.md", "1 call out of scope"]);
     place.run(&["tools", "--refused"]).expect(0, &["it/a@1", "blocked Write"]);
     let told = place.run(&["log", "--all", "--since", "1h", "--json"]);
     told.expect(0, &["\"also\":[\"scope.violated\"]"]);

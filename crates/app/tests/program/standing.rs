@@ -51,7 +51,7 @@ fn the_inbox_holds_what_waits_for_a_person_and_the_answers_that_fit() {
         &["it/stuck   all attempts failed", "x is not there", "planwright answer it/look --confirm"],
     );
     // Which of two is meant has to be said.
-    place.run(&["answer", "it", "--retry"]).expect(2, &["2 questions are open about it", "it/look"]);
+    place.run(&["answer", "it", "--retry"]).expect(2, &["2 open questions about it", "it/look"]);
     place.run(&["answer", "it/look", "--confirm"]).expect(0, &["answered  it/look", "planwright run it"]);
     place.run(&["status", "--inbox"]).expect(0, &["it/stuck"]);
 }
@@ -88,7 +88,7 @@ fn a_spent_budget_is_answered_with_an_amount() {
     place.run(&["answer", "it", "--budget", "5 apples"]).expect(2, &["invalid amount `5 apples`", "10 min"]);
     place.run(&["answer", "it", "--budget", "-5"]).expect(2, &["invalid amount `-5`"]);
     assert!(place.standing()["asks"].as_array().is_some_and(|asks| asks.len() == 1));
-    place.run(&["answer", "it", "--budget", "+5.00"]).expect(0, &["more may be spent", "planwright run it"]);
+    place.run(&["answer", "it", "--budget", "+5.00"]).expect(0, &["budget raised", "planwright run it"]);
     place.run(&["run", "it"]).expect(0, &[]);
     place.run(&["status"]).expect(0, &["Done", "$2.00"]);
 }
@@ -150,7 +150,7 @@ fn a_harness_that_is_paused_is_told_from_one_that_is_dead() {
     place.bash(&format!("kill -STOP {}", running.pid()));
     let state = || place.standing()["current"][0]["state"].as_str().unwrap_or_default().to_owned();
     wait_until("it is stalled", || state() == "stalled");
-    place.run(&["status"]).expect(0, &["Running", "is stalled: its worker is there, but silent"]);
+    place.run(&["status"]).expect(0, &["Running", "is stalled: its worker is not responding"]);
     place.run(&["status", "--queue"]).expect(0, &["it/b@1", "claimed", "silent"]);
     assert_eq!(place.standing()["state"], "running");
     running.kill();
@@ -206,8 +206,8 @@ fn everything_about_an_attempt_is_kept_and_shown() {
     )]);
     place.approve_and_run().expect(0, &[]);
     let page = place.run(&["log", "it/b@1"]);
-    page.expect(0, &["it/b@1", "what the agent was told", "touch b.$(ls", "what the agent said"]);
-    page.expect(0, &[r"said \u{1b}[31m", "what the contract printed", "b.1 is not there", "exit 7"]);
+    page.expect(0, &["it/b@1", "prompt", "touch b.$(ls", "agent output"]);
+    page.expect(0, &[r"said \u{1b}[31m", "contract output", "b.1 is not there", "exit 7"]);
     let whole = data(&place.run(&["log", "it/b@1", "--json"]))["attempt"].clone();
     assert_eq!(whole["contract"], "b.1 is not there\n", "{whole}");
     place.run(&["log", "it/b@2", "--prompt"]).expect(0, &["b.1 is not there"]);

@@ -82,7 +82,7 @@ fn repairs_are_made_what_has_none_stays_and_no_other_byte_moves() {
     let old = place.read("plans/auth-timeout.md").replace('\n', "\r\n");
     place.write("plans/auth-timeout.md", &old);
     let ran = place.run(&["verify", "--fix", "auth-timeout"]);
-    ran.expect(1, &["repaired  plans/auth-timeout.md  make step 2 need step 4", "PW0301", "PW0307"]);
+    ran.expect(1, &["fixed  plans/auth-timeout.md  make step 2 need step 4", "PW0301", "PW0307"]);
     assert!(!ran.stdout.contains("PW0203"), "{ran:#?}");
     let expected = old.replacen(
         "**id:** fix\r\n**target:** coder\r\n",
@@ -92,7 +92,7 @@ fn repairs_are_made_what_has_none_stays_and_no_other_byte_moves() {
     assert_eq!(place.read("plans/auth-timeout.md"), expected);
     // It has converged: a second time there is nothing to repair.
     let again = place.run(&["verify", "--fix", "auth-timeout"]);
-    assert!(!again.stderr.contains("repaired"), "{again:#?}");
+    assert!(!again.stderr.contains("fixed  "), "{again:#?}");
     assert_eq!(place.read("plans/auth-timeout.md"), expected);
 }
 
@@ -102,7 +102,7 @@ fn repairs_of_many_faults_end_in_a_plan_without_them() {
     let faulty =
         sound("Faulty", 3).replace("### 2.", "### 5.").replace("**target:** shell", "**tagret:** shell");
     place.write("plans/faulty.md", &faulty);
-    place.run(&["verify", "--fix", "faulty"]).expect(0, &["repaired", "no errors"]);
+    place.run(&["verify", "--fix", "faulty"]).expect(0, &["fixed", "no errors"]);
     assert_eq!(place.read("plans/faulty.md"), sound("Faulty", 3));
 }
 
@@ -112,7 +112,7 @@ fn a_repair_keeps_the_mode_and_follows_a_link() {
     let place = Place::harbor();
     place.write("elsewhere.md", sound("Faulty", 2).replace("### 2.", "### 3.")).permit("elsewhere.md", 0o640);
     place.link("../elsewhere.md", "plans/linked.md");
-    place.run(&["verify", "--fix", "plans/linked.md"]).expect(0, &["repaired"]);
+    place.run(&["verify", "--fix", "plans/linked.md"]).expect(0, &["fixed"]);
     assert!(place.path("plans/linked.md").is_symlink());
     assert_eq!(place.read("elsewhere.md"), sound("Faulty", 2));
     let mode = fs::metadata(place.path("elsewhere.md")).expect("it is there").permissions().mode();
@@ -133,7 +133,7 @@ fn a_plan_comes_on_standard_input() {
     ran.expect(1, &["<stdin>:38:8: error[PW0203]"]);
     assert!(!ran.stderr.contains("--fix"), "what came on a pipe can't be repaired: {ran:#?}");
     place.run_with(&["verify", "-"], "").expect(1, &["PW0"]);
-    place.run_with(&["verify", "--fix", "-"], "").expect(2, &["standard input can't be repaired"]);
+    place.run_with(&["verify", "--fix", "-"], "").expect(2, &["standard input cannot be fixed"]);
     place.run_with(&["verify", "--watch", "-"], "").expect(2, &["standard input can't be"]);
 }
 
@@ -214,9 +214,7 @@ fn several_plans_and_all_plans_are_checked_in_one_go() {
         1,
         &["checked  plans/good.md", "checked  deep/er/.hidden/also.md", "plans/auth-timeout.md: 2 errors"],
     );
-    Place::empty()
-        .run(&["verify"])
-        .expect(2, &["there are no plans in this project", "planwright new first-plan"]);
+    Place::empty().run(&["verify"]).expect(2, &["no plans found", "planwright new first-plan"]);
 }
 
 #[test]

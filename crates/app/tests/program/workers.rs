@@ -108,7 +108,7 @@ fn three_workers_on_three_plans_land_together() {
     wait_until("the first one works", || place.printed("ls $HOME").contains("api-began"));
     let (mut web, mut docs) = (worker(&place, "web"), worker(&place, "docs"));
     assert_eq!(web.end(), 0, "{}", said(&place, "web"));
-    wait_until("it waits", || said(&place, "docs").contains("docs waits for api"));
+    wait_until("it waits", || said(&place, "docs").contains("docs is blocked by api"));
     assert!(said(&place, "docs").contains("src/api/README.md"), "{}", said(&place, "docs"));
     assert!(!place.printed("planwright status --queue --json").is_empty());
     place.printed("touch $HOME/go");
@@ -176,7 +176,7 @@ fn a_plan_that_does_not_say_what_it_touches_is_waited_for() {
     let mut one = worker(&place, "one");
     wait_until("the first one works", || place.printed("ls $HOME").contains("one-began"));
     let mut two = worker(&place, "two");
-    wait_until("it waits", || said(&place, "two").contains("two waits for one, which is at work and may"));
+    wait_until("it waits", || said(&place, "two").contains("two is blocked by one, which "));
     // Whoever does not wait is told.
     let tree = place.printed("planwright worktree path three");
     let ran = place.bash(&format!("cd '{tree}' && planwright run --plain"));

@@ -51,8 +51,8 @@ fn path(place: &Place, name: &str) -> String {
 #[test]
 fn a_plan_is_carried_out_in_its_tree_and_its_branch_outlives_that() {
     let place = repository();
-    place.run(&["worktree", "add", "one"]).expect(0, &["made", "plan/one", "copied .env"]);
-    place.run(&["worktree", "add", "one"]).expect(0, &["there"]);
+    place.run(&["worktree", "add", "one"]).expect(0, &["created", "plan/one", "copied .env"]);
+    place.run(&["worktree", "add", "one"]).expect(0, &["exists"]);
     let at = path(&place, "one");
     place
         .bash(&format!("test -e '{at}/.env' && test ! -e '{at}/.git/objects/info/alternates'"))
@@ -70,23 +70,23 @@ fn a_plan_is_carried_out_in_its_tree_and_its_branch_outlives_that() {
     removed.expect(0, &["removed", "its work is on plan/one", "saved"]);
     place.bash(&format!("test ! -e '{at}' && git show plan/one:port")).expect(0, &[]);
     // Made again, it goes on with what is there.
-    place.run(&["worktree", "add", "one"]).expect(0, &["made"]);
+    place.run(&["worktree", "add", "one"]).expect(0, &["created"]);
     place.bash(&format!("test -e '{}/port'", path(&place, "one"))).expect(0, &[]);
     // Once the branch has landed the tree is merged, and goes.
     place.bash(&format!("{GIT} merge -q --no-edit plan/one")).expect(0, &[]);
     place.run(&["worktree", "list"]).expect(0, &["merged", "next: planwright worktree prune --dry-run"]);
     place
         .run(&["worktree", "prune", "--dry-run"])
-        .expect(0, &["would remove  one", "1 tree could be reclaimed"]);
-    place.run(&["worktree", "prune"]).expect(0, &["reclaimed  one", "1 tree reclaimed"]);
-    place.run(&["worktree", "list"]).expect(0, &["there are no trees"]);
+        .expect(0, &["would remove  one", "1 worktree can be removed"]);
+    place.run(&["worktree", "prune"]).expect(0, &["reclaimed  one", "1 worktree reclaimed"]);
+    place.run(&["worktree", "list"]).expect(0, &["no worktrees"]);
 }
 
 // D-18: a named plan is bound by the marker.
 #[test]
 fn a_named_plan_is_bound_by_the_marker() {
     let place = repository();
-    place.run(&["worktree", "add", "auth"]).expect(0, &["made", "plan/auth"]);
+    place.run(&["worktree", "add", "auth"]).expect(0, &["created", "plan/auth"]);
     let at = path(&place, "auth");
     place
         .bash(&format!("cat '{at}/.harness/active-plan'; cd '{at}' && git status --porcelain"))
@@ -117,11 +117,11 @@ fn two_dev_servers_run_at_once() {
         // Only the project says the set-up: it is run once a person has allowed exactly this one.
         let asked = place.run(&["worktree", "add", name, "--json"]);
         if name == "one" {
-            let next = data(&asked.expect(3, &["nobody has allowed it"]).clone());
+            let next = data(&asked.expect(3, &["is not allowed yet"]).clone());
             let next = next["next"][0].as_str().expect("a command").to_owned();
             assert!(next.contains("--allow"), "{next}");
             place.bash(&format!("CLAUDECODE=1 {next}")).expect(3, &["only a person may"]);
-            place.run(&["worktree", "add", name, "--allow", "00000000"]).expect(4, &["the set-up is"]);
+            place.run(&["worktree", "add", name, "--allow", "00000000"]).expect(4, &["the setup command is"]);
             place.bash(&next).expect(0, &["set up"]);
         } else {
             asked.expect(0, &[]);
@@ -152,9 +152,12 @@ fn scripts_that_fail_leave_the_tree_and_say_how_to_go_on() {
     };
     user("[worktree]\nsetup = [\"sh\", \"-c\", \"echo went wrong >&2; exit 7\"]\n");
     let failed = place.run(&["worktree", "add", "one"]);
-    failed.expect(1, &["the set-up failed: it exited with 7", "went wrong", "next: planwright worktree add"]);
+    failed.expect(
+        1,
+        &["setup command failed: it exited with 7", "went wrong", "next: planwright worktree add"],
+    );
     place.run(&["worktree", "add", "one"]).expect(1, &["went wrong"]);
-    place.run(&["worktree", "add", "two", "--no-setup"]).expect(0, &["made"]);
+    place.run(&["worktree", "add", "two", "--no-setup"]).expect(0, &["created"]);
     user("[worktree]\nsetup = [\"true\"]\nteardown = [\"sh\", \"-c\", \"echo still up; exit 3\"]\n");
     place.run(&["worktree", "add", "one"]).expect(0, &["set up"]);
     place.run(&["worktree", "remove", "one"]).expect(1, &["its teardown failed", "still up"]);
@@ -184,7 +187,9 @@ fn a_tree_with_work_is_not_removed() {
     place.bash(&format!("cd '{at}' && git add -A && {GIT} commit -q -m 'by hand'")).expect(0, &[]);
     place.run(&["worktree", "remove", "one"]).expect(1, &["not in your repository", "by hand"]);
     place.bash("rm plans/one.md").expect(0, &[]);
-    place.run(&["worktree", "prune"]).expect(0, &["0 trees reclaimed", "kept  one   orphaned", "by hand"]);
+    place
+        .run(&["worktree", "prune"])
+        .expect(0, &["0 worktrees reclaimed", "kept  one   orphaned", "by hand"]);
     place.bash(&format!("cat '{at}/notes.txt'")).expect(0, &["x"]);
     place.bash("CLAUDECODE=1 planwright worktree prune").expect(3, &["only a person may"]);
 }
@@ -249,7 +254,7 @@ fn whoever_dies_over_a_tree_leaves_what_the_next_one_finishes() {
         place.run(&["worktree", "prune"]).expect(0, &[]);
         let left = place.run(&["worktree", "remove", "one"]);
         assert!([0, 2].contains(&left.code), "{left:#?}");
-        place.run(&["worktree", "list"]).expect(0, &["there are no trees"]);
+        place.run(&["worktree", "list"]).expect(0, &["no worktrees"]);
         killed += usize::from(is_killed) + usize::from(last.contains("ended 137"));
         if !is_killed && !last.contains("ended 137") {
             break;
@@ -288,17 +293,17 @@ fn a_tree_beside_another_goes_with_that_alone() {
         ))
         .expect(0, &[]);
     assert!(place.read("../said").contains("passed"), "{}", place.read("../said"));
-    assert!(place.read("../pruned").contains("0 trees reclaimed"), "{}", place.read("../pruned"));
+    assert!(place.read("../pruned").contains("0 worktrees reclaimed"), "{}", place.read("../pruned"));
     let at = path(&place, "multi");
     place.bash(&format!("test -s '{at}/../api/x.txt'")).expect(0, &[]);
     place.bash("cd ../api && planwright worktree remove multi").expect(1, &["it belongs to a plan of"]);
-    place.run(&["merge"]).expect(0, &["landed  multi"]);
-    place.bash(prune).expect(0, &["0 trees reclaimed"]);
+    place.run(&["merge"]).expect(0, &["merged  multi"]);
+    place.bash(prune).expect(0, &["0 worktrees reclaimed"]);
     // What somebody left beside it keeps both.
     place.bash(&format!("echo mine >'{at}/../api/mine.txt'")).expect(0, &[]);
-    place.run(&["worktree", "prune"]).expect(0, &["../api/mine.txt", "0 trees reclaimed"]);
+    place.run(&["worktree", "prune"]).expect(0, &["../api/mine.txt", "0 worktrees reclaimed"]);
     place.bash(&format!("rm '{at}/../api/mine.txt'")).expect(0, &[]);
-    place.run(&["worktree", "prune"]).expect(0, &["1 tree reclaimed"]);
+    place.run(&["worktree", "prune"]).expect(0, &["1 worktree reclaimed"]);
     place.bash(&format!("test ! -e '{at}/..'")).expect(0, &[]);
 }
 
@@ -313,6 +318,6 @@ fn a_plan_that_landed_in_a_linked_worktree_is_merged_there() {
     place
         .bash(&format!("cd ../linked && planwright run one --worktree --rev {rev} </dev/null"))
         .expect(0, &["passed"]);
-    place.bash("cd ../linked && planwright merge").expect(0, &["landed  one"]);
+    place.bash("cd ../linked && planwright merge").expect(0, &["merged  one"]);
     place.bash("cd ../linked && planwright worktree list").expect(0, &["merged"]);
 }

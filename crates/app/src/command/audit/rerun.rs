@@ -90,13 +90,13 @@ pub(crate) struct StepData {
     pub(crate) recorded: String,
     /// The hash of its contract; empty where it has none.
     pub(crate) contract: String,
-    /// What the contract says now.
+    /// The contract's result now.
     pub(crate) now: CurrentResult,
     /// What follows.
     pub(crate) settled: RerunOutcome,
     /// When it was run, in milliseconds since 1970, where that was an earlier time on the same content.
     pub(crate) cached_at_ms: Option<u64>,
-    /// Why no earlier answer can stand for this one; empty where one can.
+    /// Why no earlier result can be reused; empty if one can.
     pub(crate) uncached: String,
     /// How long the contract took.
     pub(crate) milliseconds: u64,
@@ -172,9 +172,8 @@ pub(crate) fn rerun(
         (true, _) => RerunScope::All,
         (false, true) => RerunScope::Claims,
         (false, false) if args.at.is_some() || args.no_cache => {
-            let failure =
-                Failure::new(Exit::Usage, "`--at` and `--no-cache` say how contracts are run again");
-            return Err(failure.hint("say `--rerun` or `--marks`, too").next(NextCommand::new([
+            let failure = Failure::new(Exit::Usage, "`--at` and `--no-cache` apply to reruns only");
+            return Err(failure.hint("pass `--rerun` or `--marks` as well").next(NextCommand::new([
                 "planwright",
                 "help",
                 "audit",
@@ -190,7 +189,7 @@ pub(crate) fn rerun(
     for path in plans(project, plan)? {
         let known = record(project, &path)?;
         let settled = audit.plan(&path, &known, &Stop::new(), &mut |_| ())?;
-        // Of all plans, those that claim nothing are no news.
+        // Plans without claims are not listed.
         if plan.is_none() && settled.steps.is_empty() && settled.fault.is_none() {
             continue;
         }
@@ -230,7 +229,7 @@ fn settle(report: &mut AuditReport, plan: &str, findings: Vec<AuditFinding>) {
 /// Shows what came of the steps of a plan.
 pub(crate) fn show(audit: &PlanAudit, out: &mut Out<'_>) {
     if let Some(fault) = &audit.fault {
-        out.line(&format!("{}: {}", out.palette().paint(Tone::Bad, "cannot be read"), clean_line(fault)));
+        out.line(&format!("{}: {}", out.palette().paint(Tone::Bad, "unreadable"), clean_line(fault)));
         return;
     }
     let now = wording::now();
@@ -258,7 +257,7 @@ pub(crate) fn show(audit: &PlanAudit, out: &mut Out<'_>) {
     let contracts = audit.steps.iter().filter(|step| step.now != CurrentResult::Manual).count();
     let spared = match cached(audit) {
         0 => String::new(),
-        cached => format!("; {cached} not run again: nothing changed since"),
+        cached => format!("; {cached} cached: nothing changed since"),
     };
     out.line(&format!("{count} of {} pass{spared}", wording::number(contracts, "contract")));
 }

@@ -32,7 +32,7 @@ pub(crate) struct ConnectionData {
     pub(crate) agent: String,
     /// The file, from the root of the project.
     pub(crate) file: String,
-    /// `kept`: it says what it should; `wrote`; `would-write`: nobody said yes yet; `by-hand`: only you can.
+    /// `kept`: up to date; `wrote`; `would-write`: not confirmed yet; `by-hand`: only you can change it.
     pub(crate) deed: String,
     /// What differs, as a unified diff, or the lines to add by hand.
     pub(crate) text: String,
@@ -43,7 +43,7 @@ pub(crate) struct ConnectionData {
 /// What became of all files.
 pub(crate) struct Connected {
     pub(crate) files: Vec<ConnectionData>,
-    /// Whether somebody has to say yes first.
+    /// Whether a person must confirm first.
     pub(crate) is_waiting: bool,
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn connect(
     Ok(Connected { files: changes.iter().map(|change| data(change, done)).collect(), is_waiting: !is_agreed })
 }
 
-/// How somebody says yes.
+/// How a person confirms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Consent {
     /// By an option.
@@ -119,11 +119,11 @@ fn show(change: &IntegrationChange, out: &mut Out<'_>) {
     match &change.deed {
         Deed::Keep => out.line(&head("kept", Tone::Muted, change.file)),
         Deed::Write { old, new } => {
-            let word = if old.is_some() { "change" } else { "make" };
+            let word = if old.is_some() { "change" } else { "create" };
             out.line(&head(word, Tone::Attention, &format!("{} for {}", change.file, change.agent)));
             let lines: Vec<String> =
                 difference(old.as_deref().unwrap_or_default(), new).lines().map(str::to_owned).collect();
-            // What would be lost is shown to its last line.
+            // Removals are shown in full.
             let most = match lines.iter().any(|line| line.starts_with('-')) {
                 true => lines.len(),
                 false => lines_max(change),
@@ -137,7 +137,7 @@ fn show(change: &IntegrationChange, out: &mut Out<'_>) {
                 out.line(&format!("  {}", palette.paint(tone, &clean(line))));
             }
             if lines.len() > most {
-                out.line(&format!("  and {} lines more", lines.len() - most));
+                out.line(&format!("  and {} more lines", lines.len() - most));
             }
         }
         Deed::ByHand { lines, why } => {
@@ -148,7 +148,7 @@ fn show(change: &IntegrationChange, out: &mut Out<'_>) {
             ));
             lines.lines().take(lines_max(change)).for_each(|line| out.line(&format!("  {}", clean(line))));
             if is_page(change) {
-                out.line("  and so on: `planwright prompt skill` prints all of it");
+                out.line("  (`planwright prompt skill` prints the rest)");
             }
         }
     }

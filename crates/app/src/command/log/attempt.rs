@@ -1,4 +1,4 @@
-//! One attempt as it is kept: the prompt, what the agent said, what the contract printed.
+//! One recorded attempt: prompt, agent output and contract output.
 
 use planwright_engine::core::agent::finding;
 use planwright_engine::core::agent::profile;
@@ -16,7 +16,7 @@ use crate::interaction::target::RunOf;
 use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean, clean_line};
 
-/// What is said where an output was let go of.
+/// The text for a deleted output.
 const NO_LONGER_KEPT: &str = "no longer kept";
 
 /// What can be kept of an attempt.
@@ -36,17 +36,17 @@ impl Part {
         }
     }
 
-    /// What there is none of, and why.
+    /// What is missing, and why.
     const fn missing(self) -> &'static str {
         match self {
             Self::Prompt => "no prompt was recorded",
-            Self::Agent => "nothing that an agent said is kept: none was started, or it has not ended",
+            Self::Agent => "no agent output: no agent was started, or it is still running",
             Self::Contract => "no contracts ran",
         }
     }
 }
 
-/// Where a part is kept, if this event names it.
+/// The blob of a part, if this event has it.
 fn kept(part: Part, event: &Event) -> Option<&Blob> {
     match (part, event) {
         (Part::Prompt, Event::AttemptStarted { prompt, .. }) => Some(prompt),
@@ -56,7 +56,7 @@ fn kept(part: Part, event: &Event) -> Option<&Blob> {
     }
 }
 
-/// Refuses an attempt that there is none of, and names those that there are.
+/// Rejects an unknown attempt and lists the known ones.
 pub(super) fn check(run: &Run, wanted: &Wanted) -> Result<(), Failure> {
     let (Some(step), Some(attempt)) = (&wanted.step, wanted.attempt) else { return Ok(()) };
     let own = run.events.iter().filter(|recorded| recorded.event.step() == Some(step));
@@ -87,12 +87,12 @@ pub(super) fn part(
     let part = Part::of(args);
     let RunOf { runs, run, .. } = found;
     if args.raw && out.settings().is_json {
-        return Err(Failure::new(Exit::Usage, "--raw is bytes, which an envelope can't hold")
+        return Err(Failure::new(Exit::Usage, "--raw cannot be combined with --json")
             .next(NextCommand::new(["planwright", "help", "log"])));
     }
     if args.raw && out.settings().stdout.is_terminal {
         return Err(Failure::new(Exit::Usage, "raw output can contain terminal control codes")
-            .hint("send them elsewhere: `| cat -v`, `> file`; without --raw they are spelled out")
+            .hint("redirect it (`| cat -v`, `> file`), or omit --raw to escape control codes")
             .next(NextCommand::new(["planwright", "help", "log"])));
     }
     let mut of_run = run.events.iter().rev().filter(|recorded| wanted.has(&run.row.name, &recorded.event));
@@ -147,21 +147,16 @@ pub(super) fn whole(
         out.line(&format!("  {name} {}", clean_line(text)));
     }
     let mut texts = Vec::new();
-    for (part, title) in [
-        (Part::Prompt, "what the agent was told"),
-        (Part::Agent, "what the agent said"),
-        (Part::Contract, "what the contract printed"),
-    ] {
+    for (part, title) in
+        [(Part::Prompt, "prompt"), (Part::Agent, "agent output"), (Part::Contract, "contract output")]
+    {
         let blob = own().find_map(|event| kept(part, event));
         let text = text_of(runs, blob)?;
         let missing = if blob.is_some() { NO_LONGER_KEPT } else { part.missing() };
         match account.filter(|_| part == Part::Agent).and_then(|account| message(account, text.as_deref())) {
             Some(message) => {
                 section(title, Some(message), missing, out);
-                out.line(&format!(
-                    "    (all of its output: planwright log {} --agent)",
-                    wording::word(&name)
-                ));
+                out.line(&format!("    (full output: planwright log {} --agent)", wording::word(&name)));
             }
             None => section(title, text.as_deref(), missing, out),
         }
@@ -169,13 +164,13 @@ pub(super) fn whole(
     }
     let reported: Vec<String> = account.map(reported).unwrap_or_default();
     if !reported.is_empty() {
-        section("what the agent reported", Some(&reported.join("\n")), "", out);
+        section("agent reports", Some(&reported.join("\n")), "", out);
     }
     let findings: Vec<String> = account
         .map(|account| report::findings(&account.report).map(finding::line).collect())
         .unwrap_or_default();
     if !findings.is_empty() {
-        section("what the reviewer found", Some(&findings.join("\n")), "", out);
+        section("review findings", Some(&findings.join("\n")), "", out);
     }
     let [prompt, output, contract] = texts.try_into().unwrap_or_default();
     let session = account.and_then(|account| account.session.clone());
@@ -220,23 +215,23 @@ fn facts<'e>(account: &Account, mut events: impl Iterator<Item = &'e Event>) -> 
     }
     facts.extend(account.model.clone().map(|model| ("model", model)));
     facts.extend(account.tokens.map(|tokens| {
-        let said = format!("{} in, {} of them cached, {} out", tokens.input, tokens.cached, tokens.output);
+        let said = format!("{} in ({} cached), {} out", tokens.input, tokens.cached, tokens.output);
         ("tokens", said)
     }));
-    facts.extend(account.declined.clone().map(|why| ("its model refused the work:", why)));
-    facts.extend((!account.outside.is_empty()).then(|| ("outside of its scope", account.outside.join(", "))));
+    facts.extend(account.declined.clone().map(|why| ("refused by the model:", why)));
+    facts.extend((!account.outside.is_empty()).then(|| ("outside its scope", account.outside.join(", "))));
     facts.extend(account.refused.iter().map(|refused| ("scope", refused.line())));
     facts
 }
 
-/// What an agent reported, findings left out, a line each.
+/// What an agent reported, findings left out, one per line.
 fn reported(account: &Account) -> Vec<String> {
     let lines = account.report.iter().filter_map(|line| match line {
         ReportLine::Note { text } => Some(format!("note  {text}")),
         ReportLine::Ask { text } => Some(format!("asks  {text}")),
-        ReportLine::Finish { text } => Some(format!("says that it is done  {text}")),
+        ReportLine::Finish { text } => Some(format!("reports done  {text}")),
         ReportLine::Discovered { title, text } => {
-            Some(format!("came upon  {title}  {text}").trim_end().to_owned())
+            Some(format!("found  {title}  {text}").trim_end().to_owned())
         }
         ReportLine::Finding(_) => None,
     });
@@ -248,7 +243,7 @@ fn text_of(runs: &Runs, blob: Option<&Blob>) -> Result<Option<String>, Failure> 
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// What a blob holds; `None` where it was let go of.
+/// The content of a blob; `None` if it was deleted.
 fn still_kept(runs: &Runs, blob: &Blob) -> Result<Option<Vec<u8>>, Failure> {
     match runs.blob(blob) {
         Ok(bytes) => Ok(Some(bytes)),

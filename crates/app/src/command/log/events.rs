@@ -1,5 +1,5 @@
-//! `log --all`: the journals of all runs and the ledgers of all plans of this project as one stream, one line per event. Only reads:
-//! whoever listens, and however they end, changes nothing. With `--deliver` the hooks are told what they have missed.
+//! `log --all`: journals of all runs and ledgers of all plans as one stream, one line per event. Read-only.
+//! `--deliver` sends the hooks what they missed.
 
 mod record;
 
@@ -76,7 +76,7 @@ pub(crate) struct HookData {
     pub(crate) left: Option<String>,
 }
 
-/// Where to begin.
+/// The starting point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Since {
     Begin,
@@ -136,10 +136,10 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     Ok(Response::done("events", &Told { events: told, hooks: Vec::new() }).next(next))
 }
 
-/// Tells the hooks what they have missed.
+/// Sends the hooks the events they missed.
 fn deliver(out: &mut Out<'_>) -> Result<Response, Failure> {
     if process::job_above().is_some() {
-        let message = "an agent at work in a run can't deliver: what its hooks take, the user's would miss";
+        let message = "an agent in a run cannot deliver events: your own hooks would miss them";
         return Err(Failure::new(Exit::No, message).next(NextCommand::new(["planwright", "log", "--all"])));
     }
     let project = here()?;
@@ -148,14 +148,14 @@ fn deliver(out: &mut Out<'_>) -> Result<Response, Failure> {
     let hooks: Vec<HookData> = told.iter().map(data).collect();
     let mut table = Table::new();
     for hook in &hooks {
-        let skipped = if hook.skipped > 0 { format!("gave up {}", hook.skipped) } else { String::new() };
+        let skipped = if hook.skipped > 0 { format!("skipped {}", hook.skipped) } else { String::new() };
         let left = hook.left.as_deref().unwrap_or_default();
         let delivered = format!("delivered {}", hook.delivered);
         table.row([hook.hook.as_str(), &delivered, &skipped, &clean_line(left)]);
     }
     out.table(&table);
     if hooks.is_empty() {
-        out.talk("no hooks are set");
+        out.talk("no hooks configured");
     }
     let exit = if hooks.iter().any(|hook| hook.left.is_some()) { Exit::No } else { Exit::Done };
     let next = match (hooks.is_empty(), exit) {
@@ -171,12 +171,12 @@ fn data(told: &notify::Delivered) -> HookData {
     let left = match &told.rest {
         PendingDeliveries::Nothing => None,
         PendingDeliveries::Later(why) => Some(why.clone()),
-        PendingDeliveries::Busy => Some("another process is at it".to_owned()),
+        PendingDeliveries::Busy => Some("another process is delivering".to_owned()),
     };
     HookData { hook: told.hook.to_owned(), delivered: told.delivered, skipped: told.skipped, left }
 }
 
-/// Reads where to begin. A bare number is a place in the journal.
+/// Reads the starting point. A bare number is a journal sequence number.
 fn since(text: &str, now_ms: u64) -> Option<Since> {
     let text = text.trim();
     if let Ok(seq) = text.parse() {

@@ -84,7 +84,7 @@ pub(crate) struct RunData {
     pub(crate) digest: String,
     /// When it began, in milliseconds since 1970.
     pub(crate) at_ms: u64,
-    /// How it stands.
+    /// Its state.
     pub(crate) state: String,
 }
 

@@ -1,4 +1,4 @@
-//! `new NAME --from PLAN`: a new plan with the text of another one. It is a draft: nothing that was proven or decided comes along.
+//! `new NAME --from PLAN`: a new draft with the text of another plan, without its proofs and decisions.
 
 use planwright_engine::core::dialect::NewPlan;
 use planwright_engine::core::plan::edit::PlanEdit;

@@ -45,10 +45,10 @@ fn head(page: &mut String, review: &Review) {
     push(page, &format!("**{revision}** <code>{}</code>{base}{by}: {}.", review.short(), review.state));
     let reach = match review.reach.undeclared.is_empty() {
         true => format!(
-            "{} in reach",
+            "may change {}",
             wording::number(usize::try_from(review.reach.files).unwrap_or(usize::MAX), "file")
         ),
-        false => "any file in reach".to_owned(),
+        false => "may change any file".to_owned(),
     };
     let limits = review.limits;
     let amounts = [
@@ -59,7 +59,8 @@ fn head(page: &mut String, review: &Review) {
     let amounts: Vec<String> = amounts.into_iter().flatten().collect();
     let limits =
         if amounts.is_empty() { "no limits".to_owned() } else { format!("limits {}", amounts.join(", ")) };
-    let forecast = review.forecast.as_ref().map_or_else(|| "no history yet".to_owned(), wording::forecast);
+    let forecast =
+        review.forecast.as_ref().map_or_else(|| "no history for a forecast".to_owned(), wording::forecast);
     push(
         page,
         &format!(
@@ -69,7 +70,7 @@ fn head(page: &mut String, review: &Review) {
         ),
     );
     for moved in &review.moved {
-        push(page, &format!("> **Moved since it was proposed:** {}\n", code(moved)));
+        push(page, &format!("> **Changed since the proposal:** {}\n", code(moved)));
     }
     for finding in &review.findings {
         push(page, &format!("> **Found:** {}\n", code(finding)));
@@ -80,7 +81,7 @@ fn head(page: &mut String, review: &Review) {
 }
 
 fn contracts(page: &mut String, review: &Review) {
-    push(page, "### Contracts: what will decide\n");
+    push(page, "### Contracts\n");
     let since = review
         .since
         .as_ref()
@@ -110,8 +111,8 @@ fn contracts(page: &mut String, review: &Review) {
 
 fn contract(page: &mut String, row: &ContractReview) {
     let expect =
-        if row.expect == 0 { String::new() } else { format!(", done when it exits with {}", row.expect) };
-    push(page, &format!("**{}** {}, done by {}{expect}", row.number, code(&row.step), code(&row.target)));
+        if row.expect == 0 { String::new() } else { format!(", passes with exit code {}", row.expect) };
+    push(page, &format!("**{}** {}, run by {}{expect}", row.number, code(&row.step), code(&row.target)));
     for because in &row.because {
         push(page, &format!("- {}", code(because)));
     }
@@ -136,8 +137,8 @@ fn changes(page: &mut String, review: &Review) {
     let Some(since) = &review.since else { return };
     let why = match since.why {
         ReviewReason::Asked => "",
-        ReviewReason::Read => ", which you read",
-        ReviewReason::Decided => ", the last that was decided on",
+        ReviewReason::Read => ", the last you read",
+        ReviewReason::Decided => ", the last decided",
     };
     push(page, &format!("### Since r{}{why}\n", since.revision));
     if review.changes.is_empty() {
@@ -171,7 +172,7 @@ fn comments(page: &mut String, review: &Review) {
         let place = match (&comment.step, comment.step_number) {
             (None, _) => "the plan".to_owned(),
             (Some(step), Some(number)) => format!("step {number} {}", code(step)),
-            (Some(step), None) => format!("step {}, which is gone", code(step)),
+            (Some(step), None) => format!("step {} (removed)", code(step)),
         };
         let state = if comment.answered_by.is_some() { "answered" } else { "**open**" };
         let by = code(&comment.by.to_string());
@@ -190,7 +191,7 @@ fn said(page: &mut String, review: &Review) {
     }
     for approval in &review.approvals {
         let (by, rule) = (code(&approval.by.to_string()), code(&approval.rule));
-        push(page, &format!("- approved by {by}, by the rule {rule}; {}\n", approval.worth));
+        push(page, &format!("- approved by {by}, by rule {rule}; {}\n", approval.worth));
     }
     for rejection in &review.rejections {
         push(

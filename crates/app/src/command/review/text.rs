@@ -46,14 +46,18 @@ fn head(review: &Review, now: u64, out: &mut Out<'_>) {
     let mut facts = vec![format!("{} in {}", count(review.steps, "step"), count(review.waves, "wave"))];
     facts.push(match (&review.reach.undeclared, review.reach.globs.len()) {
         (undeclared, _) if !undeclared.is_empty() => {
-            format!("any file in reach: {} declares nothing", count(undeclared.len(), "step"))
+            format!("may change any file: {} without `touches`", count(undeclared.len(), "step"))
         }
         (_, globs) if review.reach.files == 0 => {
-            format!("{} in reach, where nothing is yet", count(globs, "path"))
+            format!("may change {} (none exist yet)", count(globs, "path"))
         }
-        (_, globs) => format!("{} in {} in reach", plural(review.reach.files, "file"), count(globs, "path")),
+        (_, globs) => {
+            format!("may change {} in {}", plural(review.reach.files, "file"), count(globs, "path"))
+        }
     });
-    facts.push(review.forecast.as_ref().map_or_else(|| "no history yet".to_owned(), wording::forecast));
+    facts.push(
+        review.forecast.as_ref().map_or_else(|| "no history for a forecast".to_owned(), wording::forecast),
+    );
     out.line(&format!("  {}{}", facts.join(", "), limits(&review.limits)));
     let attention = |word: &str, out: &Out<'_>| out.palette().paint(Tone::Attention, word);
     for moved in &review.moved {
@@ -208,25 +212,25 @@ fn lines(row: &ContractReview) -> Vec<(DiffSign, String)> {
         (Some(command), true) => of(command, DiffSign::Kept),
         (None, true) => match (&row.direction, &row.old_command) {
             (Some(Direction::Gone), Some(old)) => of(old, DiffSign::Removed),
-            _ => vec![(DiffSign::Kept, "a person confirms it".to_owned())],
+            _ => vec![(DiffSign::Kept, "you confirm it".to_owned())],
         },
     };
     if row.command.is_none() && !row.pieces.is_empty() {
-        lines.push((DiffSign::Added, "a person confirms it".to_owned()));
+        lines.push((DiffSign::Added, "you confirm it".to_owned()));
     }
     if row.expect != 0 {
-        lines.push((DiffSign::Kept, format!("(done when it exits with {})", row.expect)));
+        lines.push((DiffSign::Kept, format!("(passes with exit code {})", row.expect)));
     }
     lines
 }
 
-/// `Since r2, which you read: ~ step 2 contract, + step 4`
+/// `Since r2, the last you read: ~ step 2 contract, + step 4`
 fn since(review: &Review, out: &mut Out<'_>) {
     let Some(since) = &review.since else { return };
     let why = match since.why {
         ReviewReason::Asked => "",
-        ReviewReason::Read => ", which you read",
-        ReviewReason::Decided => ", the last that was decided on",
+        ReviewReason::Read => ", the last you read",
+        ReviewReason::Decided => ", the last decided",
     };
     let mut changes: Vec<String> = Vec::new();
     let mut last: Option<&Difference> = None;
@@ -297,7 +301,7 @@ fn remark(comment: &CommentReview, out: &mut Out<'_>) {
             let words = if words.is_empty() { String::new() } else { format!(" {}", words.join(", ")) };
             format!("step {number}{words}")
         }
-        (Some(step), None) => format!("step {}, which is gone", clean_line(step)),
+        (Some(step), None) => format!("step {} (removed)", clean_line(step)),
     };
     let who = if comment.is_yours { String::new() } else { format!("{}: ", named(&comment.by)) };
     let text = clean(comment.text.trim()).replace('\n', "\n     ");
@@ -325,7 +329,7 @@ fn said(review: &Review, now: u64, out: &mut Out<'_>) {
     for approval in &review.approvals {
         let age = wording::age(approval.at_ms, now);
         let rule = clean_line(&approval.rule);
-        out.line(&format!("  {}, {age} ago, by the rule: {rule}", named(&approval.by)));
+        out.line(&format!("  {}, {age} ago, by rule: {rule}", named(&approval.by)));
         out.line(&format!("    {}", approval.worth));
         if !approval.note.trim().is_empty() {
             out.line(&format!("    \"{}\"", clean_line(approval.note.trim())));
@@ -333,7 +337,7 @@ fn said(review: &Review, now: u64, out: &mut Out<'_>) {
     }
     if !review.rejections.is_empty() {
         out.line("");
-        out.line(&out.palette().paint(Tone::Strong, "Rejected before"));
+        out.line(&out.palette().paint(Tone::Strong, "Earlier rejections"));
     }
     for rejection in &review.rejections {
         let feedback = clean(rejection.feedback.trim()).replace('\n', "\n     ");

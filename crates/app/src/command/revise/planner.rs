@@ -1,5 +1,5 @@
-//! `revise PLAN --planner`: has a planner write the next version of a plan after a step failed, and proposes it. What was finished stays finished;
-//! the new version has to be approved anew, and a plan that goes in circles is not made anew for ever.
+//! `revise PLAN --planner`: has a planner write the next version of a plan after a step failed, and proposes it.
+//! Finished steps stay finished; the new version needs its own approval, and the number of versions is limited.
 
 mod case;
 mod version;
@@ -108,7 +108,7 @@ impl Args {
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Replanned {
-    /// `plan`; `done` or `escalate` where the answer is no plan.
+    /// `plan`, or `done` or `escalate` if the answer is not a plan.
     pub(crate) action: String,
     /// The old version.
     pub(crate) previous: String,
@@ -126,7 +126,7 @@ pub(crate) struct Replanned {
     pub(crate) reasoning: String,
     /// Ids of the finished steps that were kept.
     pub(crate) kept: Vec<String>,
-    /// How often the planner was asked; 0: nobody was.
+    /// How often the planner was asked; 0 if it was not.
     pub(crate) tries: u32,
     /// What was proposed; `None` where nothing was.
     pub(crate) proposed: Option<OneProposed>,
@@ -163,8 +163,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
             Read::Plan(judged) => match *judged {
                 Judged::Fit(found) => write(args, &case, found, (who(), 0, Vec::new()), out),
                 Judged::Returned { complaints, .. } => {
-                    let mut failure =
-                        Failure::new(Exit::No, format!("{file} holds no next version that can be used"));
+                    let mut failure = Failure::new(Exit::No, format!("no valid new version in {file}"));
                     failure.causes = complaints;
                     Err(failure.hint("nothing was written"))
                 }
@@ -187,11 +186,11 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         Read::Plan(judged) => Ok(*judged),
         Read::Done(_) => Ok(Judged::Returned {
             plan: None,
-            complaints: vec!["nothing is done by saying so: answer with the whole plan".to_owned()],
+            complaints: vec!["a report is not a plan: answer with the whole plan".to_owned()],
         }),
         Read::Escalate(step, reason) => {
             called = Some((step, reason.clone()));
-            Err(Failure::new(Exit::Person, format!("the planner asks for a person: {reason}")))
+            Err(Failure::new(Exit::Person, format!("the planner needs a person: {reason}")))
         }
     };
     let reached = match planner::converse(&talk, judge, out) {
@@ -218,7 +217,7 @@ fn prompt(args: &Args, case: &Case) -> String {
         .iter()
         .map(|setback| format!("{}: step `{}`: {}", setback.previous, setback.step, setback.error))
         .collect();
-    let step = case.failed.map_or_else(|| "none is named; see below".to_owned(), named);
+    let step = case.failed.map_or_else(|| "not named; see below".to_owned(), named);
     planning::replan(&Failed {
         plan: &case.source,
         language: case.language(),
@@ -271,7 +270,7 @@ fn read(args: &Args, case: &Case, said: &str) -> Result<Read, Failure> {
     complaints.extend(planning::unkept(&case.draft, &case.finished, &verified.source.draft()));
     complaints.extend(
         case.same_as(&verified.source)
-            .map(|name| format!("this says the same as {name}, which has failed: change what made it fail")),
+            .map(|name| format!("identical to {name}, which failed: change what made it fail")),
     );
     match complaints.is_empty() && verified.plan.is_some() {
         true => Ok(Read::Plan(Box::new(Judged::Fit(Found { verified, changes, reasoning })))),
@@ -317,7 +316,7 @@ fn write(
     planner::tell_reasoning("changes", &found.changes, out);
     planner::tell_reasoning("why", &found.reasoning, out);
     let mut proposed = None;
-    // A copy says what failed: somebody has to change it first.
+    // A copy still contains the failure: edit it first.
     if !args.no_propose && !args.copy {
         let offered = proposal::propose(&decisions, (&file, &verified), &by)?;
         out.warn_all(&offered.complaints);
@@ -359,7 +358,7 @@ fn nothing(case: &Case, action: &str, reasoning: String) -> Replanned {
     }
 }
 
-/// Says that an agent says that it is done, which moves nothing.
+/// Prints that the agent reports the work as done; this changes no state.
 fn done(case: &Case, summary: String, out: &mut Out<'_>) -> Response {
     out.line(&format!("the agent reports: {}", clean_line(&summary)));
     out.talk("no plan was written: the agent reports the work as done, but only contracts decide");
@@ -367,7 +366,7 @@ fn done(case: &Case, summary: String, out: &mut Out<'_>) -> Response {
     Response::done("replan", &nothing(case, "done", summary)).next(next)
 }
 
-/// Remarks what an agent wants a person to look at. It opens no ask and ends nothing: only the harness does that.
+/// Records what the agent wants a person to look at. It opens no question and ends nothing.
 fn escalate(
     case: &Case,
     step: Option<&str>,
@@ -377,11 +376,11 @@ fn escalate(
     let known = step
         .and_then(|step| planwright_engine::core::plan::verified::find_step(&case.draft, &case.ids, step));
     let step = known.or(case.failed).map(|place| case.ids[place].as_str());
-    let text = format!("asks for a person: {reason}");
+    let text = format!("needs a person: {reason}");
     let number = Approvals::open(&case.project)?.comment(&case.path, step, by, &text)?;
     let word = out.palette().paint(Tone::Attention, "commented");
     out.line(&format!("{word}  {}   {}", clean_line(&case.name), clean_line(&text)));
-    out.talk(&format!("it is comment {number}; no new version was written"));
+    out.talk(&format!("saved as comment {number}; no new version was written"));
     let next = NextCommand::new(["planwright", "comment", shown(&case.path).as_str()]);
     let data = nothing(case, "escalate", reason.to_owned());
     Ok(Response::new(Exit::Person, "replan", &data).next(next))

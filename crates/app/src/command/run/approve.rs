@@ -1,5 +1,5 @@
-//! What a person sees before a run begins, and what they say to it. Nothing is started that they have not approved: neither
-//! another text of the plan nor other command lines of its agents.
+//! What a person sees before a run starts, and their answer. Nothing starts without their approval of both the plan
+//! and the agent commands.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,7 +39,7 @@ pub(super) fn approve(
     approve_now(subject, (runs, &decisions), (live, !lapsed.is_empty()), out)
 }
 
-/// Says on what a run begins that somebody approved before.
+/// Prints the earlier approvals that a run starts with.
 pub(super) fn say_begun(subject: &Subject<'_>, start: &Start, out: &mut Out<'_>) {
     let Start::Begun(_, _, approvals) = start else { return };
     warn_of_missing_agents(subject, out);
@@ -70,7 +70,7 @@ fn approve_now(
     };
     let way = ask(&matter, out)?;
     if let Some(live) = live {
-        // Its approval was for other bytes. It ends only now: who may not approve may not end a run either.
+        // Its approval was for another text. It ends only now: without the right to approve, nobody may end a run.
         runs.cancel(live, "the plan was revised")?;
     }
     let now = decisions.subject(subject.plan)?;
@@ -97,7 +97,7 @@ fn approve_now(
     Ok(())
 }
 
-/// Has the command lines of the agents approved anew where they are not what was approved for the run that goes on.
+/// Asks for a new approval if the agent commands changed since the run was approved.
 pub(super) fn renew(
     subject: &Subject<'_>,
     runs: &Runs,
@@ -111,14 +111,14 @@ pub(super) fn renew(
     for target in targets.into_iter().filter(|&target| before.get(target) != now.get(target)) {
         let line = |agents: &AgentCommands| {
             let command = agents.get(target).filter(|command| !command.is_empty());
-            command.map_or_else(|| "nothing".to_owned(), |command| command_line(command))
+            command.map_or_else(|| "none".to_owned(), |command| command_line(command))
         };
         out.line(&format!("  {}  was  {}", clean_line(target), line(&before)));
         out.line(&format!("  {}  now  {}", " ".repeat(clean_line(target).chars().count()), line(now)));
     }
     out.line("");
     warn_of_missing_agents(subject, out);
-    // Whoever repeats the digest of the plan has not seen these command lines, so they have a name of their own.
+    // The plan digest doesn't cover these commands, so they have their own.
     let (full, words) = (agents_name(&subject.digest.to_string(), now), subject.args.words());
     let matter = ConfirmPrompt {
         what: format!("the agent commands of {}", subject.name),
@@ -153,7 +153,7 @@ pub(super) fn print_plan(subject: &Subject<'_>, out: &mut Out<'_>) {
     for step in &plan.steps {
         let must = match &step.contract {
             Contract::Shell { command, .. } => format!("must pass: {}", command.trim().replace('\n', "; ")),
-            Contract::Manual => "a person confirms".to_owned(),
+            Contract::Manual => "you confirm it".to_owned(),
         };
         let after: Vec<String> =
             step.needs.iter().map(|&place| plan.steps[place].number.to_string()).collect();
@@ -161,7 +161,7 @@ pub(super) fn print_plan(subject: &Subject<'_>, out: &mut Out<'_>) {
         let number = format!("  {}", step.number);
         table.row([number, step.id.clone(), step.title.clone(), step.target.clone(), after, must]);
     }
-    // What is approved here is shown whole, however narrow the terminal is.
+    // What is to be approved is never truncated.
     let text = table.text(out.palette(), None);
     out.data(&text);
     for step in plan.steps.iter().filter(|step| !step.env.is_empty()) {
@@ -170,7 +170,7 @@ pub(super) fn print_plan(subject: &Subject<'_>, out: &mut Out<'_>) {
     for step in &plan.steps {
         if let Some(setup) = &step.setup {
             let setup = setup.trim().replace('\n', "; ");
-            out.line(&clean_line(&format!("  {} is prepared by: {setup}", named(step))));
+            out.line(&clean_line(&format!("  {} setup: {setup}", named(step))));
         }
     }
     for (key, words) in known(subject) {
@@ -184,7 +184,7 @@ fn command_line(command: &[String]) -> String {
     command.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// The command lines that carrying out the plan takes from the settings, as far as there are any.
+/// The agent commands from the settings that the plan needs.
 fn known(subject: &Subject<'_>) -> AgentCommands {
     let commands = subject.project.commands_of(subject.plan);
     commands.into_iter().filter(|(_, command)| !command.is_empty()).collect()
@@ -212,7 +212,7 @@ fn missing<'a>(subject: &Subject<'a>) -> BTreeMap<&'a str, Vec<&'a Step>> {
     missing
 }
 
-/// Says which steps can't be done by anybody, and how to mend it.
+/// Warns about steps without an available agent, with a fix.
 pub(super) fn warn_of_missing_agents(subject: &Subject<'_>, out: &mut Out<'_>) {
     for (target, steps) in missing(subject) {
         let steps: Vec<String> = steps.into_iter().map(named).collect();

@@ -1,4 +1,4 @@
-//! The block at the bottom of a terminal while a run goes on: a header and one line a step. Pure but for what it is given.
+//! The block at the bottom of the terminal during a run: a header and one line per step. Pure.
 
 use planwright_engine::core::run::event::RunOutcome;
 use planwright_engine::core::run::state::{CLAIM, RunStatus};
@@ -52,7 +52,7 @@ fn widest(texts: impl Iterator<Item = String>) -> usize {
     texts.map(|text| text.width()).max().unwrap_or_default()
 }
 
-/// The places of the steps that have room: what is under way or needs a person first, then what comes next, then what is
+/// The places of the steps that have room: what is running or needs a person first, then what comes next, then what is
 /// done; in the order of the plan.
 fn chosen(board: &Board<'_>, room: usize) -> Vec<usize> {
     if board.rows.len() <= room {
@@ -118,7 +118,7 @@ fn line(
     format!("{}{text}", palette.paint(tone, &format!("{symbol:<symbol_width$}")))
 }
 
-/// How long a step has been under way, or was.
+/// How long a step has been running, or ran.
 fn elapsed(row: &Row, now_ms: u64) -> Option<u64> {
     let is_under_way = matches!(row.state.status, RunStatus::Running { .. } | RunStatus::Judging { .. });
     let end = if is_under_way { now_ms } else { row.ended_ms? };

@@ -1,4 +1,4 @@
-//! Where every step of a run that is being watched stands. Takes news from whoever drives the run; decides nothing.
+//! State of every step of a watched run. Receives events from the process that runs it; decides nothing.
 
 use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -8,7 +8,7 @@ use planwright_engine::core::run::event::{Event, Usage};
 use planwright_engine::core::run::state::{RunState, RunStatus, StepState};
 use planwright_engine::run::Run;
 
-/// Something that was recorded, and where its step stands now. The whole state would be too much to hand over: a plan may
+/// A recorded event, and the state of its step now. The whole state would be too much to hand over: a plan may
 /// have thousands of steps.
 pub(super) struct News {
     pub(super) event: Event,
@@ -39,20 +39,20 @@ impl News {
     }
 }
 
-/// Where every step stands.
+/// The state of every step.
 pub(super) struct Board<'a> {
     pub(super) run: &'a Run,
     pub(super) rows: Vec<Row>,
     pub(super) spent: Usage,
     /// When we began to watch, in milliseconds since 1970.
     pub(super) began_ms: u64,
-    /// The steps that may be begun; `None`: all of them.
+    /// Steps that may start; `None`: all.
     pub(super) steps: Option<BTreeSet<usize>>,
     /// Steps that passed on an attempt after the first, while we watched.
     pub(super) retried: usize,
 }
 
-/// Where one step stands.
+/// The state of one step.
 pub(super) struct Row {
     pub(super) state: StepState,
     /// Who made the last attempt.
@@ -64,7 +64,7 @@ pub(super) struct Row {
 }
 
 impl<'a> Board<'a> {
-    /// Where the run stands before anything is watched.
+    /// The state of the run before watching starts.
     pub(super) fn new(run: &'a Run, steps: Option<BTreeSet<usize>>) -> Self {
         let row = |state: &StepState| Row {
             state: state.clone(),
@@ -103,12 +103,12 @@ impl<'a> Board<'a> {
         &self.run.plan.steps[place]
     }
 
-    /// Whether the flags allow the step to be begun.
+    /// Whether the options allow the step to start.
     pub(super) fn allows(&self, place: usize) -> bool {
         self.steps.as_ref().is_none_or(|steps| steps.contains(&place))
     }
 
-    /// How many attempts are under way.
+    /// Number of running attempts.
     pub(super) fn under_way(&self) -> usize {
         self.rows.iter().filter(|row| matches!(row.state.status, RunStatus::Running { .. })).count()
     }

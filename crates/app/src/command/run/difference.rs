@@ -1,5 +1,5 @@
-//! What the plan file says otherwise than the text that was approved. Only shows: whether a plan still means what was
-//! approved is for the engine to say.
+//! Differences between the plan file and the approved text. Display only: the engine decides whether a plan is still
+//! approved.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,7 +22,7 @@ const TIME_MAX: Duration = Duration::from_secs(1);
 pub(super) fn lines(approved: &Source, now: &Source, palette: Palette) -> Vec<String> {
     let dressed = with_marks_of(approved, now);
     let approved = dressed.as_ref().unwrap_or(approved).text();
-    // The files of a folder are set apart by a character that no terminal shows.
+    // Files of a directory are separated by an invisible character.
     let readable = |text: &str| text.replace(FILE_SEPARATOR, "file: ");
     let (approved, now) = (readable(approved), readable(now.text()));
     let found =
@@ -33,7 +33,7 @@ pub(super) fn lines(approved: &Source, now: &Source, palette: Palette) -> Vec<St
     let hidden = lines.len().saturating_sub(LINES_MAX);
     lines.truncate(LINES_MAX);
     if hidden > 0 {
-        lines.push(format!("and {hidden} lines more"));
+        lines.push(format!("and {hidden} more lines"));
     }
     lines
 }
@@ -80,7 +80,7 @@ mod tests {
         ### 1. Do a\n\n**id:** a\n**target:** shell\n\n**task:**\nDo it.\n\n\
         **contract:**\n```shell\ntest -e a\n```\nexit_code == 0\n";
 
-    // C-34: what the harness wrote is no difference; what somebody else wrote is, and steers no terminal.
+    // C-34: marks written by planwright are not a difference; other edits are, and cannot control the terminal.
     #[test]
     fn marks_and_status_are_no_difference_and_other_lines_are() {
         let now = PLAN
@@ -105,6 +105,6 @@ mod tests {
         let now = PLAN.replace("Do it.", &"more\n".repeat(500));
         let lines = lines(&plan(PLAN), &plan(&now), Palette::PLAIN);
         assert_eq!(lines.len(), LINES_MAX + 1);
-        assert!(lines[LINES_MAX].ends_with("lines more"), "{}", lines[LINES_MAX]);
+        assert!(lines[LINES_MAX].ends_with("more lines"), "{}", lines[LINES_MAX]);
     }
 }

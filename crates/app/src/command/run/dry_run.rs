@@ -1,4 +1,4 @@
-//! `run --dry-run`: what would be done, and by whom. Starts nothing and writes nothing.
+//! `run --dry-run`: what a run would do, and which agents would do it. Starts and writes nothing.
 
 use planwright_engine::core::plan::verified::Contract;
 use planwright_engine::core::run::state::{CLAIM, RunState, RunStatus};
@@ -38,13 +38,13 @@ pub(super) fn run(subject: &Subject<'_>, out: &mut Out<'_>) -> Result<Response, 
     let is_to_do =
         |place: &usize| is_allowed(place) && is_open(place) && !is_claimed(place) && !is_asked(place);
     list("done", all().filter(|place| !is_open(place)).collect(), out);
-    list("claims", all().filter(is_claimed).collect(), out);
+    list("marked", all().filter(is_claimed).collect(), out);
     if all().any(|place| is_claimed(&place)) {
-        out.line("            marked done; the contract runs first and decides");
+        out.line("            marked done in the file; the contract runs first and decides");
     }
-    list("for you", all().filter(is_asked).collect(), out);
-    list("would do", all().filter(is_to_do).collect(), out);
-    list("would leave", all().filter(|place| !is_allowed(place) && is_open(place)).collect(), out);
+    list("needs you", all().filter(is_asked).collect(), out);
+    list("would run", all().filter(is_to_do).collect(), out);
+    list("not run", all().filter(|place| !is_allowed(place) && is_open(place)).collect(), out);
     for step in subject.plan.steps.iter().filter(|step| step.contract == Contract::Manual) {
         out.line(&clean_line(&format!("            you confirm {}", named(step))));
     }

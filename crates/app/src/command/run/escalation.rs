@@ -1,5 +1,5 @@
-//! What a person is asked, printed once and in full: what failed and how, what was tried, what goes on without them, and the
-//! answers that fit. Reads the state; knows nothing that the journal does not say.
+//! A question of a run, printed once and in full: what failed and how, what was tried, what continues without an
+//! answer, and the possible answers. Reads only recorded state.
 
 use std::collections::BTreeSet;
 
@@ -15,9 +15,9 @@ use crate::output::{Glyph, Out, clean, clean_line, shell_word};
 
 /// How many lines of what the contract printed are repeated here.
 const OUTPUT_LINES_MAX: usize = 8;
-/// How many steps or files are named; a longer list helps nobody.
+/// Maximum number of steps or files in a list.
 const NAMES_MAX: usize = 12;
-/// How wide the words at the beginning of the lines are, with what stands before them.
+/// Width of the labels, including the indentation.
 const INDENT: &str = "             ";
 
 /// Prints a question about a step, or about the run where there is none.
@@ -89,7 +89,7 @@ fn tried(failed: &FailedAttempt, runs: &Runs) -> String {
     clean_line(&format!("{attempt}  {changed}   {failure}{said}")).into_owned()
 }
 
-/// Which steps go on without an answer, and which wait for it.
+/// Steps that continue without an answer, and steps blocked by it.
 fn print_rest(board: &Board<'_>, place: Option<usize>, out: &mut Out<'_>) {
     let open = |place: &usize| !board.rows[*place].state.status.is_settled() && board.allows(*place);
     let is_asked = |place: &usize| matches!(board.rows[*place].state.status, RunStatus::Waiting { .. });
@@ -97,7 +97,7 @@ fn print_rest(board: &Board<'_>, place: Option<usize>, out: &mut Out<'_>) {
     let blocked = behind(board, asked.iter().copied().chain(place));
     let waits = match place {
         Some(place) => behind(board, std::iter::once(place)),
-        // Nothing is begun before the run has an answer.
+        // Nothing starts before the run has an answer.
         None => (0..board.rows.len()).collect(),
     };
     let goes_on = |at: &usize| {

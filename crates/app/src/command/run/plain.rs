@@ -1,4 +1,4 @@
-//! One line for each fact of a run: what passed, what failed and with which words, what a person is asked.
+//! One line per event of a run: what passed, what failed and why, and questions.
 
 use planwright_engine::core::agent::profile::Account;
 use planwright_engine::core::run::event::{AskAnswer, AttemptEnd, Blob, Event, Receipt};
@@ -58,7 +58,7 @@ pub(super) fn tell(board: &Board<'_>, news: &News, runs: &Runs, out: &mut Out<'_
 /// What an attempt did, or tried, beyond its scope.
 fn tell_scope(name: &str, account: &Account, out: &mut Out<'_>) {
     if !account.outside.is_empty() {
-        out.warn(&format!("{name} changed files outside of its scope: {}", account.outside.join(", ")));
+        out.warn(&format!("{name} changed files outside its scope: {}", account.outside.join(", ")));
     }
     for refused in account.refused.iter().take(REFUSED_MAX) {
         out.warn(&format!("{name}: {}", refused.line()));

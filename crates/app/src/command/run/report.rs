@@ -1,4 +1,4 @@
-//! The last words about a run: how far it came, what succeeded, what failed and what is left behind, and what to type next.
+//! End-of-run summary: what passed, failed and was not started, and the next command.
 
 use planwright_engine::core::run::event::{AskReason, Event, RunOutcome};
 use planwright_engine::core::run::state::{RunStatus, StepState};
@@ -17,7 +17,7 @@ use crate::output::wording::found;
 use crate::output::wording::found::with_findings;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
-/// How many steps a list names; a longer one helps nobody.
+/// Maximum number of steps in a list.
 const NAMES_MAX: usize = 12;
 
 /// Says how the run came to rest.
@@ -42,7 +42,7 @@ pub(super) fn report(
         (Progress::Stopped, _) => (Exit::Person, "stopped"),
         (Progress::Edited, _) => (Exit::Moved, "edited"),
         (Progress::Left, Some(exit)) => (exit, "left"),
-        // Whoever drove it is gone: because of the plan, or of something that we can't see.
+        // Its process is gone: because of the plan, or for an unknown reason.
         (Progress::Left, None) if is_edited() => (Exit::Moved, "edited"),
         (Progress::Left, None) => (Exit::Moved, "left"),
     };
@@ -121,7 +121,7 @@ fn counts(run: &Run, state: &str, watched: &Watched) -> String {
     words.join(", ")
 }
 
-/// What succeeded, what failed, what waits for a person and what is left behind.
+/// Lists passed and failed steps, questions, and steps not started.
 fn print_lists(run: &Run, runs: &Runs, out: &mut Out<'_>) {
     let name = |place: usize| named(&run.plan.steps[place]);
     let places = |is_in: fn(&StepState) -> bool| {
@@ -174,7 +174,7 @@ fn text_now(subject: &Subject<'_>) -> Option<Source> {
     }
 }
 
-/// Whether this text of the plan would go on with what was approved.
+/// Whether this text is still what was approved.
 fn means_the_same(subject: &Subject<'_>, now: &Source) -> bool {
     let plan = subject.project.check(FileText::Plan(now.clone())).ok().and_then(|verified| verified.plan);
     plan.is_some_and(|plan| planwright_engine::core::plan::digest::Digest::of(&plan) == subject.digest)

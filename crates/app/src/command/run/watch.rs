@@ -1,5 +1,5 @@
-//! Watches a run while it is driven, by this process or by another: one thread drives or follows, this one shows and listens
-//! for signals. Everything that is printed is printed here, so that nobody fights over the terminal.
+//! Watches a run of this or another process: one thread runs or follows it, this one prints and handles signals. All
+//! output of a run is printed here.
 
 use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::thread;
@@ -39,13 +39,13 @@ pub(super) struct Watched {
 /// What this process has to do with the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role<'a> {
-    /// It drives it, and makes so many attempts at once.
+    /// It runs the plan with this many parallel attempts.
     Driver(usize),
     /// It follows this one, who does.
     Follower(&'a str),
 }
 
-/// Drives the run and shows what happens. Events after `seen` are printed with `--json`.
+/// Runs the plan and shows progress. With `--json`, events after `seen` are printed.
 pub(super) fn drive(
     subject: &Subject<'_>,
     runs: &Runs,
@@ -59,7 +59,7 @@ pub(super) fn drive(
     view.watch(work, out)
 }
 
-/// Follows a run that another process drives and shows what happens.
+/// Follows a run of another process and shows progress.
 pub(super) fn follow(
     subject: &Subject<'_>,
     runs: &Runs,
@@ -159,7 +159,7 @@ impl View<'_> {
         if !out.settings().is_json {
             return;
         }
-        // A journal that can't be read is said by whoever drives the run.
+        // The process that runs the plan reports an unreadable journal.
         for recorded in self.runs.store().events(self.run.row.id, self.seen).unwrap_or_default() {
             self.seen = recorded.seq;
             out.event(&Response::done("event", &notice_of(self.runs, self.run, &recorded)));
@@ -170,7 +170,7 @@ impl View<'_> {
         self.leave.request();
         out.talk(&match self.role {
             Role::Follower(_) => "detached; the run continues".to_owned(),
-            // What other processes make goes on.
+            // Attempts of other processes continue.
             Role::Driver(workers) => match board.under_way().min(workers) {
                 1 => "pausing: ending 1 attempt; nothing is lost".to_owned(),
                 count => format!("pausing: ending {count} attempts; nothing is lost"),

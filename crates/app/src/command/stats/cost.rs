@@ -117,9 +117,9 @@ pub(super) fn print(data: &CostData, out: &mut Out<'_>) {
         .flatten()
         .collect();
         let steps = wording::number(rest.steps_left, "step");
-        let spent = spent_percent.iter().max().map(|most| format!("; {most} % of its budget is spent"));
+        let spent = spent_percent.iter().max().map(|most| format!("; {most}% of its budget is spent"));
         let line = format!(
-            "{plan}: at this rate the rest, {steps}, needs about {}{}",
+            "{plan}: {steps} left, about {} at this rate{}",
             needs.join(", "),
             spent.unwrap_or_default()
         );

@@ -128,9 +128,9 @@ fn print_evicted(outcast: &OutcastData, now: u64, out: &mut Out<'_>) {
     ));
     let mut table = Table::new();
     let into = clean_line(&outcast.into).into_owned();
-    table.row([format!("  {}", outcast.command().command), format!("joins it by hand, on {into}")]);
+    table.row([format!("  {}", outcast.command().command), format!("merge it by hand on {into}")]);
     let again = NextCommand::new(["planwright", "merge", outcast.plan.as_str()]).command;
-    table.row([format!("  {again}"), "tries again, once what stood against it is gone".to_owned()]);
+    table.row([format!("  {again}"), "try again after the conflict is resolved".to_owned()]);
     out.table(&table);
     out.line("");
 }

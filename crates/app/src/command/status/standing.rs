@@ -1,5 +1,5 @@
-//! Gathers where runs stand: the rows that the store keeps of them, who drives them, and how well the workers are. Journals are
-//! read only where a contract is under way.
+//! Collects the state of runs: their rows in the store, their owners and the health of workers. Reads a journal only
+//! while a contract is running.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +14,13 @@ use super::{AskData, CurrentData, RunData, Standing};
 use crate::output::wording;
 use crate::output::{Failure, shell_word};
 
-/// What is asked and what is queued, by run.
+/// Open questions and queued attempts, by run.
 struct Around {
     asks: BTreeMap<RunId, Vec<AskRow>>,
     queue: Vec<QueuedAttempt>,
 }
 
-/// Where the newest run of every plan stands, or of those whose names begin in this way.
+/// The state of each plan's newest run, or of plans with this name prefix.
 pub(super) fn standing(plan: Option<&str>, runs: &Runs) -> Result<Standing, Failure> {
     let mut newest = runs.everywhere()?;
     if let Some(plan) = plan {
@@ -38,7 +38,7 @@ pub(super) fn standing(plan: Option<&str>, runs: &Runs) -> Result<Standing, Fail
 
 fn run_data(runs: &Runs, run: &RunSummaryRow, around: &Around) -> Result<RunData, Failure> {
     let tally = &run.tally;
-    // A run that is over has no driver, but for the moment in which that one tidies up.
+    // A finished run has no process, except while that one cleans up.
     let driver = match tally.phase {
         Phase::Finished(_) => None,
         Phase::New | Phase::Running | Phase::Stopped => runs.holder_of(run.run)?,
@@ -85,7 +85,7 @@ fn run_data(runs: &Runs, run: &RunSummaryRow, around: &Around) -> Result<RunData
     })
 }
 
-/// An attempt that is under way.
+/// A running attempt.
 fn attempted(run: &RunSummaryRow, attempt: &ActiveAttempt, queue: &[QueuedAttempt]) -> CurrentData {
     let is_it = |pending: &&QueuedAttempt| {
         let queued = &pending.queued;
@@ -111,7 +111,7 @@ fn attempted(run: &RunSummaryRow, attempt: &ActiveAttempt, queue: &[QueuedAttemp
     }
 }
 
-/// The contracts that are under way: who made the attempt and when stands only in the journal.
+/// Running contracts: agent and time are only in the journal.
 fn judged(run: &Run) -> Vec<CurrentData> {
     let steps = run.plan.steps.iter().zip(&run.state.steps);
     let judged = steps.filter_map(|(step, now)| match now.status {
@@ -154,7 +154,7 @@ fn judged(run: &Run) -> Vec<CurrentData> {
     data.collect()
 }
 
-/// What is to be known about a run that was begun and that nobody drives.
+/// The note on a started run without a process.
 fn remark(run: &RunSummaryRow, state: &str) -> Option<String> {
     let done = format!("{} of {} done", run.tally.settled(), run.tally.steps.len());
     let name = shell_word(&run.plan);
@@ -162,13 +162,13 @@ fn remark(run: &RunSummaryRow, state: &str) -> Option<String> {
         format!("resume with `planwright run {name}`, or end it with `planwright cancel {name} -m WHY`");
     match state {
         "paused" => {
-            // A driver that left in order has ended its attempts first.
+            // A process that exited cleanly has ended its attempts first.
             let is_gone = !run.tally.attempts.is_empty();
             let who = if is_gone { "its process is gone" } else { "no process is running it" };
             Some(format!("{done}, {who}: {ways}"))
         }
         "stopped" => {
-            let by = run.tally.stopped_by.as_deref().unwrap_or("somebody");
+            let by = run.tally.stopped_by.as_deref().unwrap_or("unknown");
             Some(format!("{done}, stopped by {by}: {ways}"))
         }
         _ => None,

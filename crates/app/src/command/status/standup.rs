@@ -1,4 +1,5 @@
-//! `status --since`: what happened to all plans in a period, in a text that fits a chat: finished steps, blockers, what is next. From the journal alone.
+//! `status --since`: what happened to all plans in a period, short enough for a chat: finished steps, blockers, next
+//! steps. Reads only the journal.
 
 use planwright_engine::core::workspace::portfolio::Blocked;
 use planwright_engine::core::workspace::portfolio::PlanProgress;
@@ -19,13 +20,13 @@ const NAMES_MAX: usize = 12;
 pub(crate) struct Standup {
     /// Since when, in milliseconds since 1970.
     pub(crate) since_ms: u64,
-    /// The plans to which something happened, and those that a run waits in.
+    /// Plans with events, and plans with a waiting run.
     pub(crate) plans: Vec<PlanData>,
-    /// The names of plans that may begin.
+    /// The names of plans that can start.
     pub(crate) ready: Vec<String>,
-    /// Plans of which nothing happened and that are held back, each with its reasons.
+    /// Blocked plans without events, with the reasons.
     pub(crate) held_back: Vec<WaitData>,
-    /// What should not be there: conflict copies of plans, pointers that lead nowhere.
+    /// Problems: conflict copies of plans, dangling markers.
     pub(crate) faults: Vec<String>,
 }
 
@@ -36,9 +37,9 @@ pub(crate) struct PlanData {
     pub(crate) name: String,
     /// Its title.
     pub(crate) title: String,
-    /// Where it stands.
+    /// Its state.
     pub(crate) state: String,
-    /// How many steps are settled.
+    /// Number of finished steps.
     pub(crate) settled: usize,
     /// How many there are.
     pub(crate) steps: usize,
@@ -50,7 +51,7 @@ pub(crate) struct PlanData {
     pub(crate) said: Vec<String>,
     /// What it waits for, in words.
     pub(crate) waits: Vec<String>,
-    /// What gets it going where it is held back: `waits`, `retry`, `person` or `replan`.
+    /// What unblocks it: `waits`, `retry`, `person` or `replan`.
     pub(crate) recovery: Option<String>,
     /// The step that is next.
     pub(crate) next: Option<String>,
@@ -78,14 +79,14 @@ pub(crate) struct FailedData {
     pub(crate) why: String,
 }
 
-/// A plan that is held back.
+/// A blocked plan.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct WaitData {
     /// What others call it.
     pub(crate) name: String,
     /// Why, in words.
     pub(crate) reasons: Vec<String>,
-    /// What gets it going.
+    /// What unblocks it.
     pub(crate) recovery: String,
 }
 
@@ -108,7 +109,7 @@ pub(crate) fn run(since_text: &str, out: &mut Out<'_>) -> Result<Response, Failu
     Ok(Response::done("standup", &data).next(next))
 }
 
-/// When a text says: a length of time ago, or a time.
+/// Reads an age or a time.
 fn since(text: &str) -> Result<u64, Failure> {
     let now = wording::now();
     let ago = wording::span("--since", text).ok().map(|span| now.saturating_sub(span));
@@ -169,7 +170,7 @@ fn plan_data(report: &StandupReport, happened: &StandupLine) -> PlanData {
     }
 }
 
-/// The same said several times in a row is said once, with how often.
+/// Collapses repeated lines into one with a count.
 fn told_once(said: &[(u64, String)]) -> Vec<String> {
     let runs = said.chunk_by(|(_, one), (_, other)| one == other);
     let told = runs.map(|same| match (same, same.len()) {

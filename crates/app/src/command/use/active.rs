@@ -1,5 +1,5 @@
-//! `resolve-active-plan`: the plan of this worktree as a pair of paths for scripts; `use` shows it to people. Only reads; a
-//! marker that leads nowhere is an error, and never another plan.
+//! `resolve-active-plan`: the plan of this worktree as two paths for scripts; `use` shows it to people. Read-only; a
+//! dangling marker is an error and never resolves to another plan.
 
 use std::path::{Path, PathBuf};
 

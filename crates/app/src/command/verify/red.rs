@@ -1,4 +1,4 @@
-//! What `verify` says of the red check: whether contracts fail before the work, as they should.
+//! The red check of `verify`: whether contracts fail before the work, as they should.
 
 use planwright_engine::Verified;
 use planwright_engine::core::plan::verified::{Contract, Plan};
@@ -36,7 +36,7 @@ pub(super) fn lines(plan: &Plan, reds: &BaselineSet) -> Vec<String> {
     let manual = plan.steps.len() - judged;
     if manual > 0 {
         let steps = if manual == 1 { "step is" } else { "steps are" };
-        first.push_str(&format!("; {manual} {steps} confirmed by a person"));
+        first.push_str(&format!("; {manual} {steps} confirmed by you"));
     }
     let others = reds.contracts.iter().filter(|red| !matches!(red.before, BaselineResult::Fails(_)));
     let mut lines: Vec<String> = [first].into_iter().chain(others.map(|red| line(plan, red))).collect();

@@ -1,5 +1,5 @@
-//! Has an agent review plans: it sees their text and what the checker found, and what it finds becomes remarks on them. Nobody
-//! approves or rejects by it.
+//! Has an agent review plans: it sees the text and the diagnostics, and its findings become comments. It neither
+//! approves nor rejects.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use planwright_engine::{Project, Verified};
 use crate::output::diagnostics::FoundData;
 use crate::output::{Exit, Failure, NextCommand, Out, Tone, clean_line};
 
-/// The role that is asked where nobody is named.
+/// The default role.
 pub(super) const ROLE: &str = "reviewer";
 
 /// Asks the reviewer about one plan, and keeps what it found as remarks.
@@ -28,7 +28,7 @@ pub(super) fn review(
     out: &mut Out<'_>,
 ) -> Result<Vec<FoundData>, Failure> {
     if process::job_above().is_some() {
-        return Err(Failure::new(Exit::Person, "an attempt can't have a plan reviewed by another agent"));
+        return Err(Failure::new(Exit::Person, "an attempt cannot ask another agent for a review"));
     }
     let adviser = AgentQuery::find(&project.config, agent).map_err(|error| unasked(&error))?;
     let name = verified.source.name();
@@ -46,7 +46,7 @@ pub(super) fn review(
     let question = AgentQuestion { prompt: &prompt, config, root, is_inside: true, role: ROLE };
     let said = adviser.ask(question, &Stop::new()).map_err(|error| unasked(&error))?;
     if !finding::is_list(&said.text) {
-        let how = "it listed no findings, not even none".to_owned();
+        let how = "it returned no list of findings".to_owned();
         return Err(unasked(&Error::Silent { name: adviser.name, how }));
     }
     let found = finding::in_text(&said.text);
@@ -102,14 +102,15 @@ fn step_at(verified: &Verified, line: Option<u32>) -> Option<String> {
 fn unasked(error: &Error) -> Failure {
     match error {
         Error::Nobody { .. } | Error::Mute { .. } => Failure::from_error(Exit::Usage, error)
-            .hint("name an agent, or say in `[roles]` who is the reviewer")
+            .hint("name an agent, or set roles.reviewer")
             .next(NextCommand::new(["planwright", "doctor"])),
         Error::Unapproved { name, command } => {
             let (key, words) =
                 (format!("agents.{name}.command"), SettingValue::Words(command.clone()).to_string());
             Failure::from_error(Exit::Person, error)
                 .hint(format!(
-                    "look at it, say it in your own settings, and take it out of the project's, which win: planwright config unset {key}"
+                    "check the command, set it in your own settings and remove it from the project's, which win: \
+                     planwright config unset {key}"
                 ))
                 .next(NextCommand::new(["planwright", "config", "set", &key, &words, "--user"]))
         }

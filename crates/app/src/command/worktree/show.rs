@@ -1,4 +1,4 @@
-//! What `worktree` shows of trees, as data and as text.
+//! Output of `worktree`, as data and as text.
 
 use planwright_engine::core::workspace::worktree::{CreatedBy, PruneDecision, WorktreeState};
 use planwright_engine::git::worktree::{AddedWorktree, Removed, ScriptRun, WorktreeFinding, Worktrees};
@@ -34,9 +34,9 @@ pub(crate) struct TreeData {
     pub(crate) is_safe_to_reclaim: bool,
     /// Why it does not.
     pub(crate) kept_because: Option<String>,
-    /// Whether making it was never finished: its set-up did not go well, or somebody died.
+    /// Whether its creation was never finished: setup failed, or the process died.
     pub(crate) is_unfinished: bool,
-    /// A command that mends what is wrong with it.
+    /// A command that fixes it.
     pub(crate) mend: Option<String>,
 }
 
@@ -108,37 +108,37 @@ const fn maker(maker: CreatedBy) -> &'static str {
     }
 }
 
-/// Says that a tree was made, or is there.
+/// Reports a created or existing worktree.
 pub(super) fn added(added: &AddedWorktree, out: &mut Out<'_>) {
     let tree = &added.tree;
-    let word = if added.furnished.is_some() { "made  " } else { "there " };
+    let word = if added.furnished.is_some() { "created" } else { "exists " };
     let word = out.palette().paint(Tone::Good, word);
     let plan = tree.plan.as_ref().map(|plan| plan.to_string_lossy().into_owned()).unwrap_or_default();
     let branch = tree.branch.as_deref().unwrap_or_default();
     let what = format!("{}   {plan} on {branch}", tree.name);
     out.line(&format!("{word}  {}", clean_line(&what)));
-    out.line(&format!("        {}", clean_line(&added.place.to_string_lossy())));
+    out.line(&format!("         {}", clean_line(&added.place.to_string_lossy())));
     if !tree.ports.is_empty() {
-        out.line(&format!("        ports {}", ports(&tree.ports)));
+        out.line(&format!("         ports {}", ports(&tree.ports)));
     }
     let Some(furnished) = &added.furnished else { return };
     if !furnished.copied.is_empty() {
         let copied: Vec<String> =
             furnished.copied.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-        out.line(&format!("        copied {}", clean_line(&copied.join(", "))));
+        out.line(&format!("         copied {}", clean_line(&copied.join(", "))));
     }
     for (path, why) in &furnished.left_out {
         out.warn(&format!("{} was not copied: {why}", path.display()));
     }
     match &furnished.setup {
         ScriptRun::Nothing => {}
-        ScriptRun::Well => out.line("        set up"),
+        ScriptRun::Well => out.line("         set up"),
         ScriptRun::Unallowed { command } => out.warn(&format!(
-            "the set-up was not run: only planwright.toml says it, which agents can write, and nobody has allowed it: {}",
+            "setup command not run: it comes from planwright.toml, which agents can write, and is not allowed yet: {}",
             typed_command(command)
         )),
         ScriptRun::Badly { how, said } => {
-            out.warn(&format!("the set-up failed: {how}; the tree stays, and the same command tries again"));
+            out.warn(&format!("setup command failed: {how}; worktree kept, run the same command to try again"));
             out.talk(&wording::indented(&clean(said.trim_end())));
         }
     }
@@ -148,7 +148,7 @@ fn ports(ports: &[u16]) -> String {
     ports.iter().map(u16::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// All trees, a line each.
+/// All worktrees, one per line.
 pub(super) fn table(findings: &[WorktreeFinding], out: &mut Out<'_>) {
     let now = wording::now();
     let mut table = Table::new();
@@ -178,7 +178,7 @@ const fn tone(state: WorktreeState) -> Tone {
     }
 }
 
-/// Says which trees are gone, and what stays of them.
+/// Lists removed worktrees and what was saved.
 pub(super) fn removed(all: &[Removed], word: &str, out: &mut Out<'_>) {
     for removed in all {
         let word = out.palette().paint(Tone::Good, word);
@@ -192,7 +192,7 @@ pub(super) fn removed(all: &[Removed], word: &str, out: &mut Out<'_>) {
     }
 }
 
-/// Says which trees would go.
+/// Lists worktrees that would be removed.
 pub(super) fn would_remove(safe: &[WorktreeFinding], out: &mut Out<'_>) {
     for finding in safe {
         let what = format!("{}   {}   {}", finding.name, finding.state.word(), wording::size(finding.bytes));
@@ -200,13 +200,13 @@ pub(super) fn would_remove(safe: &[WorktreeFinding], out: &mut Out<'_>) {
     }
     let bytes: u64 = safe.iter().map(|finding| finding.bytes).sum();
     out.line(&format!(
-        "{} could be reclaimed, {}",
-        wording::number(safe.len(), "tree"),
+        "{} can be removed, {}",
+        wording::number(safe.len(), "worktree"),
         wording::size(bytes)
     ));
 }
 
-/// Says which trees stay, and why. Those in use are no news.
+/// Lists kept worktrees and why; those in use are omitted.
 pub(super) fn kept(all: &[WorktreeFinding], out: &mut Out<'_>) {
     for finding in all {
         if let PruneDecision::Kept { why } = &finding.reclaim {

@@ -25,19 +25,19 @@ impl From<worktree::Error> for Failure {
                 failure(Exit::Usage).hint(format!("did you mean `{meant}`?")).next(all())
             }
             worktree::Error::NoTree { meant: None, .. } => failure(Exit::Usage).next(all()),
-            worktree::Error::Name(_) => failure(Exit::Usage).hint("say another with --name"),
+            worktree::Error::Name(_) => failure(Exit::Usage).hint("pass another with --name"),
             worktree::Error::Taken { .. } => {
-                failure(Exit::No).hint("say another name with --name; nothing was made").next(all())
+                failure(Exit::No).hint("pass another name with --name; nothing was created").next(all())
             }
             worktree::Error::HasTree { name, .. } => failure(Exit::No)
-                .hint("a plan has one tree; leave --name out to use it")
+                .hint("a plan has one worktree; omit --name to use it")
                 .next(NextCommand::new(["planwright", "worktree", "path", name])),
-            worktree::Error::InTheWay { .. } => failure(Exit::No)
-                .hint("look at it and move it away, or say another name with --name")
-                .next(all()),
+            worktree::Error::InTheWay { .. } => {
+                failure(Exit::No).hint("move it away, or pass another name with --name").next(all())
+            }
             worktree::Error::AtWork { .. } => failure(Exit::Moved).hint("wait for it").next(all()),
             worktree::Error::Elsewhere { .. } => failure(Exit::Usage)
-                .hint("a tree is a copy of the repository, so its plan has to lie in it")
+                .hint("a worktree is a copy of the repository, so its plan must be inside it")
                 .next(NextCommand::new(["planwright", "list"])),
             worktree::Error::Misplaced { .. } => failure(Exit::Usage)
                 .hint("set worktree.folder in your own settings")
@@ -60,18 +60,19 @@ impl From<worktree::Error> for Failure {
             worktree::Error::Unallowed { name, command } => {
                 let digest = &script_digest(command)[..DIGITS_MIN];
                 failure(Exit::Person)
-                    .hint(format!("a person reads it and allows it: {}", typed_command(command)))
+                    .hint(format!("a person must read and allow it: {}", typed_command(command)))
                     .next(NextCommand::new(["planwright", "worktree", "remove", name, "--allow", digest]))
             }
             worktree::Error::Ports { .. } => failure(Exit::No)
-                .hint("remove trees, or make the range larger: worktree.port_min, worktree.port_max")
+                .hint("remove worktrees, or widen the range: worktree.port_min, worktree.port_max")
                 .next(all()),
             worktree::Error::Pattern { .. } => failure(Exit::Usage)
-                .hint("patterns are those of .gitignore")
+                .hint("use .gitignore patterns")
                 .next(NextCommand::new(["planwright", "config", "worktree.include"])),
             worktree::Error::Base(base::Error::NoRepository { .. })
-            | worktree::Error::Keep(repository::Error::NoRepository { .. }) => failure(Exit::No)
-                .hint("trees are copies of a git repository: make one first, and commit something"),
+            | worktree::Error::Keep(repository::Error::NoRepository { .. }) => {
+                failure(Exit::No).hint("a worktree needs a git repository with a commit: create one first")
+            }
             worktree::Error::State(_)
             | worktree::Error::Base(_)
             | worktree::Error::Keep(_)
@@ -92,7 +93,7 @@ impl From<worktree::Error> for Failure {
 fn stays(failure: impl Fn(Exit) -> Failure, (name, path): (&str, &Path), why: &KeepReason) -> Failure {
     match why {
         KeepReason::Work(_) => failure(Exit::No)
-            .hint("nothing was removed; finish the plan there, or save what you want to keep")
+            .hint("nothing was removed; finish the plan or save the changes first")
             .next(NextCommand::new(["cd", path.to_string_lossy().as_ref()])),
         KeepReason::Beside(root) => {
             failure(Exit::No).hint("nothing was removed").next(NextCommand::new(["cd", root]))

@@ -1,5 +1,5 @@
-//! A plan that is a folder: every format names the file that a complaint is about, counts its lines alone and shows nothing
-//! of what stands between the files.
+//! Plans that are a directory: every format names the file of a diagnostic, counts lines per file and hides the
+//! separators between files.
 
 use planwright_engine::core::syntax::diagnostic::{Diagnostic, Severity};
 use planwright_engine::core::syntax::source::{Edit, FILE_SEPARATOR, Source, Span};
@@ -15,7 +15,7 @@ const FILES: [(&str, &str); 4] = [
     ("tasks/03-b.md", "---\nid: b\ndepends_on: [a]\n---\nDo it.\n"),
 ];
 
-/// One complaint about both ids, one about the file that is empty, one that points at nothing.
+/// One diagnostic about both ids, one about the empty file, one without a location.
 fn folder() -> (Source, Vec<Diagnostic>) {
     let source = Source::new("plans/auth/", Source::bundle(FILES));
     let find = |needle: &str| {

@@ -5,7 +5,7 @@ use planwright_engine::core::syntax::source::{Source, Span};
 use super::{CheckedFile, window};
 use crate::output::clean;
 
-/// Returns `::error file=…,line=…::message` for every complaint.
+/// Returns `::error file=…,line=…::message` for every diagnostic.
 pub fn github(checked: &[CheckedFile<'_>]) -> String {
     let commands = checked.iter().flat_map(|file| {
         file.diagnostics.iter().map(|diagnostic| {

@@ -1,5 +1,5 @@
-//! Complaints as a compiler shows them: the line, what is meant on it, why, and the repair. Owns the choice of what is shown;
-//! the drawing is done by `annotate-snippets`.
+//! Diagnostics as a compiler shows them: the line, the marked part, the reason and the fix. Chooses what to show;
+//! `annotate-snippets` draws it.
 
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Patch, Renderer, Snippet};
 use planwright_engine::core::syntax::diagnostic::{Diagnostic, Fix, Severity};
@@ -10,7 +10,7 @@ use super::{CheckedFile, Counts};
 use crate::output::glyph::{Glyphs, Palette, Tone};
 use crate::output::{clean, clean_line};
 
-/// Returns every complaint with the lines that it is about, and the counts of each file that has any. Lines are cut to `width`.
+/// Returns every diagnostic with the lines that it is about, and the counts of each file that has any. Lines are cut to `width`.
 pub fn human(checked: &[CheckedFile<'_>], palette: Palette, width: usize) -> String {
     let renderer = if palette.has_color { Renderer::styled() } else { Renderer::plain() };
     let renderer = renderer.term_width(width);
@@ -34,12 +34,12 @@ const LOCATION: char = '\u{fdd0}';
 /// Places that are further apart, in lines, are shown each on its own.
 const PLACES_APART_MAX: usize = 4;
 
-/// Repairs beyond these are named and not drawn.
+/// Fixes beyond these are named and not drawn.
 const EDITS_SHOWN_MAX: usize = 8;
 const EDIT_LINES_SHOWN_MAX: usize = 12;
 const EDIT_BYTES_SHOWN_MAX: usize = 2000;
 
-/// One place that a complaint means.
+/// One place that a diagnostic means.
 struct Place {
     span: Span,
     kind: AnnotationKind,
@@ -77,7 +77,7 @@ fn complaint(source: &Source, diagnostic: &Diagnostic, renderer: &Renderer, glyp
     with_locations(&renderer.render(&report), &locations)
 }
 
-/// The places of a complaint in groups that are shown together, the one with the fault first.
+/// The places of a diagnostic in groups that are shown together, the one with the fault first.
 fn places(source: &Source, diagnostic: &Diagnostic) -> Vec<Vec<Place>> {
     let primary = std::iter::once((&diagnostic.primary, AnnotationKind::Primary));
     let secondary = diagnostic.secondary.iter().map(|label| (label, AnnotationKind::Context));
@@ -111,7 +111,7 @@ fn repair<'a>(source: &Source, fix: &'a Fix, glyphs: Glyphs) -> Group<'a> {
             .map(|(edit, span)| Patch::new(window.locate(*span), clean(&edit.text)))
             .collect();
         let snippet = Snippet::source(window.text).line_start(window.line);
-        // In a folder a line number alone tells nothing.
+        // In a directory, a line number alone is ambiguous.
         let file = spans.first().map(|span| source.part_at(span.start)).filter(|part| !part.path.is_empty());
         let path = file.map(|part| clean_line(&source.name_at(part.span.start)).into_owned());
         snippet.path(path).patches(patches)
@@ -138,15 +138,15 @@ fn with_locations(drawn: &str, locations: &[String]) -> String {
     text
 }
 
-/// "plans/x.md: 2 errors, 1 warning; 1 has a repair (planwright verify --fix)".
+/// "plans/x.md: 2 errors, 1 warning; 1 fixable (planwright verify --fix)".
 fn footer(file: &CheckedFile<'_>, palette: Palette) -> String {
     let counts = file.counts();
     let Counts { errors, fixable, .. } = counts;
     let tone = if errors > 0 { Tone::Bad } else { Tone::Attention };
     let repairs = match fixable {
         0 => String::new(),
-        1 => "; 1 has a repair (planwright verify --fix)".to_owned(),
-        _ => format!("; {fixable} have repairs (planwright verify --fix)"),
+        1 => "; 1 fixable (planwright verify --fix)".to_owned(),
+        _ => format!("; {fixable} fixable (planwright verify --fix)"),
     };
     format!("{}: {}{repairs}", clean_line(file.source.name()), palette.paint(tone, &counts.to_string()))
 }
@@ -160,7 +160,7 @@ mod tests {
 
     const UNICODE: Palette = Palette { has_color: false, glyphs: Glyphs::Unicode };
 
-    /// The complaints about the parts of `text` in ⟦ and ⟧, which are taken out of it.
+    /// The diagnostics about the parts of `text` in ⟦ and ⟧, which are taken out of it.
     fn shown(text: &str) -> String {
         let mut plain = String::new();
         let mut diagnostics = Vec::new();
@@ -209,7 +209,7 @@ mod tests {
            = note: run on main@4f1c8aa, exit 0 in 0.01 s
            = help: add a check that fails until the work is done
 
-        plans/größe 1.md: 1 error, 1 warning; 1 has a repair (planwright verify --fix)
+        plans/größe 1.md: 1 error, 1 warning; 1 fixable (planwright verify --fix)
         ");
         assert_eq!(human(&[Sample::new("\r\n").checked()], UNICODE, 100), unix, "CRLF changes nothing");
     }
@@ -350,7 +350,7 @@ mod tests {
         9 + more\u{1b}
           |
 
-        a.md: 1 error; 1 has a repair (planwright verify --fix)
+        a.md: 1 error; 1 fixable (planwright verify --fix)
         ");
     }
 

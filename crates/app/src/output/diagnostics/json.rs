@@ -1,4 +1,4 @@
-//! The data of `planwright.verify/1`: everything that a complaint holds, with byte offsets and with places as people count them.
+//! The data of `planwright.verify/1`: everything that a diagnostic holds, with byte offsets and with places as people count them.
 
 use planwright_engine::core::run::baseline::Baseline;
 use planwright_engine::core::syntax::diagnostic::Diagnostic;
@@ -67,17 +67,17 @@ pub struct SuggestionData {
 /// One file and what is wrong with it.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct FileData {
-    /// The path as it was given; where the plan is a folder, that of the folder.
+    /// The path as given; for a directory plan, the directory.
     pub path: String,
     /// Whether the file passes: no errors, and no warnings where they are denied.
     pub ok: bool,
-    /// How many complaints of which kind there are.
+    /// How many diagnostics of which kind there are.
     pub counts: Counts,
-    /// The complaints in file order.
+    /// The diagnostics in file order.
     pub diagnostics: Vec<DiagnosticData>,
 }
 
-/// One complaint.
+/// One diagnostic.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DiagnosticData {
     /// The stable code of the rule, such as `PW0203`.
@@ -88,7 +88,7 @@ pub struct DiagnosticData {
     pub severity: String,
     /// One line that names the thing and the fault.
     pub message: String,
-    /// The file that holds the span, where the plan is a folder.
+    /// The file of the span, for a directory plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// Where the fault is.
@@ -99,13 +99,13 @@ pub struct DiagnosticData {
     pub related: Vec<RelatedData>,
     /// Facts that explain it.
     pub notes: Vec<String>,
-    /// The way out, in words.
+    /// The fix, in words.
     pub help: Option<String>,
     /// The way out, ready to be applied.
     pub fix: Option<FixData>,
 }
 
-/// Some bytes of a file. In a folder every file counts its own bytes and lines.
+/// A range of bytes. In a directory plan, bytes and lines count per file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SpanData {
     /// Offset of the first byte.
@@ -125,7 +125,7 @@ pub struct SpanData {
 /// A second place.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RelatedData {
-    /// The file that holds the span, where the plan is a folder.
+    /// The file of the span, for a directory plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// Where it is.
@@ -134,7 +134,7 @@ pub struct RelatedData {
     pub label: String,
 }
 
-/// A repair.
+/// A fix.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct FixData {
     /// What it does, as an imperative.
@@ -143,10 +143,10 @@ pub struct FixData {
     pub edits: Vec<EditData>,
 }
 
-/// One change of a repair.
+/// One change of a fix.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct EditData {
-    /// The file that is changed, where the plan is a folder.
+    /// The changed file, for a directory plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// Offset of the first byte that goes.
@@ -157,7 +157,7 @@ pub struct EditData {
     pub text: String,
 }
 
-/// Returns everything that is known about the complaints.
+/// Returns everything that is known about the diagnostics.
 pub fn json(checked: &[CheckedFile<'_>], warnings: Warnings) -> VerifyData {
     let files = checked.iter().map(|file| FileData {
         path: file.source.name().to_owned(),

@@ -1,11 +1,11 @@
-//! `JUnit` XML, which every build server reads: a suite a plan, a case a complaint.
+//! `JUnit` XML, which every build server reads: one suite per plan, one case per diagnostic.
 
 use planwright_engine::core::syntax::diagnostic::Diagnostic;
 
 use super::{CheckedFile, Warnings, window};
 use crate::output::clean;
 
-/// Returns one suite a plan with one case a complaint. What makes the plan fail is a failure, any other complaint is told in the
+/// Returns one suite per plan with one case per diagnostic. What makes the plan fail is a failure, any other diagnostic is told in the
 /// output of a case that passes; a clean file is one case that passes.
 pub fn junit(checked: &[CheckedFile<'_>], warnings: Warnings) -> String {
     let mut suites = Vec::new();
@@ -50,7 +50,7 @@ fn case(file: &CheckedFile<'_>, diagnostic: &Diagnostic, warnings: Warnings) -> 
     )
 }
 
-/// The complaint in lines: where, what, why, and the way out.
+/// The diagnostic in lines: where, what, why, and the fix.
 fn told(file: &CheckedFile<'_>, diagnostic: &Diagnostic) -> String {
     let at = |offset| window::place(file.source, offset);
     let severity = diagnostic.severity.word();

@@ -1,4 +1,4 @@
-//! The file and the complaints that the tests of all formats show.
+//! The file and the diagnostics that the tests of all formats show.
 
 use planwright_engine::core::syntax::diagnostic::{Diagnostic, Label, Severity};
 use planwright_engine::core::syntax::source::{Edit, Source, Span};
@@ -31,7 +31,7 @@ test -s docs/✅-größe.md
 ```
 ";
 
-/// A source and its complaints.
+/// A source and its diagnostics.
 pub(super) struct Sample {
     pub(super) source: Source,
     pub(super) diagnostics: Vec<Diagnostic>,
@@ -72,7 +72,7 @@ impl Sample {
     }
 }
 
-/// A complaint about `span` that says "message".
+/// A diagnostic about `span` that says "message".
 pub(super) fn complaint(
     code: &'static str,
     rule: &'static str,

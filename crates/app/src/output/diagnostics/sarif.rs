@@ -1,4 +1,4 @@
-//! SARIF 2.1.0, which code scanning services read. Owns the few of its objects that a complaint needs.
+//! SARIF 2.1.0 for code scanning services; only the objects that a diagnostic needs.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use super::{CheckedFile, RuleDoc, window};
 use crate::output::envelope;
 use crate::output::envelope::EnvelopeLayout;
 
-/// Returns a log with one run: every rule, and every complaint as a result.
+/// Returns a log with one run: every rule, and every diagnostic as a result.
 pub fn sarif(checked: &[CheckedFile<'_>], rules: &[RuleDoc<'_>]) -> String {
     let results = checked
         .iter()
@@ -195,7 +195,7 @@ fn location(source: &Source, label: &Label) -> Location {
     }
 }
 
-/// The edits of a repair, file by file.
+/// The edits of a fix, file by file.
 fn changes(source: &Source, edits: &[Edit]) -> Vec<ArtifactChange> {
     let mut changes: Vec<ArtifactChange> = Vec::new();
     for edit in edits {

@@ -1,9 +1,9 @@
-//! One line a complaint, for editors and problem matchers.
+//! One line per diagnostic, for editors and problem matchers.
 
 use super::{CheckedFile, window};
 use crate::output::clean_line;
 
-/// Returns `path:line:col: error[PW0203]: message` for every complaint.
+/// Returns `path:line:col: error[PW0203]: message` for every diagnostic.
 pub fn short(checked: &[CheckedFile<'_>]) -> String {
     let mut text = String::new();
     for file in checked {

@@ -1,4 +1,4 @@
-//! The few lines of a file that a complaint shows: hidden characters spelled out, long lines and long middles left out.
+//! The few lines of a file that a diagnostic shows: hidden characters spelled out, long lines and long middles left out.
 //! Owns the way from a place in the file to the place in what is shown; never touches the file.
 
 use std::ops::Range;
@@ -21,7 +21,7 @@ pub(super) struct Window {
 /// A longer line is cut. Twice what the widest usual terminal shows, so that the cut is seldom seen.
 const LINE_BYTES_MAX: usize = 600;
 
-/// How much of a cut line stands in front of the first place that is meant.
+/// Characters kept before the first marked part of a truncated line.
 const LEAD_BYTES: usize = 120;
 
 /// Lines further from both ends of every place are folded away by the renderer, so their text is not needed.
@@ -100,13 +100,13 @@ impl Window {
 /// Returns `span` inside one file of the text and between characters, whatever it was.
 pub(super) fn within(source: &Source, span: Span) -> Span {
     let text = source.text();
-    // What stands between the files of a folder is in none of them.
+    // Separators between the files of a directory belong to no file.
     let file = source.part_at(span.start).span;
     let start = text.floor_char_boundary(span.start.clamp(file.start, file.end));
     Span::new(start, text.ceil_char_boundary(span.end.clamp(start, file.end)))
 }
 
-/// Returns `span` as the file counts it that holds it: in a folder no file knows of the others.
+/// Returns `span` relative to its own file of a directory.
 pub(super) fn in_file(source: &Source, span: Span) -> Span {
     let span = within(source, span);
     let start = source.part_at(span.start).span.start;
@@ -119,7 +119,7 @@ pub(super) fn place(source: &Source, offset: usize) -> String {
     format!("{}:{}", source.name_at(offset), source.position(offset))
 }
 
-/// Returns `span` without the line breaks at its end: nobody means the beginning of the next line.
+/// Returns `span` without trailing line breaks.
 pub(super) fn trimmed(source: &Source, span: Span) -> Span {
     Span::new(span.start, span.start + source.slice(span).trim_end_matches(['\r', '\n']).len())
 }

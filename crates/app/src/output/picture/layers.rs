@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthStr;
 /// Columns between neighbours, and in front of everything.
 const GAP: usize = 3;
 const MARGIN: usize = 2;
-/// How often the order of layers and the columns are mended. Plans are small: it settles in two or three rounds.
+/// Rounds that improve the order of layers and the columns. Plans are small: two or three are enough.
 const ROUNDS: usize = 6;
 
 /// A box, or the place where a line passes through a layer.

@@ -19,7 +19,7 @@ pub(crate) struct Simulated {
     pub(crate) waves: Vec<Vec<AheadData>>,
     /// How many contracts there are.
     pub(crate) contracts: usize,
-    /// How many attempts agents would make at most, if nobody grants more.
+    /// Maximum attempts, unless a person grants more.
     pub(crate) attempts_max: u32,
     /// What it will likely take; `null`: there is too little history.
     pub(crate) forecast: Option<Forecast>,

@@ -1,4 +1,4 @@
-//! How what was said about a plan is said on one line.
+//! One line for each ledger entry of a plan.
 
 use planwright_engine::core::approval::ledger::LedgerEntry;
 

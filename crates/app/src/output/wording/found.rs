@@ -1,4 +1,4 @@
-//! How what reviewers found is said: beside a state, as lines, and as data.
+//! Review findings: next to a state, as lines, and as data.
 
 use planwright_engine::core::agent::finding;
 use planwright_engine::run::Run;

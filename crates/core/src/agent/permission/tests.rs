@@ -260,7 +260,10 @@ fn a_planner_only_reads() {
     }
     assert_eq!(why(&plan, &call("Bash", &json!({"command": "git log | head; ls"}))), "");
     let refused = why(&plan, &call("Bash", &json!({"command": "ls && rm -rf x"})));
-    assert!(refused.starts_with("In plan scope bash only reads, and `rm` is not a known read-only command"), "{refused}");
+    assert!(
+        refused.starts_with("In plan scope bash only reads, and `rm` is not a known read-only command"),
+        "{refused}"
+    );
     assert!(!why(&plan, &call("Bash", &json!({}))).is_empty(), "no script, no shell");
 }
 

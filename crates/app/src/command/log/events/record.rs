@@ -1,5 +1,5 @@
-//! What happened, in the names of document B. A plan is created when it is proposed, and made anew with every revision after
-//! that; one that was never proposed is created when its run begins.
+//! Events under the names of document B. A plan is created when it is proposed and revised by every later revision;
+//! one that was never proposed is created when its run starts.
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ fn of_entry(
     let ledger = runs.store().ledger(path).map_err(run::Error::from)?;
     let is_same = |entry: &LedgerEntry| matches!(entry, LedgerEntry::Proposed { revision: known, .. } if known == revision);
     let first = ledger.iter().find(|said| is_same(&said.entry));
-    // The same revision that is proposed again is no other plan.
+    // Proposing the same revision again is not a new plan.
     if first.is_some_and(|first| first.seq != fact.notice.seq) {
         return Ok(None);
     }

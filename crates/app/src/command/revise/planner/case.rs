@@ -1,5 +1,5 @@
-//! Everything that is known of a plan that shall be made anew: what failed and why, what is finished, and which versions there
-//! were. Refuses to go on for ever.
+//! Everything known about a plan to revise: what failed and why, what is finished, and its versions. Refuses to
+//! replan forever.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ const ERROR_BYTES_MAX: usize = 2 << 10;
 /// The dialects whose plans have versions in files of their own.
 const DIALECTS: [&str; 2] = ["native", "record"];
 
-/// A plan that shall be made anew.
+/// A plan to revise.
 pub(super) struct Case {
     pub(super) path: PathBuf,
     pub(super) name: String,
@@ -58,9 +58,9 @@ impl Case {
     pub(super) fn of(args: &Args) -> Result<Self, Failure> {
         let Opened { path, project, source, step } = open(&args.plan)?;
         if !DIALECTS.contains(&source.dialect().name) {
-            let message = format!("a plan of the dialect {} has no versions in files", source.dialect().name);
+            let message = format!("plans in dialect {} have no version files", source.dialect().name);
             let next = NextCommand::new(["planwright", "propose", shown(&path).as_str()]);
-            return Err(Failure::new(Exit::No, message).hint("edit it, and propose it again").next(next));
+            return Err(Failure::new(Exit::No, message).hint("edit it and propose it again").next(next));
         }
         let draft = source.draft();
         let ids = verified::ids(&draft);
@@ -110,7 +110,7 @@ impl Case {
         if self.source.dialect() == dialect::NATIVE { "markdown" } else { "yaml" }
     }
 
-    /// Refuses what would go on for ever: one version too many, or the same failure once more with nothing new known.
+    /// Prevents endless replanning: too many versions, or the same failure without new information.
     pub(super) fn refuse_endless(&self, args: &Args, out: &mut Out<'_>) -> Result<(), Failure> {
         let place = self.chain.iter().position(|version| project::name(version) == self.name).unwrap_or(0);
         if let Some(later) = self.chain.get(place + 1) {
@@ -162,7 +162,7 @@ impl Case {
         if agent_sign().is_none() {
             match self.end_runs(&why) {
                 Ok(complaints) => out.warn_all(&complaints),
-                Err(error) => out.warn(&format!("its runs could not be ended: {error}")),
+                Err(error) => out.warn(&format!("cannot end its runs: {error}")),
             }
         }
         let message = format!("cannot replan {}: {why}", self.name);

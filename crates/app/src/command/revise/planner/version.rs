@@ -1,4 +1,4 @@
-//! The text of the next version: what it says about itself, and which steps it may call finished.
+//! The text of the next version: its frontmatter, and which steps it may mark as finished.
 
 use planwright_engine::core::dialect::record;
 use planwright_engine::core::dialect::record::RecordReplan;

@@ -1,5 +1,5 @@
-//! `queue-status`: name, status and last progress of every plan. Only reads, and whatever can't be read is named, never a
-//! failure: scripts and sessions ask for it at their beginning.
+//! `queue-status`: name, status and last progress of every plan. Read-only; unreadable plans are listed and never
+//! fail the command, because scripts and sessions call it at startup.
 
 use planwright_engine::Project;
 use planwright_engine::core::workspace::portfolio::PlanProgress;
@@ -29,7 +29,7 @@ pub(crate) struct LineData {
     pub(crate) name: String,
     /// Its file, relative to the root of the project.
     pub(crate) path: String,
-    /// Where it stands: by the record, or as its file says where no records.
+    /// Its state by the record, or by its file without one.
     pub(crate) status: String,
     /// The last line of its progress, or the last thing that is recorded; empty where there is neither.
     pub(crate) last_progress: String,

@@ -1,5 +1,5 @@
-//! The plans of a project as the queue has them: what may begin, what is held back and why, what may run together, and in which
-//! order the work would land.
+//! The plans of a project as a queue: which can start, which are blocked and why, which can run in parallel, and the
+//! merge order.
 
 use planwright_engine::Project;
 use planwright_engine::core::workspace::portfolio;
@@ -16,13 +16,13 @@ use crate::output::{Cell, Failure, NextCommand, Out, Tone, clean_line};
 /// Every plan that is not over.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct PlansData {
-    /// Plans that may begin or go on: everything that they depend on is proven.
+    /// Plans that can start or resume: all dependencies are done.
     pub(crate) ready: Vec<PlanData>,
-    /// Plans that somebody is at.
+    /// Running plans.
     pub(crate) running: Vec<PlanData>,
-    /// Plans that may not begin.
+    /// Blocked plans.
     pub(crate) held_back: Vec<HeldData>,
-    /// Plans that nobody has put in their place yet.
+    /// Shelved plans.
     pub(crate) staged: Vec<PlanData>,
     /// What could run at the same time.
     pub(crate) together: TogetherData,
@@ -32,7 +32,7 @@ pub(crate) struct PlansData {
     pub(crate) cycle: Option<Vec<String>>,
     /// Plans that are about the same.
     pub(crate) alike: Vec<AlikeData>,
-    /// What should not be there: conflict copies of plans, pointers that lead nowhere.
+    /// Problems: conflict copies of plans, dangling markers.
     pub(crate) faults: Vec<String>,
 }
 
@@ -45,15 +45,15 @@ pub(crate) struct PlanData {
     pub(crate) path: String,
     /// Its title.
     pub(crate) title: String,
-    /// Where it stands: by the record, or as its file says where no records.
+    /// Its state by the record, or by its file without one.
     pub(crate) state: String,
-    /// How many steps are settled, by the record.
+    /// Number of finished steps, by the record.
     pub(crate) settled: usize,
     /// How many there are.
     pub(crate) steps: usize,
 }
 
-/// A plan that may not begin.
+/// A blocked plan.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct HeldData {
     /// The plan.
@@ -81,7 +81,7 @@ pub(crate) struct TogetherData {
     pub(crate) plans: Vec<String>,
     /// Pairs that can.
     pub(crate) overlaps: Vec<OverlapData>,
-    /// Plans that are never taken for safe, because nobody knows what they change.
+    /// Plans that always run alone, because their changes are unknown.
     pub(crate) excluded: Vec<ExcludedData>,
 }
 
@@ -96,12 +96,12 @@ pub(crate) struct OverlapData {
     pub(crate) path: String,
 }
 
-/// A plan of which nobody knows what it changes.
+/// A plan with unknown changes.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ExcludedData {
     /// Its name.
     pub(crate) plan: String,
-    /// Why nobody knows.
+    /// Why they are unknown.
     pub(crate) why: String,
 }
 
@@ -200,7 +200,7 @@ fn alike(board: &Board) -> Vec<AlikeData> {
         .collect()
 }
 
-/// The first thing to type: what is ready begins; else what a person can settle.
+/// The next command: start a ready plan, otherwise what a person can resolve.
 fn next(board: &Board, readiness: &Readiness) -> Option<NextCommand> {
     if let Some(&place) = readiness.ready.first() {
         let verb = if board.cards[place].state == "proposed" { "review" } else { "run" };
@@ -231,7 +231,7 @@ pub(super) fn print(data: &PlansData, out: &mut Out<'_>) {
         })
     });
     out.section("Held back", held.collect());
-    out.section("Staged", data.staged.iter().map(row).collect());
+    out.section("Shelved", data.staged.iter().map(row).collect());
     print_together(&data.together, out);
     if let Some(cycle) = &data.cycle {
         let circle = clean_line(&cycle.join(" → ")).into_owned();
@@ -243,7 +243,7 @@ pub(super) fn print(data: &PlansData, out: &mut Out<'_>) {
     }
     for alike in &data.alike {
         let [one, other] = &alike.plans;
-        out.warn(&clean_line(&format!("{one} and {other} may be about the same: {}", alike.why)));
+        out.warn(&clean_line(&format!("{one} and {other} may be the same work: {}", alike.why)));
     }
 }
 
@@ -264,13 +264,13 @@ fn print_together(together: &TogetherData, out: &mut Out<'_>) {
     }
     let title = out.palette().paint(Tone::Strong, "Together");
     let plans = match together.plans.len() {
-        0 | 1 => "none could run at the same time as another".to_owned(),
+        0 | 1 => "no plans can run in parallel".to_owned(),
         _ => together.plans.join(", "),
     };
     out.line(&format!("{title}  {}", clean_line(&plans)));
     for overlap in &together.overlaps {
         let ([one, other], [left, right], path) = (&overlap.plans, &overlap.patterns, &overlap.path);
-        let text = format!("  {one} and {other} not: both may change {path} ({left} and {right})");
+        let text = format!("  not {one} with {other}: both may change {path} ({left} and {right})");
         out.line(&clean_line(&text));
     }
     for excluded in &together.excluded {
