@@ -8,6 +8,7 @@ use planwright_core::approval::status;
 use planwright_core::approval::status::{Discovery, RecordedEntry};
 use planwright_core::plan::lifecycle::{PlanState, WaitReason};
 use planwright_core::run::event::Event;
+use planwright_core::syntax::invisible;
 
 use super::{Approvals, Error, PlanRecord, short, shown};
 use crate::run::Run;
@@ -31,7 +32,7 @@ fn agent_of(run: &Run, step: &str, attempt: u32) -> String {
 /// A title that an agent reported, as one line.
 fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let visible: String = line.chars().filter(|sign| !planwright_core::verify::is_hidden(*sign)).collect();
+    let visible: String = line.chars().filter(|sign| !invisible::is_hidden(*sign)).collect();
     visible.chars().take(TITLE_CHARS_MAX).collect()
 }
 
