@@ -13,7 +13,6 @@ mod replan;
 mod spelling;
 
 pub use event::{created_line, event_line, event_name, replanned_line};
-pub use fault::RecordFault;
 pub use pointer::{POINTER, PointerFault, TaskPointer, pointer};
 pub use replan::{RecordReplan, Successor, adopted, next_id, replanned};
 
