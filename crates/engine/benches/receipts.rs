@@ -7,11 +7,11 @@ mod scratch;
 use std::hint::black_box;
 use std::time::Instant;
 
-use planwright_core::approval::ledger::Identity;
 use planwright_core::audit::bundle::{AuditBundle, Chain, ChainHead, ChainLink, NamedBlob, RunBook};
 use planwright_core::audit::hash_chain;
 use planwright_core::audit::{AuditContext, CheckSet, Claimed, audit};
 use planwright_core::plan::digest::Digest;
+use planwright_core::plan::identity::Identity;
 use planwright_core::run::event::{AttemptEnd, Blob, Event, Receipt, RunOutcome, Usage};
 use planwright_core::run::judge::{Observation, judge};
 use planwright_core::syntax::source::Source;

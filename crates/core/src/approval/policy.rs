@@ -14,7 +14,7 @@ pub use requirement::{Requirement, When};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::approval::ledger::{Identity, Role};
+use crate::plan::identity::{Identity, Role};
 use crate::plan::verified::Plan;
 use crate::run::baseline::Baseline;
 use crate::run::event::AgentCommands;

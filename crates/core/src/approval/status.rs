@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::approval::ledger::{ApprovalSubject, Drafting, Identity, LedgerEntry, Role};
+use crate::approval::ledger::{ApprovalSubject, Drafting, LedgerEntry};
+use crate::plan::identity::{Identity, Role};
 use crate::plan::lifecycle::{Actor, Forbidden, PlanState, WaitReason};
 use crate::run::baseline::Baseline;
 use crate::run::event::{Blob, RunOutcome};

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::profile::Account;
-use crate::approval::ledger::Identity;
+use crate::plan::identity::Identity;
 use crate::run::judge::{Observation, Verdict};
 use crate::run::opinion::Opinion;
 

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use blake3::Hash;
-use planwright_core::approval::ledger::{ApprovalSubject, Base, Identity, LedgerEntry, Role};
+use planwright_core::approval::ledger::{ApprovalSubject, Base, LedgerEntry};
 use planwright_core::audit::bundle::{AuditBundle, Chain, ChainHead, ChainLink, NamedBlob, RunBook};
 use planwright_core::audit::hash_chain;
 use planwright_core::audit::{
     AuditContext, AuditFinding, CheckSet, Claimed, KeptHead, Kind, audit, file_findings,
 };
 use planwright_core::plan::digest::Digest;
+use planwright_core::plan::identity::{Identity, Role};
 use planwright_core::run::event::{
     ApprovedBy, AskAnswer, AskReason, AttemptEnd, Blob, Event, Receipt, RunOutcome, Usage,
 };

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use planwright_core::agent::report::ReportLine;
-use planwright_core::approval::ledger::{Drafting, Identity, LedgerEntry};
+use planwright_core::approval::ledger::{Drafting, LedgerEntry};
 use planwright_core::approval::status;
 use planwright_core::approval::status::{Discovery, RecordedEntry};
+use planwright_core::plan::identity::Identity;
 use planwright_core::plan::lifecycle::{PlanState, WaitReason};
 use planwright_core::run::event::Event;
 use planwright_core::syntax::invisible;

@@ -3,8 +3,9 @@
 
 use std::path::Path;
 
-use planwright_core::approval::ledger::{Identity, LedgerEntry};
+use planwright_core::approval::ledger::LedgerEntry;
 use planwright_core::approval::status::ApprovalRecord;
+use planwright_core::plan::identity::Identity;
 use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::run::event::{ApprovedBy, Event};
 use planwright_core::run::state::RunState;
