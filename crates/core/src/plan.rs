@@ -7,5 +7,6 @@ pub mod edit;
 pub mod graph;
 pub mod identity;
 pub mod lifecycle;
+pub mod tool;
 pub mod verified;
 pub mod view;

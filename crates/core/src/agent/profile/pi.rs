@@ -2,8 +2,9 @@
 //! unreachable.
 
 use super::{AgentFailure, Credential, ExtraArgs, PermissionRules, Profile, Tokens, Transcript};
-use crate::agent::permission::{Permissions, ToolKind};
+use crate::agent::permission::Permissions;
 use crate::agent::transcript::{count, json};
+use crate::plan::tool::ToolKind;
 
 pub(super) const PROFILE: Profile = Profile {
     name: "pi",
