@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::profile::Account;
+use crate::agent::account::{Account, Usage};
 use crate::plan::identity::Identity;
 use crate::run::judge::{Observation, Verdict};
 use crate::run::opinion::Opinion;
@@ -234,33 +234,6 @@ pub enum AttemptEnd {
         /// When to retry, in milliseconds since 1970; `None` if a person has to fix it.
         until: Option<u64>,
     },
-}
-
-/// What an attempt cost, as far as the agent reports it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Usage {
-    /// `None` if unreported.
-    pub tokens: Option<u64>,
-    /// In millionths of a dollar; `None` if unreported.
-    pub micro_dollars: Option<u64>,
-    /// Wall-clock time.
-    pub milliseconds: u64,
-}
-
-impl Usage {
-    /// The sum. A value that only one of them reports counts; one that neither reports stays unknown.
-    #[must_use]
-    pub fn plus(self, more: Self) -> Self {
-        let add = |one: Option<u64>, other: Option<u64>| match (one, other) {
-            (None, None) => None,
-            (one, other) => Some(one.unwrap_or(0).saturating_add(other.unwrap_or(0))),
-        };
-        Self {
-            tokens: add(self.tokens, more.tokens),
-            micro_dollars: add(self.micro_dollars, more.micro_dollars),
-            milliseconds: self.milliseconds.saturating_add(more.milliseconds),
-        }
-    }
 }
 
 /// The observation of a contract, the verdict that follows from it, and what both are about.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use blake3::Hash;
+use planwright_core::agent::account::Usage;
 use planwright_core::approval::ledger::{ApprovalSubject, Base, LedgerEntry};
 use planwright_core::audit::bundle::{AuditBundle, Chain, ChainHead, ChainLink, NamedBlob, RunBook};
 use planwright_core::audit::hash_chain;
@@ -12,7 +13,7 @@ use planwright_core::audit::{
 use planwright_core::plan::digest::Digest;
 use planwright_core::plan::identity::{Identity, Role};
 use planwright_core::run::event::{
-    ApprovedBy, AskAnswer, AskReason, AttemptEnd, Blob, Event, Receipt, RunOutcome, Usage,
+    ApprovedBy, AskAnswer, AskReason, AttemptEnd, Blob, Event, Receipt, RunOutcome,
 };
 use planwright_core::run::judge::{Observation, judge};
 use planwright_core::syntax::source::Source;
@@ -126,7 +127,7 @@ fn events(approvals: &[ApprovedBy]) -> Vec<Event> {
             output: Some(blob(b"did it\n")),
             usage: Usage::default(),
             changed: vec!["made".to_owned()],
-            account: planwright_core::agent::profile::Account::default(),
+            account: planwright_core::agent::account::Account::default(),
         };
         [begun, ended]
     };

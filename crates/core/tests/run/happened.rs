@@ -1,8 +1,9 @@
 //! Events in few words.
 
+use planwright_core::agent::account::Usage;
 use planwright_core::agent::report::ReportLine;
 use planwright_core::run::event::{
-    AskAnswer, AskReason, AttemptEnd, Blob, Event, Receipt, RunOutcome, StopMode, Usage,
+    AskAnswer, AskReason, AttemptEnd, Blob, Event, Receipt, RunOutcome, StopMode,
 };
 use planwright_core::run::judge::{Observation, judge};
 
@@ -28,7 +29,7 @@ pub(crate) fn spent(step: &str, attempt: u32, (end, usage): (AttemptEnd, Usage))
         output: None,
         usage,
         changed,
-        account: planwright_core::agent::profile::Account::default(),
+        account: planwright_core::agent::account::Account::default(),
     }
 }
 

@@ -1,8 +1,8 @@
 //! One attempt as it is kept: the prompt, what the agent said, what the contract printed.
 
+use planwright_engine::core::agent::account::Account;
 use planwright_engine::core::agent::finding;
 use planwright_engine::core::agent::profile;
-use planwright_engine::core::agent::profile::Account;
 use planwright_engine::core::agent::report;
 use planwright_engine::core::agent::report::ReportLine;
 use planwright_engine::core::run::event::{Blob, Event};

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{AgentFailure, Credential, ExtraArgs, PermissionRules, Profile, Tokens, Transcript};
+use super::{AgentFailure, Credential, ExtraArgs, PermissionRules, Profile, Transcript};
+use crate::agent::account::Tokens;
 use crate::agent::permission::{PermissionMode, Permissions};
 use crate::agent::transcript::{count, json};
 use crate::plan::tool::ToolKind;

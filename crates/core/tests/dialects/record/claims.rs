@@ -1,11 +1,12 @@
 //! What a plan record says, and the bytes that each change takes.
 
+use planwright_core::agent::account::Usage;
 use planwright_core::dialect::{Dialect, PlanEvent, SidecarEdit, detect, record};
 use planwright_core::plan::draft::{Draft, Mark, StepDraft, Trace};
 use planwright_core::plan::edit::{EditError, PlanEdit};
 use planwright_core::plan::lifecycle::{PlanState, WaitReason};
 use planwright_core::plan::view;
-use planwright_core::run::event::{AttemptEnd, Blob, Event, Receipt, Usage};
+use planwright_core::run::event::{AttemptEnd, Blob, Event, Receipt};
 use planwright_core::run::judge::{Observation, judge};
 use planwright_core::syntax::source::{Edit, Source};
 use planwright_core::verify::{Facts, Study, VerifyLimits, verify};
@@ -497,7 +498,7 @@ fn what_happens_is_told_in_the_events_of_the_document() {
             output: None,
             usage: Usage::default(),
             changed,
-            account: planwright_core::agent::profile::Account::default(),
+            account: planwright_core::agent::account::Account::default(),
         }
     };
     assert_eq!(record::event_name(&ended(AttemptEnd::TimedOut(60))), Some("STEP_FAILED"));
