@@ -9,7 +9,8 @@ use planwright_core::approval::status::{
 use planwright_core::dialect;
 use planwright_core::plan::identity::Identity;
 use planwright_core::plan::lifecycle::{PlanState, WaitReason};
-use planwright_core::run::event::{Blob, RunOutcome};
+use planwright_core::run::event::RunOutcome;
+use planwright_core::run::receipt::Blob;
 
 fn ada() -> Identity {
     Identity::person("ada")

@@ -20,10 +20,9 @@ use planwright_core::agent::account::Usage;
 use planwright_core::plan::digest::Digest;
 use planwright_core::plan::verified::Plan;
 use planwright_core::plan::view::Summary;
-use planwright_core::run::event::{
-    AgentCommands, AskReason, AttemptEnd, Blob, Event, Receipt, RunOutcome, StopMode,
-};
+use planwright_core::run::event::{AgentCommands, AskReason, AttemptEnd, Event, RunOutcome, StopMode};
 use planwright_core::run::judge::{Observation, judge};
+use planwright_core::run::receipt::{Blob, Receipt};
 use planwright_core::run::state::RunState;
 use planwright_core::run::summary::RunSummary;
 use planwright_core::syntax::source::Source;

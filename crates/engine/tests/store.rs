@@ -10,7 +10,8 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use planwright_engine::core::agent::account::Usage;
-use planwright_engine::core::run::event::{AskReason, Blob, Event, RunOutcome, StopMode};
+use planwright_engine::core::run::event::{AskReason, Event, RunOutcome, StopMode};
+use planwright_engine::core::run::receipt::Blob;
 use planwright_engine::core::run::state::Phase;
 use planwright_engine::core::run::summary::RunSummary;
 use planwright_engine::store::journal::{

@@ -8,9 +8,10 @@ use planwright_engine::core::agent::account::Usage;
 use planwright_engine::core::plan::digest::Digest;
 use planwright_engine::core::plan::verified::Plan;
 use planwright_engine::core::run::event::{
-    AgentCommands, AskReason, AttemptEnd, Blob, Event, Receipt, RunOutcome, StopMode,
+    AgentCommands, AskReason, AttemptEnd, Event, RunOutcome, StopMode,
 };
 use planwright_engine::core::run::judge::{Observation, judge};
+use planwright_engine::core::run::receipt::{Blob, Receipt};
 use planwright_engine::core::run::state::RunState;
 use planwright_engine::core::run::summary::RunSummary;
 use planwright_engine::core::syntax::source::Source;

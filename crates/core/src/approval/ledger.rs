@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::plan::identity::Identity;
 use crate::run::baseline::Baseline;
-use crate::run::event::{AgentCommands, Blob, RunOutcome};
+use crate::run::event::{AgentCommands, RunOutcome};
+use crate::run::receipt::Blob;
 use crate::workspace::merge_queue::Evidence;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,8 @@ use crate::approval::ledger::{LedgerEntry, statement};
 use crate::approval::status::{ApprovalRecord, ApprovalStatus, undone};
 use crate::audit::bundle::{AuditBundle, ChainLink, RunBook};
 use crate::plan::identity::{Identity, Role};
-use crate::run::event::{ApprovedBy, Event};
+use crate::run::event::Event;
+use crate::run::receipt::ApprovedBy;
 
 pub(super) fn approvals(bundle: &AuditBundle, world: &AuditContext<'_>, found: &mut Found<'_>) {
     persons(bundle, world, found);

@@ -18,8 +18,9 @@ use crate::agent::account::Usage;
 use crate::agent::work_item::WorkKind;
 use crate::plan::verified::{Contract, Plan, Step};
 use crate::run::baseline::Baseline;
-use crate::run::event::{AttemptEnd, Blob, Event, RunOutcome};
+use crate::run::event::{AttemptEnd, Event, RunOutcome};
 use crate::run::forecast::ForecastSample;
+use crate::run::receipt::Blob;
 use crate::run::state::CLAIM;
 
 pub struct StepRecord<'a> {

@@ -12,10 +12,9 @@ use planwright_core::audit::{
 };
 use planwright_core::plan::digest::Digest;
 use planwright_core::plan::identity::{Identity, Role};
-use planwright_core::run::event::{
-    ApprovedBy, AskAnswer, AskReason, AttemptEnd, Blob, Event, Receipt, RunOutcome,
-};
+use planwright_core::run::event::{AskAnswer, AskReason, AttemptEnd, Event, RunOutcome};
 use planwright_core::run::judge::{Observation, judge};
+use planwright_core::run::receipt::{ApprovedBy, Blob, Receipt};
 use planwright_core::syntax::source::Source;
 use planwright_core::verify;
 

@@ -13,7 +13,7 @@ use planwright_core::plan::digest::Digest;
 use planwright_core::plan::identity::Identity;
 use planwright_core::plan::verified::Plan;
 use planwright_core::run::baseline::{Baseline, BaselineResult};
-use planwright_core::run::event::Blob;
+use planwright_core::run::receipt::Blob;
 use planwright_core::syntax::source::Source;
 use planwright_core::verify::{Facts, Study, VerifyLimits, verify};
 

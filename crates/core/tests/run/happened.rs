@@ -2,10 +2,9 @@
 
 use planwright_core::agent::account::Usage;
 use planwright_core::agent::report::ReportLine;
-use planwright_core::run::event::{
-    AskAnswer, AskReason, AttemptEnd, Blob, Event, Receipt, RunOutcome, StopMode,
-};
+use planwright_core::run::event::{AskAnswer, AskReason, AttemptEnd, Event, RunOutcome, StopMode};
 use planwright_core::run::judge::{Observation, judge};
+use planwright_core::run::receipt::{Blob, Receipt};
 
 pub(crate) fn started(step: &str, attempt: u32) -> Event {
     Event::AttemptStarted {

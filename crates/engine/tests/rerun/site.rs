@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use planwright_core::agent::account::Usage;
-use planwright_core::run::event::{AttemptEnd, Blob, Event, Receipt};
+use planwright_core::run::event::{AttemptEnd, Event};
 use planwright_core::run::judge::{Observation, judge};
+use planwright_core::run::receipt::{Blob, Receipt};
 use planwright_engine::Project;
 use planwright_engine::audit::rerun::{PlanAudit, RerunOptions, RerunReport, record};
 use planwright_engine::store::journal::{NewRun, Store};

@@ -1,7 +1,8 @@
 //! One line for each fact of a run: what passed, what failed and with which words, what a person is asked.
 
 use planwright_engine::core::agent::account::Account;
-use planwright_engine::core::run::event::{AskAnswer, AttemptEnd, Blob, Event, Receipt};
+use planwright_engine::core::run::event::{AskAnswer, AttemptEnd, Event};
+use planwright_engine::core::run::receipt::{Blob, Receipt};
 use planwright_engine::core::run::state::CLAIM;
 use planwright_engine::run::Runs;
 

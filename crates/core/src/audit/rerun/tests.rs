@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::agent::account::Usage;
-use crate::run::event::{AgentCommands, AskAnswer, AskReason, AttemptEnd, Blob, Event, Receipt};
+use crate::run::event::{AgentCommands, AskAnswer, AskReason, AttemptEnd, Event};
 use crate::run::judge::{Observation, judge};
+use crate::run::receipt::{Blob, Receipt};
 
 fn proof(contract: &str, seq: u64) -> Proof {
     Proof {

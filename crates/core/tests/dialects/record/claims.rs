@@ -6,8 +6,9 @@ use planwright_core::plan::draft::{Draft, Mark, StepDraft, Trace};
 use planwright_core::plan::edit::{EditError, PlanEdit};
 use planwright_core::plan::lifecycle::{PlanState, WaitReason};
 use planwright_core::plan::view;
-use planwright_core::run::event::{AttemptEnd, Blob, Event, Receipt};
+use planwright_core::run::event::{AttemptEnd, Event};
 use planwright_core::run::judge::{Observation, judge};
+use planwright_core::run::receipt::{Blob, Receipt};
 use planwright_core::syntax::source::{Edit, Source};
 use planwright_core::verify::{Facts, Study, VerifyLimits, verify};
 
