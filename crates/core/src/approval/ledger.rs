@@ -11,7 +11,6 @@ use crate::plan::identity::Identity;
 use crate::run::baseline::Baseline;
 use crate::run::event::{AgentCommands, RunOutcome};
 use crate::run::receipt::Blob;
-use crate::workspace::merge_queue::Evidence;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "entry")]
@@ -337,6 +336,20 @@ impl fmt::Display for Base {
         let branch = self.branch.as_deref().unwrap_or("HEAD");
         write!(f, "{branch}@{}", &self.commit[..self.commit.len().min(7)])
     }
+}
+
+/// What shows that plans don't work together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Evidence {
+    /// The plan whose contract failed.
+    pub plan: String,
+    pub step: String,
+    /// Empty if a sealed file is the cause.
+    pub contract: String,
+    /// Such as `exit 1`.
+    pub failure: String,
+    /// The end of the contract's output.
+    pub output: String,
 }
 
 /// The text that an approval signs: one line of JSON with its fields in this order and no newline.
