@@ -20,8 +20,8 @@ pub use config::{ProposalConfig, config};
 pub use inline::inline;
 pub use operation::Operation;
 pub use section::{
-    Artifact, CONTEXT_BYTES_MAX, Overflow, ProposalSection, artifacts, context_bytes, overflow, rejected,
-    section, sections,
+    Artifact, CONTEXT_BYTES_MAX, Overflow, ProposalSection, RejectionNote, artifacts, context_bytes,
+    overflow, rejected, section, sections,
 };
 pub use session::{Checkpoint, SessionOutcome, checkpoints};
 
