@@ -1,7 +1,6 @@
 //! Goes through every place that a draft names and holds it against the text.
 
-use planwright_core::dialect::record::RecordFault;
-use planwright_core::plan::draft::{Draft, FieldDraft, ParseIssue, StepDraft};
+use planwright_core::plan::draft::{Draft, FieldDraft, ParseIssue, RecordFault, StepDraft};
 use planwright_core::syntax::source::{Excerpt, Span, Spanned};
 
 /// Holds that a span lies in the text and splits no character.

@@ -1,5 +1,6 @@
 //! What agents are told, what they may do and what they report. Starts no process.
 
+pub mod account;
 pub mod acp;
 pub mod assignment;
 mod failure;

@@ -22,8 +22,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::approval::ledger::{Identity, LedgerEntry};
+use crate::approval::ledger::LedgerEntry;
 use crate::audit::bundle::{Anchor, AuditBundle};
+use crate::plan::identity::Identity;
 use crate::syntax::source::Source;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

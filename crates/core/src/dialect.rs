@@ -7,6 +7,7 @@ pub mod import;
 pub mod merge;
 pub mod template;
 mod detect;
+mod document;
 pub mod directory;
 pub mod named;
 pub mod native;

@@ -5,6 +5,8 @@ pub mod digest;
 pub mod draft;
 pub mod edit;
 pub mod graph;
+pub mod identity;
 pub mod lifecycle;
+pub mod tool;
 pub mod verified;
 pub mod view;

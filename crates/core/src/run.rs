@@ -8,6 +8,7 @@ pub mod forecast;
 pub mod judge;
 pub mod mirror;
 pub mod opinion;
+pub mod receipt;
 pub mod schedule;
 pub mod state;
 pub mod stats;

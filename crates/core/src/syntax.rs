@@ -3,6 +3,7 @@
 pub mod count;
 pub mod diagnostic;
 pub mod glob;
+pub mod invisible;
 pub(crate) mod json;
 pub(crate) mod markdown;
 pub mod nearest;

@@ -88,7 +88,6 @@ rules![
 
 mod lower;
 
-pub use hidden_character::is_hidden;
 pub use unreadable_text::{Unreadable, read, too_large};
 pub use unsafe_env::is_obeyed;
 

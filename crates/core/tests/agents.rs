@@ -1,9 +1,8 @@
 //! Agents as they really talk: what the programs printed against a scripted model, and what is read out of it.
 
+use planwright_core::agent::account::{Account, Tokens};
 use planwright_core::agent::profile;
-use planwright_core::agent::profile::{
-    AgentFailure, FieldPaths, PROFILES, Tokens, Transcript, TranscriptReader,
-};
+use planwright_core::agent::profile::{AgentFailure, FieldPaths, PROFILES, Transcript, TranscriptReader};
 
 fn recorded(name: &str) -> &'static str {
     match name {
@@ -170,10 +169,7 @@ fn a_refusal_goes_into_the_account() {
     let account = listener.finish().account();
     assert_eq!(account.declined.as_deref(), Some("I will not."));
     assert_eq!(heard("claude-ok").account().declined, None);
-    assert_eq!(
-        serde_json::from_str::<profile::Account>("{}").expect("an old account"),
-        profile::Account::default()
-    );
+    assert_eq!(serde_json::from_str::<Account>("{}").expect("an old account"), Account::default());
 }
 
 // The bridge is ours; what has to be there, and whose settings count, is the agent behind it.

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use planwright_core::approval::ledger::Evidence;
 use planwright_core::workspace::merge_queue::{
-    Bisection, Conflict, EvictionReason, Evidence, MergeOutcome, NextTrial, QueuedPlan, TrialMerge,
+    Bisection, Conflict, EvictionReason, MergeOutcome, NextTrial, QueuedPlan, TrialMerge,
 };
 use proptest::prelude::{Just, Strategy, prop};
 use proptest::{prop_assert, prop_assert_eq, proptest};

@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use planwright_core::approval::ledger::{Identity, Role};
 use planwright_core::approval::policy::{
     Approvers, Automatic, BY_DEFAULT, Decision, Policy, PolicyFacts, PolicyQuestion, RefusalReason,
     Requirement, SignatureStatus, ToolLists, When, decide, may_approve, required_from,
 };
+use planwright_core::plan::identity::{Identity, Role};
 use planwright_core::plan::verified::Plan;
 use planwright_core::run::baseline::{Baseline, BaselineResult};
 use planwright_core::syntax::glob::Glob;

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use planwright_core::approval::ledger::{ApprovalSubject, Identity, LedgerEntry};
+use planwright_core::approval::ledger::{ApprovalSubject, LedgerEntry};
 use planwright_core::approval::status::{
     ApprovalStatus, IllegalEntry, REJECTIONS_MAX, RecordedEntry, undoable,
 };
 use planwright_core::dialect;
+use planwright_core::plan::identity::Identity;
 use planwright_core::plan::lifecycle::{PlanState, WaitReason};
-use planwright_core::run::event::{Blob, RunOutcome};
+use planwright_core::run::event::RunOutcome;
+use planwright_core::run::receipt::Blob;
 
 fn ada() -> Identity {
     Identity::person("ada")

@@ -7,13 +7,15 @@ mod scratch;
 use std::hint::black_box;
 use std::time::Instant;
 
-use planwright_core::approval::ledger::Identity;
+use planwright_core::agent::account::Usage;
 use planwright_core::audit::bundle::{AuditBundle, Chain, ChainHead, ChainLink, NamedBlob, RunBook};
 use planwright_core::audit::hash_chain;
 use planwright_core::audit::{AuditContext, CheckSet, Claimed, audit};
 use planwright_core::plan::digest::Digest;
-use planwright_core::run::event::{AttemptEnd, Blob, Event, Receipt, RunOutcome, Usage};
+use planwright_core::plan::identity::Identity;
+use planwright_core::run::event::{AttemptEnd, Event, RunOutcome};
 use planwright_core::run::judge::{Observation, judge};
+use planwright_core::run::receipt::{Blob, Receipt};
 use planwright_core::syntax::source::Source;
 use planwright_core::verify;
 use planwright_engine::git::base;
@@ -119,7 +121,7 @@ fn bundle(steps: usize) -> AuditBundle {
             output: Some(said.clone()),
             usage: Usage::default(),
             changed: vec!["a".to_owned()],
-            account: planwright_core::agent::profile::Account::default(),
+            account: planwright_core::agent::account::Account::default(),
         });
         let receipt = Receipt {
             verdict: judge(0, &observation),

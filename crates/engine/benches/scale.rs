@@ -16,13 +16,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use clock::Cost;
+use planwright_core::agent::account::Usage;
 use planwright_core::plan::digest::Digest;
 use planwright_core::plan::verified::Plan;
 use planwright_core::plan::view::Summary;
-use planwright_core::run::event::{
-    AgentCommands, AskReason, AttemptEnd, Blob, Event, Receipt, RunOutcome, StopMode, Usage,
-};
+use planwright_core::run::event::{AgentCommands, AskReason, AttemptEnd, Event, RunOutcome, StopMode};
 use planwright_core::run::judge::{Observation, judge};
+use planwright_core::run::receipt::{Blob, Receipt};
 use planwright_core::run::state::RunState;
 use planwright_core::run::summary::RunSummary;
 use planwright_core::syntax::source::Source;
@@ -178,7 +178,7 @@ fn finished(step: &str) -> Event {
         output: None,
         usage: Usage { tokens: Some(12_000), micro_dollars: Some(90_000), milliseconds: 60_000 },
         changed: vec!["src/main.py".to_owned()],
-        account: planwright_core::agent::profile::Account::default(),
+        account: planwright_core::agent::account::Account::default(),
     }
 }
 

@@ -22,9 +22,10 @@ pub use subject::moved;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use planwright_core::approval::ledger::{ApprovalSubject, Identity, LedgerEntry, statement};
+use planwright_core::approval::ledger::{ApprovalSubject, LedgerEntry, statement};
 use planwright_core::approval::status;
 use planwright_core::approval::status::{ApprovalStatus, IllegalEntry, RecordedEntry, Revision};
+use planwright_core::plan::identity::Identity;
 use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::plan::verified::Plan;
 use planwright_core::run::baseline::Baseline;

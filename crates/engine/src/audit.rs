@@ -15,13 +15,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use planwright_core::approval::ledger::Identity;
 use planwright_core::audit;
 use planwright_core::audit::bundle;
 use planwright_core::audit::bundle::{Anchor, AuditBundle};
 use planwright_core::audit::{
     AuditCheck, AuditContext, AuditFinding, CheckSet, Claimed, HistoryLine, KeptHead, Kind, TestResult,
 };
+use planwright_core::plan::identity::Identity;
 use planwright_core::syntax::source::Source;
 
 use crate::git::base;

@@ -23,9 +23,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use planwright_core::agent::work_item::{WorkItem, WorkKind};
 use planwright_core::plan::verified::{Contract, Plan, Step};
-use planwright_core::run::event::{
-    AgentCommands, ApprovedBy, AskAnswer, AskReason, Event, RunOutcome, StopMode,
-};
+use planwright_core::run::event::{AgentCommands, AskAnswer, AskReason, Event, RunOutcome, StopMode};
+use planwright_core::run::receipt::ApprovedBy;
 use planwright_core::run::schedule::ScheduleLimits;
 use planwright_core::run::state::{Illegal, Phase, RunState};
 use planwright_core::run::summary::{ActiveAttempt, RunSummary};
@@ -315,7 +314,7 @@ impl Runs {
         &self.project
     }
 
-    pub fn blob(&self, blob: &planwright_core::run::event::Blob) -> Result<Vec<u8>, Error> {
+    pub fn blob(&self, blob: &planwright_core::run::receipt::Blob) -> Result<Vec<u8>, Error> {
         Ok(self.store.get(blob)?)
     }
 

@@ -16,7 +16,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use planwright_engine::Project;
 use planwright_engine::approval::{ApprovalRequest, Approvals};
-use planwright_engine::core::approval::ledger::Identity;
+use planwright_engine::core::plan::identity::Identity;
 use planwright_engine::core::run::event::{Event, RunOutcome};
 use planwright_engine::core::run::schedule::ScheduleLimits;
 use planwright_engine::run::driver;

@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use planwright_engine::core::approval::ledger::{ApprovalSubject, Identity, LedgerEntry};
+use planwright_engine::core::approval::ledger::{ApprovalSubject, LedgerEntry};
 use planwright_engine::core::approval::status::ApprovalStatus;
-use planwright_engine::core::run::event::{AskReason, Blob, Event, RunOutcome};
+use planwright_engine::core::plan::identity::Identity;
+use planwright_engine::core::run::event::{AskReason, Event, RunOutcome};
+use planwright_engine::core::run::receipt::Blob;
 use planwright_engine::core::workspace::notification::{Notification, Trigger};
 use planwright_engine::store::journal::{Delivery, FeedFilter, LedgerSummary, NewRun, RunId, Statement};
 use planwright_engine::store::plan_file::Store;

@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use planwright_engine::core::run::event::{
-    AskAnswer, AskReason, AttemptEnd, Event, RunOutcome, StopMode, Usage,
-};
+use planwright_engine::core::agent::account::Usage;
+use planwright_engine::core::run::event::{AskAnswer, AskReason, AttemptEnd, Event, RunOutcome, StopMode};
 use planwright_engine::store::journal::{
     Append, AppendResult, Health, LEASE_MS, NewRun, Queued, RunId, WorkClaim, blob_of, driver_name,
 };
@@ -72,7 +71,7 @@ fn finished(step: &str, attempt: u32, end: AttemptEnd) -> Event {
         output: None,
         usage,
         changed: Vec::new(),
-        account: planwright_core::agent::profile::Account::default(),
+        account: planwright_core::agent::account::Account::default(),
     }
 }
 

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use planwright_engine::core::run::event::{AskReason, Blob, Event, RunOutcome, StopMode, Usage};
+use planwright_engine::core::agent::account::Usage;
+use planwright_engine::core::run::event::{AskReason, Event, RunOutcome, StopMode};
+use planwright_engine::core::run::receipt::Blob;
 use planwright_engine::core::run::state::Phase;
 use planwright_engine::core::run::summary::RunSummary;
 use planwright_engine::store::journal::{

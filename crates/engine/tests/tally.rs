@@ -4,12 +4,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use planwright_engine::core::agent::account::Usage;
 use planwright_engine::core::plan::digest::Digest;
 use planwright_engine::core::plan::verified::Plan;
 use planwright_engine::core::run::event::{
-    AgentCommands, AskReason, AttemptEnd, Blob, Event, Receipt, RunOutcome, StopMode, Usage,
+    AgentCommands, AskReason, AttemptEnd, Event, RunOutcome, StopMode,
 };
 use planwright_engine::core::run::judge::{Observation, judge};
+use planwright_engine::core::run::receipt::{Blob, Receipt};
 use planwright_engine::core::run::state::RunState;
 use planwright_engine::core::run::summary::RunSummary;
 use planwright_engine::core::syntax::source::Source;
@@ -102,7 +104,7 @@ fn exited(output: &[u8]) -> Event {
         output: Some(blob_of(output)),
         usage: Usage { tokens: Some(7), micro_dollars: Some(9), milliseconds: 3 },
         changed: Vec::new(),
-        account: planwright_core::agent::profile::Account::default(),
+        account: planwright_core::agent::account::Account::default(),
     }
 }
 

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use planwright_engine::agent::planning_session;
-use planwright_engine::core::approval::ledger::{Identity, Role};
+use planwright_engine::core::plan::identity::{Identity, Role};
 use serde::Serialize;
 
 use crate::interaction::confirm::who;

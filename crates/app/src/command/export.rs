@@ -154,7 +154,8 @@ fn told(plan: &str, form: Form, output: Option<&Path>, out: &mut Out<'_>) -> Res
     let verified = project.check(FileText::Plan(source))?;
     let draft = verified.draft.clone().unwrap_or_default();
     let name = project::name(&path);
-    let plan = PlanView::of(name, &verified.source, &draft, verified.plan.as_ref());
+    let source = &verified.source;
+    let plan = PlanView::of(name, (source, source.dialect().name), &draft, verified.plan.as_ref());
     let run = match Runs::open_existing(&project)? {
         Some(runs) => runs.latest(&path)?,
         None => None,

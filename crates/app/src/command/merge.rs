@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_engine::core::workspace::merge_queue::Evidence;
+use planwright_engine::core::approval::ledger::Evidence;
 use planwright_engine::portfolio::merge_queue;
 use planwright_engine::portfolio::merge_queue::{
     Evicted, MergeAction, MergeNotice, MergeOptions, MergeReport, PlannedMerge,

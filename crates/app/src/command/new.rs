@@ -11,9 +11,9 @@ use planwright_engine::core::dialect::{NATIVE, NewPlan};
 use planwright_engine::core::plan::draft::StepNumber;
 use planwright_engine::core::plan::edit::PlanEdit;
 use planwright_engine::core::plan::verified;
+use planwright_engine::core::syntax::invisible;
 use planwright_engine::core::syntax::nearest;
 use planwright_engine::core::syntax::source::Source;
-use planwright_engine::core::verify;
 use planwright_engine::store::plan_file;
 use planwright_engine::system::clock;
 use planwright_engine::workspace::{project, template as templates};
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let steps = args.steps.iter().map(|step| ("--step", step));
     let others = args.title.iter().map(|title| ("--title", title));
     for (option, text) in steps.chain(others).chain([("--owner", &args.owner), ("--target", &args.target)]) {
-        if text.trim().is_empty() || text.chars().any(verify::is_hidden) || text.contains(['\n', '\r']) {
+        if text.trim().is_empty() || text.chars().any(invisible::is_hidden) || text.contains(['\n', '\r']) {
             return Err(Failure::new(Exit::Usage, format!("{option} {text:?} is not one line of text")));
         }
     }

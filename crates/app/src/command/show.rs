@@ -200,7 +200,8 @@ fn reasoning(project: &Project, path: &Path) -> Result<String, Failure> {
 
 fn view_of(name: &str, verified: &Verified) -> Option<PlanView> {
     let draft = verified.draft.as_ref()?;
-    Some(PlanView::of(name.to_owned(), &verified.source, draft, verified.plan.as_ref()))
+    let source = &verified.source;
+    Some(PlanView::of(name.to_owned(), (source, source.dialect().name), draft, verified.plan.as_ref()))
 }
 
 fn draw(form: Form, plan: &PlanView, verified: &Verified) -> String {

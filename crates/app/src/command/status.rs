@@ -347,7 +347,7 @@ fn resting_row(run: &RunData, glyph: Glyph, now: u64, out: &Out<'_>) -> Vec<Cell
 
 fn spent(run: &RunData) -> String {
     let RunData { micro_dollars, tokens, .. } = *run;
-    wording::spent(planwright_engine::core::run::event::Usage { tokens, micro_dollars, milliseconds: 0 })
+    wording::spent(planwright_engine::core::agent::account::Usage { tokens, micro_dollars, milliseconds: 0 })
 }
 
 fn mark(glyph: Glyph, out: &Out<'_>) -> Cell {

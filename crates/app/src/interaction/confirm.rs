@@ -6,7 +6,7 @@ use std::path::Path;
 
 use planwright_engine::approval;
 use planwright_engine::config::policy;
-use planwright_engine::core::approval::ledger::Identity;
+use planwright_engine::core::plan::identity::Identity;
 use planwright_engine::core::plan::verified::{Contract, Plan};
 use planwright_engine::core::workspace::active_plan::ResolvedBy;
 use planwright_engine::run::user;

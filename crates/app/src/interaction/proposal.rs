@@ -6,7 +6,7 @@ use planwright_engine::Verified;
 use planwright_engine::agent::submission::UNRUN;
 use planwright_engine::approval;
 use planwright_engine::approval::{Approvals, Authorship, Proposed};
-use planwright_engine::core::approval::ledger::{Identity, Role};
+use planwright_engine::core::plan::identity::{Identity, Role};
 use planwright_engine::core::run::baseline::{Baseline, BaselineResult};
 use planwright_engine::workspace::project;
 use schemars::JsonSchema;

@@ -4,7 +4,7 @@ use planwright_engine::agent::planning_session;
 use planwright_engine::agent::planning_session::{
     Came, CommitFault, CommitOutcome, Error, SessionCommit, VARIABLE, Wrong,
 };
-use planwright_engine::core::approval::ledger::Identity;
+use planwright_engine::core::plan::identity::Identity;
 use planwright_engine::core::syntax::diagnostic::{Diagnostic, Severity};
 use planwright_engine::core::workspace::session::prompt::{PROGRAM, TOPIC_CHARS_MAX};
 use planwright_engine::core::workspace::session::{SessionPlan, SessionRefusal};

@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use planwright_engine::Project;
 use planwright_engine::agent::submission;
 use planwright_engine::api::start::Driving;
-use planwright_engine::core::approval::ledger::Identity;
+use planwright_engine::core::plan::identity::Identity;
 use planwright_engine::run::{Run, Runs};
 use planwright_engine::system::process::Stop;
 use planwright_engine::workspace::project;

@@ -8,14 +8,14 @@ pub(crate) mod found;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use planwright_engine::config::{ADVISORY_JUDGE_KEY, ENVIRONMENT_KEY, GATE_JUDGE_KEY, LIKE_KEY, TOPICS_KEY};
+use planwright_engine::core::agent::account::{Account, Usage};
 use planwright_engine::core::agent::finding;
-use planwright_engine::core::agent::profile::Account;
 use planwright_engine::core::agent::report;
 use planwright_engine::core::agent::report::ReportFinding;
 use planwright_engine::core::plan::budget;
 use planwright_engine::core::plan::verified::Contract;
 use planwright_engine::core::run::event::{
-    AnswerKind, AskAnswer, AskReason, AttemptEnd, Event, RunOutcome, StopMode, Usage,
+    AnswerKind, AskAnswer, AskReason, AttemptEnd, Event, RunOutcome, StopMode,
 };
 use planwright_engine::core::run::forecast::Forecast;
 use planwright_engine::core::run::state::{AskState, Phase, RunStatus};
@@ -496,7 +496,7 @@ mod tests {
             output: None,
             usage: Usage { tokens: Some(7), micro_dollars: Some(360_000), milliseconds: 421_000 },
             changed: vec!["a".to_owned()],
-            account: planwright_engine::core::agent::profile::Account::default(),
+            account: planwright_engine::core::agent::account::Account::default(),
         };
         assert_eq!(place("it", &finished), "it/fix");
         assert_eq!(

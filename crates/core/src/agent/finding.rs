@@ -1,7 +1,7 @@
 //! Parses a reviewer's findings from its message, for agents that have no other way to report them. Findings
 //! inform; no verdict depends on them.
 
-use crate::agent::profile::Account;
+use crate::agent::account::Account;
 use crate::agent::reply;
 use crate::agent::report;
 use crate::agent::report::{FindingSeverity, LINES_MAX, ReportFinding, ReportLine};

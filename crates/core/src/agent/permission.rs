@@ -8,10 +8,12 @@ mod path;
 
 pub use guarded_tool::ToolGuard;
 pub use path::PathPlace;
-pub use tool_call::{ToolCall, ToolKind};
+pub use tool_call::ToolCall;
 
 use serde::{Deserialize, Serialize};
 
+use crate::plan::tool;
+use crate::plan::tool::ToolKind;
 use crate::syntax::glob::Glob;
 use crate::syntax::shell;
 use crate::syntax::shell::FileRole;
@@ -131,8 +133,7 @@ impl Permissions {
 
     /// Whether tools of this family may be called at all.
     pub fn has(&self, family: ToolKind) -> bool {
-        let is_it =
-            |tool: &String| tool_call::family(tool) == family || ToolKind::of_word(tool) == Some(family);
+        let is_it = |tool: &String| tool::family(tool) == family || ToolKind::of_word(tool) == Some(family);
         (self.mode != PermissionMode::Plan || family != ToolKind::Edit)
             && self.tools.as_ref().is_none_or(|tools| tools.iter().any(is_it))
     }
@@ -187,9 +188,8 @@ impl Permissions {
         let Some(tools) = &self.tools else { return true };
         // Permission to edit or to use a shell includes reading: agents refuse to edit files that they have
         // not read.
-        let reads = |tool: &String| {
-            matches!(tool_call::family(tool), ToolKind::Edit | ToolKind::Shell | ToolKind::Read)
-        };
+        let reads =
+            |tool: &String| matches!(tool::family(tool), ToolKind::Edit | ToolKind::Shell | ToolKind::Read);
         let is_reader = call.family == ToolKind::Read && tools.iter().any(reads);
         is_reader || call.is_own() || tools.iter().any(|tool| call.is_named(tool))
     }

@@ -18,10 +18,7 @@ pub use crate::agent::failure::{AgentFailure, Reset};
 pub use crate::agent::transcript::{FieldPaths, Transcript, TranscriptReader};
 pub use acp::BRIDGE;
 
-use serde::{Deserialize, Serialize};
-
-use crate::agent::permission::{Permissions, RefusedCall};
-use crate::agent::report;
+use crate::agent::permission::Permissions;
 
 /// Every agent with a built-in profile, in order of preference for the default choice.
 pub const PROFILES: &[Profile] = &[
@@ -216,33 +213,6 @@ pub struct ExtraArgs {
     pub files: Vec<(String, String)>,
 }
 
-/// What is known about an attempt besides how it ended.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Account {
-    /// Lets a user inspect or resume the session.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub session: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tokens: Option<Tokens>,
-    /// The end of the agent's last message.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub said: String,
-    /// Why the model refused the work, in its own words.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub declined: Option<String>,
-    /// Files that it changed outside the step's `touches`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub outside: Vec<String>,
-    /// Tool calls outside its scope, as reported by its hook.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub refused: Vec<RefusedCall>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub report: Vec<report::ReportLine>,
-}
-
 /// Options that a command line can have only once: an addition replaces the value that is there.
 const SINGLE: &[&str] = &["-s", "--sandbox", "--permission-mode", "--approval-mode"];
 
@@ -266,25 +236,5 @@ impl ExtraArgs {
         self.words.extend(others.words);
         self.environment.extend(others.environment);
         self.files.extend(others.files);
-    }
-}
-
-impl Account {
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Tokens {
-    /// Includes tokens that the provider read from its cache.
-    pub input: u64,
-    pub cached: u64,
-    pub output: u64,
-}
-
-impl Tokens {
-    pub const fn total(self) -> u64 {
-        self.input.saturating_add(self.output)
     }
 }

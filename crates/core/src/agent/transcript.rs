@@ -3,7 +3,8 @@
 
 use serde_json::Value;
 
-use super::profile::{Account, AgentFailure, Profile, SAID_BYTES_MAX, Tokens};
+use super::account::{Account, Tokens};
+use super::profile::{AgentFailure, Profile, SAID_BYTES_MAX};
 
 /// The longest line that is parsed. Longer ones contain whole files and nothing that is counted here.
 const LINE_BYTES_MAX: usize = 1 << 20;

@@ -7,9 +7,10 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::plan::identity::Identity;
 use crate::run::baseline::Baseline;
-use crate::run::event::{AgentCommands, Blob, RunOutcome};
-use crate::workspace::merge_queue::Evidence;
+use crate::run::event::{AgentCommands, RunOutcome};
+use crate::run::receipt::Blob;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "entry")]
@@ -337,52 +338,18 @@ impl fmt::Display for Base {
     }
 }
 
+/// What shows that plans don't work together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Identity {
-    /// As far as it is known.
-    pub name: String,
-    pub role: Role,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Role {
-    /// Somebody at a terminal, or with a key.
-    Person,
-    /// A program that writes or runs plans.
-    Agent,
-    /// A rule that a person wrote.
-    Policy,
-    /// planwright itself, because time passed.
-    Age,
-}
-
-impl Identity {
-    pub fn person(name: impl Into<String>) -> Self {
-        Self { name: name.into(), role: Role::Person }
-    }
-
-    pub fn agent(name: impl Into<String>) -> Self {
-        Self { name: name.into(), role: Role::Agent }
-    }
-
-    pub fn policy(rule: impl Into<String>) -> Self {
-        Self { name: rule.into(), role: Role::Policy }
-    }
-
-    pub fn age() -> Self {
-        Self { name: "age".to_owned(), role: Role::Age }
-    }
-}
-
-impl fmt::Display for Identity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.role {
-            Role::Person | Role::Age => f.write_str(&self.name),
-            Role::Agent => write!(f, "{} (an agent)", self.name),
-            Role::Policy => write!(f, "policy rule `{}`", self.name),
-        }
-    }
+pub struct Evidence {
+    /// The plan whose contract failed.
+    pub plan: String,
+    pub step: String,
+    /// Empty if a sealed file is the cause.
+    pub contract: String,
+    /// Such as `exit 1`.
+    pub failure: String,
+    /// The end of the contract's output.
+    pub output: String,
 }
 
 /// The text that an approval signs: one line of JSON with its fields in this order and no newline.

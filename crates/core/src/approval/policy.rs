@@ -8,13 +8,13 @@ mod required_approver;
 
 pub use auto_approve::{AutoDecision, Automatic, ToolLists};
 pub use name::{is_plain, is_same};
-pub use required_approver::{REQUIRED_FROM, required_from};
+pub use required_approver::required_from;
 pub use requirement::{Requirement, When};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::approval::ledger::{Identity, Role};
+use crate::plan::identity::{Identity, Role};
 use crate::plan::verified::Plan;
 use crate::run::baseline::Baseline;
 use crate::run::event::AgentCommands;

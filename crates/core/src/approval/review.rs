@@ -16,12 +16,13 @@ pub use command_diff::{CommandPiece, DiffSign, pieces};
 pub use diff::{DiffSubject, Difference, differences, pairs};
 pub use strictness::{Direction, StrictnessFinding, compare, compare_commands};
 
-use crate::approval::ledger::{Identity, LedgerEntry};
+use crate::approval::ledger::LedgerEntry;
 use crate::approval::status::{
     ApprovalRecord, ApprovalStatus, Comment, RecordedEntry, Rejection, Revision, undone,
 };
 use crate::plan::digest::Digest;
 use crate::plan::draft::Draft;
+use crate::plan::identity::Identity;
 use crate::plan::lifecycle::PlanState;
 use crate::plan::verified;
 use crate::plan::verified::{Contract, Plan, Step};

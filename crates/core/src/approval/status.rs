@@ -4,10 +4,12 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::approval::ledger::{ApprovalSubject, Drafting, Identity, LedgerEntry, Role};
+use crate::approval::ledger::{ApprovalSubject, Drafting, LedgerEntry};
+use crate::plan::identity::{Identity, Role};
 use crate::plan::lifecycle::{Actor, Forbidden, PlanState, WaitReason};
 use crate::run::baseline::Baseline;
-use crate::run::event::{Blob, RunOutcome};
+use crate::run::event::RunOutcome;
+use crate::run::receipt::Blob;
 
 /// After this many rejections a person has to decide.
 pub const REJECTIONS_MAX: u32 = 3;

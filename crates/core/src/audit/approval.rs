@@ -3,10 +3,12 @@
 
 use super::receipt::{said, short};
 use super::{AuditCheck, AuditContext, Claimed, Found, Kind};
-use crate::approval::ledger::{Identity, LedgerEntry, Role, statement};
+use crate::approval::ledger::{LedgerEntry, statement};
 use crate::approval::status::{ApprovalRecord, ApprovalStatus, undone};
 use crate::audit::bundle::{AuditBundle, ChainLink, RunBook};
-use crate::run::event::{ApprovedBy, Event};
+use crate::plan::identity::{Identity, Role};
+use crate::run::event::Event;
+use crate::run::receipt::ApprovedBy;
 
 pub(super) fn approvals(bundle: &AuditBundle, world: &AuditContext<'_>, found: &mut Found<'_>) {
     persons(bundle, world, found);

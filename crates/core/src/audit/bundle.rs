@@ -11,7 +11,8 @@ use blake3::Hash;
 
 use crate::approval::ledger::LedgerEntry;
 use crate::audit::hash_chain;
-use crate::run::event::{Blob, Event};
+use crate::run::event::Event;
+use crate::run::receipt::Blob;
 
 /// The end of a book. Stored elsewhere, it shows that nothing was cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,8 +8,9 @@ use super::receipt::short;
 use crate::agent::finding;
 use crate::agent::report;
 use crate::agent::report::ReportFinding;
-use crate::approval::ledger::{Identity, LedgerEntry};
+use crate::approval::ledger::LedgerEntry;
 use crate::audit::bundle::AuditBundle;
+use crate::plan::identity::Identity;
 use crate::run::event::{AskAnswer, Event};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

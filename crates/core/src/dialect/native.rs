@@ -10,7 +10,7 @@ mod step;
 
 use crate::dialect::frontmatter;
 use crate::dialect::{Dialect, PlanLocation};
-use crate::plan::draft::{Draft, Layout, Mark, ParseIssue};
+use crate::plan::draft::{Draft, Layout, Mark, ParseIssue, REQUIRED_FROM};
 use crate::plan::lifecycle::PlanState;
 use crate::syntax::markdown::{Blocks, Heading};
 use crate::syntax::source::{Source, Span, Spanned};
@@ -29,16 +29,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     marks: &[Mark::Done, Mark::Failed, Mark::Skipped],
     has_traces: false,
     title_key: None,
-    keys: &[
-        "type",
-        "status",
-        "owner",
-        crate::approval::policy::REQUIRED_FROM,
-        "version",
-        "previousPlanId",
-        "depends_on",
-        "touches",
-    ],
+    keys: &["type", "status", "owner", REQUIRED_FROM, "version", "previousPlanId", "depends_on", "touches"],
     fields: field::FIELDS,
     is_strict: false,
     owned: &["status"],

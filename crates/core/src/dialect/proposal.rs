@@ -20,15 +20,15 @@ pub use config::{ProposalConfig, config};
 pub use inline::inline;
 pub use operation::Operation;
 pub use section::{
-    Artifact, CONTEXT_BYTES_MAX, Overflow, ProposalSection, artifacts, context_bytes, overflow, rejected,
-    section, sections,
+    Artifact, CONTEXT_BYTES_MAX, Overflow, ProposalSection, RejectionNote, artifacts, context_bytes,
+    overflow, rejected, section, sections,
 };
 pub use session::{Checkpoint, SessionOutcome, checkpoints};
 
 use crate::dialect::frontmatter;
 use crate::dialect::frontmatter::FrontmatterParts;
 use crate::dialect::{Dialect, PlanLocation};
-use crate::plan::draft::{Draft, Layout, ParseIssue, StepDraft};
+use crate::plan::draft::{Draft, Layout, ParseIssue, REQUIRED_FROM, StepDraft};
 use crate::plan::lifecycle::{PlanState, WaitReason};
 use crate::syntax::source::{Edit, Source, Spanned};
 use crate::syntax::yaml;
@@ -88,7 +88,7 @@ const ALL_KEYS: &[&str] = &[
     "execution_started_at",
     "execution_ended_at",
     "result_summary",
-    crate::approval::policy::REQUIRED_FROM,
+    REQUIRED_FROM,
 ];
 
 /// The keys that every plan has.

@@ -12,8 +12,7 @@ mod read;
 mod replan;
 mod spelling;
 
-pub use event::{created_line, event_line, event_name, replanned_line};
-pub use fault::RecordFault;
+pub use event::{created_line, replanned_line, step_line};
 pub use pointer::{POINTER, PointerFault, TaskPointer, pointer};
 pub use replan::{RecordReplan, Successor, adopted, next_id, replanned};
 

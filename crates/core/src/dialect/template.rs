@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use crate::syntax::invisible;
+
 /// A built-in template.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Template {
@@ -121,7 +123,7 @@ pub fn fill(
 }
 
 fn is_line(text: &str) -> bool {
-    !text.trim().is_empty() && !text.contains(['\n', '\r']) && !text.chars().any(crate::verify::is_hidden)
+    !text.trim().is_empty() && !text.contains(['\n', '\r']) && !text.chars().any(invisible::is_hidden)
 }
 
 /// Every `{{name}}`. Double braces without a name (`{{.State}}`) are text: other programs use them too.

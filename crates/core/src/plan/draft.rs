@@ -18,6 +18,9 @@ impl<T> PartialEq for Layout<T> {
 
 impl<T> Eq for Layout<T> {}
 
+/// The frontmatter key with the approvers that a plan itself requires.
+pub const REQUIRED_FROM: &str = "approval_required_from";
+
 /// A parsed plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Draft {
@@ -384,5 +387,34 @@ pub enum ParseIssue {
         expected: &'static str,
     },
     /// A plan record that violates its dialect.
-    Record(crate::dialect::record::RecordFault),
+    Record(RecordFault),
+}
+
+/// A violation of the record dialect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RecordFault {
+    /// Parsing stopped here, with the reason.
+    Unread(String),
+    /// Syntax that is not allowed, with the reason.
+    Forbidden(String),
+    /// A duplicate key.
+    DuplicateKey { key: String, first: Span },
+    /// A key with the wrong kind of value.
+    WrongKind {
+        /// The key, or `a step`.
+        what: String,
+        /// Such as `a list`.
+        expected: &'static str,
+    },
+    /// A single value where a list is expected; parsed as a list of one.
+    LoneItem(String),
+    /// An `index` that is not the step's position.
+    Index {
+        /// The position, counted from 0.
+        expected: usize,
+    },
+    /// A complexity outside 1 to 10.
+    Complexity(String),
+    /// A skipped step without a reason.
+    UnexplainedSkip,
 }

@@ -166,7 +166,7 @@ fn one_line(text: &str) -> Result<&str, EditError> {
     let is_one_line = !text.trim().is_empty()
         && text.trim() == text
         && !text.contains(['\n', '\r', '\0'])
-        && !text.chars().any(crate::verify::is_hidden);
+        && !text.chars().any(crate::syntax::invisible::is_hidden);
     if is_one_line { Ok(text) } else { Err(EditError::NotOneLine(text.to_owned())) }
 }
 

@@ -145,7 +145,7 @@ pub struct StepView {
 
 impl PlanView {
     /// Builds the view from the draft, and from the plan if it verified.
-    pub fn of(name: String, source: &Source, draft: &Draft, plan: Option<&Plan>) -> Self {
+    pub fn of(name: String, (source, dialect): (&Source, &str), draft: &Draft, plan: Option<&Plan>) -> Self {
         let ids = verified::ids(draft);
         let graph = graph(draft);
         let named = |places: &[usize]| places.iter().map(|&place| ids[place].clone()).collect::<Vec<_>>();
@@ -153,7 +153,7 @@ impl PlanView {
         Self {
             name,
             path: source.name().to_owned(),
-            dialect: source.dialect().name.to_owned(),
+            dialect: dialect.to_owned(),
             title: text(draft.title.as_ref()),
             status: text(draft.status.0.as_ref()),
             owner: text(draft.owner.0.as_ref()),

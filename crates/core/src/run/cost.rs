@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::agent::account::Usage;
 use crate::plan::verified::Plan;
-use crate::run::event::{Event, Usage};
+use crate::run::event::Event;
 use crate::run::state::RunState;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]

@@ -5,15 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::agent::profile::Account;
-use crate::approval::ledger::Identity;
-use crate::run::judge::{Observation, Verdict};
-use crate::run::opinion::Opinion;
-
-/// The name of stored bytes: their BLAKE3 hash in hex.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Blob(pub String);
+use crate::agent::account::{Account, Usage};
+use crate::run::receipt::{ApprovedBy, Blob, Receipt};
 
 /// Agent commands, by the target of the steps that they run.
 pub type AgentCommands = BTreeMap<String, Vec<String>>;
@@ -234,70 +227,6 @@ pub enum AttemptEnd {
         /// When to retry, in milliseconds since 1970; `None` if a person has to fix it.
         until: Option<u64>,
     },
-}
-
-/// What an attempt cost, as far as the agent reports it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Usage {
-    /// `None` if unreported.
-    pub tokens: Option<u64>,
-    /// In millionths of a dollar; `None` if unreported.
-    pub micro_dollars: Option<u64>,
-    /// Wall-clock time.
-    pub milliseconds: u64,
-}
-
-impl Usage {
-    /// The sum. A value that only one of them reports counts; one that neither reports stays unknown.
-    #[must_use]
-    pub fn plus(self, more: Self) -> Self {
-        let add = |one: Option<u64>, other: Option<u64>| match (one, other) {
-            (None, None) => None,
-            (one, other) => Some(one.unwrap_or(0).saturating_add(other.unwrap_or(0))),
-        };
-        Self {
-            tokens: add(self.tokens, more.tokens),
-            micro_dollars: add(self.micro_dollars, more.micro_dollars),
-            milliseconds: self.milliseconds.saturating_add(more.milliseconds),
-        }
-    }
-}
-
-/// The observation of a contract, the verdict that follows from it, and what both are about.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Receipt {
-    pub verdict: Verdict,
-    pub observation: Observation,
-    /// The digest of the plan that the contract belongs to.
-    pub digest: String,
-    /// The hash of the command that ran.
-    pub contract: String,
-    /// How well the attempt was isolated.
-    pub tier: String,
-    /// Contract output.
-    pub output: Blob,
-    pub milliseconds: u64,
-    /// The hash of the whole workspace content that was judged; empty if not recorded.
-    #[serde(default)]
-    pub tree: String,
-    /// The exit code that means done; `None` if not recorded.
-    #[serde(default)]
-    pub expect: Option<u8>,
-    /// The approvals that the run started on.
-    #[serde(default)]
-    pub approvals: Vec<ApprovedBy>,
-    /// An agent's opinion of the work, if the step asks for one, with its weight.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub opinion: Option<Opinion>,
-}
-
-/// An approval, by its position in the plan's ledger.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ApprovedBy {
-    pub by: Identity,
-    pub seq: u64,
-    /// The hash of the entry, which covers everything before it, too.
-    pub hash: String,
 }
 
 /// Why a question is asked.

@@ -133,7 +133,7 @@ mod tests {
             weight,
             answer,
             reason: "unclear".to_owned(),
-            usage: crate::run::event::Usage::default(),
+            usage: crate::agent::account::Usage::default(),
         };
         for weight in [Authority::Advisory, Authority::Gate] {
             for answer in [Said::Pass, Said::Fail, Said::Nothing] {

@@ -3,14 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use crate::dialect::{Dialect, PlanEvent};
+use crate::dialect::{Dialect, PlanEvent, record};
 use crate::plan::draft::{Draft, Mark, Trace};
 use crate::plan::edit::PlanEdit;
 use crate::plan::lifecycle;
 use crate::plan::lifecycle::PlanState;
+use crate::plan::verified;
 use crate::plan::verified::Plan;
-use crate::run::event::{AskAnswer, AskReason, Event, RunOutcome};
+use crate::run::event::{AskAnswer, AskReason, AttemptEnd, Event, RunOutcome};
 use crate::run::state::{RunState, RunStatus};
+use crate::syntax::source::Source;
 
 /// Pending changes to the file.
 #[derive(Debug, Default)]
@@ -222,4 +224,35 @@ const fn waits_for(reason: AskReason) -> lifecycle::WaitReason {
         AskReason::Budget => lifecycle::WaitReason::Budget,
         AskReason::Lost | AskReason::Parked | AskReason::Stalled => lifecycle::WaitReason::Stalled,
     }
+}
+
+/// The name of an event in the record dialect; `None` if it has none.
+pub fn event_name(event: &Event) -> Option<&'static str> {
+    match event {
+        Event::RunStarted { .. } => Some("PLAN_CREATED"),
+        Event::AttemptStarted { .. } => Some("STEP_STARTED"),
+        Event::ContractFinished { receipt, .. } if receipt.verdict.is_passed() => Some("STEP_COMPLETED"),
+        // After a timeout no contract runs: the attempt has failed.
+        Event::ContractFinished { .. } | Event::AttemptFinished { end: AttemptEnd::TimedOut(_), .. } => {
+            Some("STEP_FAILED")
+        }
+        Event::AttemptFinished { .. }
+        | Event::AgentsApproved { .. }
+        | Event::AskOpened { .. }
+        | Event::AskAnswered { .. }
+        | Event::BudgetWarned { .. }
+        | Event::RunStopped { .. }
+        | Event::RunResumed { .. }
+        | Event::StepsReopened { .. }
+        | Event::RunFinished { .. } => None,
+    }
+}
+
+/// The line of the record dialect for an event of a run; `None` if the dialect has no such event, or the plan no such step.
+/// `said` is the agent's output, or the reason of a failure.
+pub fn event_line(source: &Source, event: &Event, said: &str) -> Option<String> {
+    let name = event_name(event)?;
+    let Some(step) = event.step() else { return Some(record::created_line(source)) };
+    let index = verified::ids(&source.draft()).iter().position(|id| id == step)?;
+    Some(record::step_line(name, index, said))
 }

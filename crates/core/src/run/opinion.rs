@@ -5,9 +5,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::agent::account::Usage;
 use crate::agent::reply;
 use crate::plan::verified::{Contract, Step};
-use crate::run::event::Usage;
 
 pub const ROLE: &str = "judge";
 /// Longer reasons are truncated.

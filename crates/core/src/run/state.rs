@@ -5,12 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::agent::account::Usage;
 use crate::agent::report;
 use crate::agent::report::ReportFinding;
 use crate::plan::draft::Mark;
 use crate::plan::verified::{Contract, Plan, Step};
-use crate::run::event::{AskAnswer, AskReason, AttemptEnd, Blob, Event, RunOutcome, Usage};
+use crate::run::event::{AskAnswer, AskReason, AttemptEnd, Event, RunOutcome};
 use crate::run::judge::JudgeFailure;
+use crate::run::receipt::Blob;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunState {

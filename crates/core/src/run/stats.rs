@@ -14,11 +14,13 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::agent::account::Usage;
 use crate::agent::work_item::WorkKind;
 use crate::plan::verified::{Contract, Plan, Step};
 use crate::run::baseline::Baseline;
-use crate::run::event::{AttemptEnd, Blob, Event, RunOutcome, Usage};
+use crate::run::event::{AttemptEnd, Event, RunOutcome};
 use crate::run::forecast::ForecastSample;
+use crate::run::receipt::Blob;
 use crate::run::state::CLAIM;
 
 pub struct StepRecord<'a> {

@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::agent::account::Usage;
 use crate::agent::work_item::WorkKind;
 use crate::plan::verified::{Contract, Plan};
-use crate::run::event::Usage;
 use crate::run::state::{CLAIM, Phase, RunState, RunStatus};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

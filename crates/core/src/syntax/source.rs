@@ -3,9 +3,6 @@
 
 use std::fmt;
 
-use crate::dialect::{self, Dialect};
-use crate::plan::draft::Draft;
-
 /// A range of bytes in a [`Source`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span {
@@ -157,18 +154,19 @@ pub struct SourcePart {
     pub span: Span,
 }
 
-/// How the dialect was determined.
+/// How the language of a text was determined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Detection {
     Unasked,
     /// From content or location: `PLAN.md in .harness/`.
     By(String),
     Forced,
-    /// No dialect was detected.
+    /// No language was detected.
     Nothing,
 }
 
-/// The exact text of a plan, including byte order marks and line endings, and its dialect.
+/// The exact text of a plan, including byte order marks and line endings, and the name of the language that it is written
+/// in. What a language is, only those know who read it: see `dialect/document.rs`.
 ///
 /// A directory plan is one text as well: each file follows a line with [`FILE_SEPARATOR`] and its path. So all of it is
 /// checked, approved, stored and edited like a single file.
@@ -177,7 +175,8 @@ pub struct Source {
     name: String,
     place: String,
     text: String,
-    dialect: &'static Dialect,
+    /// `None` if nobody said.
+    language: Option<&'static str>,
     told: Detection,
     /// The offset of every line; never empty.
     lines: Vec<usize>,
@@ -186,7 +185,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// A native plan; `name` is a path as the user would write it.
+    /// A text in the default language; `name` is a path as the user would write it.
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         let (name, text) = (name.into(), text.into());
         let parts = parts(&text);
@@ -199,15 +198,7 @@ impl Source {
             _ => None,
         });
         let lines = std::iter::once(0).chain(breaks).collect();
-        Self {
-            place: name.clone(),
-            name,
-            text,
-            dialect: dialect::NATIVE,
-            told: Detection::Unasked,
-            lines,
-            parts,
-        }
+        Self { place: name.clone(), name, text, language: None, told: Detection::Unasked, lines, parts }
     }
 
     /// A directory plan with these files: paths relative to it, and their contents.
@@ -215,21 +206,16 @@ impl Source {
         files.into_iter().map(|(path, text)| format!("{FILE_SEPARATOR}{path}\n{text}")).collect()
     }
 
-    /// The same text in this dialect.
+    /// The same text in the language of this name.
     #[must_use]
-    pub fn written_in(self, dialect: &'static Dialect) -> Self {
-        Self { dialect, ..self }
+    pub(crate) fn in_language(self, language: &'static str) -> Self {
+        Self { language: Some(language), ..self }
     }
 
-    /// The same text in the given dialect, or in the detected one.
+    /// The same text, whose language was determined in this way.
     #[must_use]
-    pub fn recognised(self, forced: Option<&'static Dialect>) -> Self {
-        let (dialect, told) = match (forced, dialect::detect(&self.place, &self.text)) {
-            (Some(forced), _) => (forced, Detection::Forced),
-            (None, Ok(detected)) => (detected.dialect, Detection::By(detected.because)),
-            (None, Err(dialect::Unlike)) => (dialect::NATIVE, Detection::Nothing),
-        };
-        Self { dialect, told, ..self }
+    pub(crate) fn detected(self, told: Detection) -> Self {
+        Self { told, ..self }
     }
 
     /// The same text with this path in the file system.
@@ -242,7 +228,7 @@ impl Source {
     #[must_use]
     pub fn with(&self, text: impl Into<String>) -> Self {
         let (place, told) = (self.place.clone(), self.told.clone());
-        Self { place, told, dialect: self.dialect, ..Self::new(self.name.as_str(), text) }
+        Self { place, told, language: self.language, ..Self::new(self.name.as_str(), text) }
     }
 
     /// The same plan with `edits` applied; see [`apply`].
@@ -261,17 +247,14 @@ impl Source {
         &self.place
     }
 
-    pub fn dialect(&self) -> &'static Dialect {
-        self.dialect
+    /// The name of the language; `None` if nobody said.
+    pub fn language(&self) -> Option<&'static str> {
+        self.language
     }
 
-    /// How the dialect was determined.
+    /// How the language was determined.
     pub fn told(&self) -> &Detection {
         &self.told
-    }
-
-    pub fn draft(&self) -> Draft {
-        (self.dialect.parse)(self)
     }
 
     pub fn text(&self) -> &str {

@@ -2,6 +2,7 @@
 
 use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
+use crate::syntax::invisible::{JOINER, kind};
 use crate::syntax::source::{Edit, Span};
 
 pub(super) const RULE: Rule = Rule {
@@ -15,8 +16,6 @@ pub(super) const RULE: Rule = Rule {
 
 /// A file with more hidden characters than this is probably binary; further diagnostics would only be noise.
 const COMPLAINTS_MAX: usize = 20;
-
-const JOINER: char = '\u{200d}';
 
 fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     let text = subject.source.text();
@@ -37,27 +36,6 @@ fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
                 .label("invisible to readers, visible to agents")
                 .fix("remove it", vec![Edit::delete(span)]),
         );
-    }
-}
-
-/// Whether a character is one that readers can't see.
-pub fn is_hidden(character: char) -> bool {
-    kind(character).is_some() && character != JOINER
-}
-
-fn kind(character: char) -> Option<&'static str> {
-    match character {
-        // First, because nearly every character of a plan matches this arm.
-        ' '..='~' | '\t' | '\n' | '\r' => None,
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{061c}' => {
-            Some("bidirectional control character")
-        }
-        '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{00ad}' | '\u{180e}' => {
-            Some("zero-width character")
-        }
-        '\u{e0000}'..='\u{e007f}' => Some("invisible tag character"),
-        character if character.is_control() => Some("control character"),
-        _ => None,
     }
 }
 

@@ -3,8 +3,7 @@
 use super::{Diagnostic, Rule, VerifySubject};
 use crate::plan::edit::PlanEdit;
 use crate::syntax::diagnostic::{Fix, Severity};
-use crate::dialect::record::RecordFault;
-use crate::plan::draft::ParseIssue;
+use crate::plan::draft::{ParseIssue, RecordFault};
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0121",

@@ -2,8 +2,7 @@
 
 use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
-use crate::dialect::record::RecordFault;
-use crate::plan::draft::ParseIssue;
+use crate::plan::draft::{ParseIssue, RecordFault};
 
 pub(super) const RULE: Rule = Rule {
     code: "PW0123",

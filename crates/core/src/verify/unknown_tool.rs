@@ -2,7 +2,7 @@
 
 use super::{Diagnostic, Rule, VerifySubject};
 use crate::syntax::diagnostic::Severity;
-use crate::agent::permission::ToolKind;
+use crate::plan::tool::ToolKind;
 use crate::syntax::nearest;
 
 pub(super) const RULE: Rule = Rule {

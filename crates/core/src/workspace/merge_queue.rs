@@ -5,8 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use crate::approval::ledger::Evidence;
 
 /// A plan of a batch. Its index is its position in merge order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,20 +33,6 @@ pub struct Conflict {
     /// The indexes of the plans that changed the same files; empty if the target branch did.
     pub with: Vec<usize>,
     pub paths: Vec<String>,
-}
-
-/// What shows that plans don't work together.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Evidence {
-    /// The plan whose contract failed.
-    pub plan: String,
-    pub step: String,
-    /// Empty if a sealed file is the cause.
-    pub contract: String,
-    /// Such as `exit 1`.
-    pub failure: String,
-    /// The end of the contract's output.
-    pub output: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

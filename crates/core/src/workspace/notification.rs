@@ -5,8 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::approval::ledger::{LedgerEntry, Role};
+use crate::approval::ledger::LedgerEntry;
 use crate::approval::status::{ApprovalStatus, RecordedEntry};
+use crate::plan::identity::Role;
 use crate::plan::lifecycle::{PlanState, WaitReason};
 use crate::run::event::{Event, RunOutcome};
 

@@ -9,9 +9,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::approval::ledger::{Identity, Role};
+use crate::plan::identity::{Identity, Role};
 use crate::plan::lifecycle::{PlanState, WaitReason};
-use crate::verify::is_hidden;
+use crate::syntax::invisible::is_hidden;
 use crate::workspace::session::prompt::TOPIC_CHARS_MAX;
 
 /// Further threads, in addition to the current one.

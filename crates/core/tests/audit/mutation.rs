@@ -1,7 +1,8 @@
 //! What somebody could do who can write the record: with the hashes left as they were, and with all of them made to fit again.
 
-use planwright_core::approval::ledger::{Identity, LedgerEntry};
+use planwright_core::approval::ledger::LedgerEntry;
 use planwright_core::audit::Kind;
+use planwright_core::plan::identity::Identity;
 use planwright_core::run::event::{Event, RunOutcome};
 use planwright_core::run::judge::{Observation, judge};
 

@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 
 use blake3::Hash;
-use planwright_core::approval::ledger::{ApprovalSubject, Base, Identity, LedgerEntry, Role};
+use planwright_core::agent::account::Usage;
+use planwright_core::approval::ledger::{ApprovalSubject, Base, LedgerEntry};
 use planwright_core::audit::bundle::{AuditBundle, Chain, ChainHead, ChainLink, NamedBlob, RunBook};
 use planwright_core::audit::hash_chain;
 use planwright_core::audit::{
     AuditContext, AuditFinding, CheckSet, Claimed, KeptHead, Kind, audit, file_findings,
 };
 use planwright_core::plan::digest::Digest;
-use planwright_core::run::event::{
-    ApprovedBy, AskAnswer, AskReason, AttemptEnd, Blob, Event, Receipt, RunOutcome, Usage,
-};
+use planwright_core::plan::identity::{Identity, Role};
+use planwright_core::run::event::{AskAnswer, AskReason, AttemptEnd, Event, RunOutcome};
 use planwright_core::run::judge::{Observation, judge};
+use planwright_core::run::receipt::{ApprovedBy, Blob, Receipt};
 use planwright_core::syntax::source::Source;
 use planwright_core::verify;
 
@@ -125,7 +126,7 @@ fn events(approvals: &[ApprovedBy]) -> Vec<Event> {
             output: Some(blob(b"did it\n")),
             usage: Usage::default(),
             changed: vec!["made".to_owned()],
-            account: planwright_core::agent::profile::Account::default(),
+            account: planwright_core::agent::account::Account::default(),
         };
         [begun, ended]
     };

@@ -3,16 +3,17 @@
 
 use std::collections::BTreeMap;
 
-use planwright_core::approval::ledger::{ApprovalSubject, Identity, LedgerEntry};
+use planwright_core::approval::ledger::{ApprovalSubject, LedgerEntry};
 use planwright_core::approval::review::{
     DiffSign, DiffSubject, Direction, FileReach, Review, ReviewInput, ReviewReason, Since, differences,
     last_read, pairs, pieces, warnings,
 };
 use planwright_core::approval::status::{ApprovalStatus, RecordedEntry};
 use planwright_core::plan::digest::Digest;
+use planwright_core::plan::identity::Identity;
 use planwright_core::plan::verified::Plan;
 use planwright_core::run::baseline::{Baseline, BaselineResult};
-use planwright_core::run::event::Blob;
+use planwright_core::run::receipt::Blob;
 use planwright_core::syntax::source::Source;
 use planwright_core::verify::{Facts, Study, VerifyLimits, verify};
 

@@ -1,7 +1,8 @@
 //! What work has cost, on paper: sums by step and agent, and what the rest will take.
 
+use planwright_core::agent::account::Usage;
 use planwright_core::run::cost::{of_run, projection, sums};
-use planwright_core::run::event::{AttemptEnd, Event, Usage};
+use planwright_core::run::event::{AttemptEnd, Event};
 use planwright_core::run::state::RunState;
 
 use super::happened::{judged, spent, started};

@@ -1,7 +1,8 @@
 //! What is to be done next, as scripts: what happens on the left, what `decide` says on the right.
 
+use planwright_core::agent::account::Usage;
 use planwright_core::plan::verified::Plan;
-use planwright_core::run::event::{AskAnswer, AskReason, AttemptEnd, Event, RunOutcome, Usage};
+use planwright_core::run::event::{AskAnswer, AskReason, AttemptEnd, Event, RunOutcome};
 use planwright_core::run::schedule::{Action, ScheduleLimits, next_actions, outlook};
 use planwright_core::run::state::RunState;
 

@@ -1,10 +1,10 @@
 //! Events in few words.
 
+use planwright_core::agent::account::Usage;
 use planwright_core::agent::report::ReportLine;
-use planwright_core::run::event::{
-    AskAnswer, AskReason, AttemptEnd, Blob, Event, Receipt, RunOutcome, StopMode, Usage,
-};
+use planwright_core::run::event::{AskAnswer, AskReason, AttemptEnd, Event, RunOutcome, StopMode};
 use planwright_core::run::judge::{Observation, judge};
+use planwright_core::run::receipt::{Blob, Receipt};
 
 pub(crate) fn started(step: &str, attempt: u32) -> Event {
     Event::AttemptStarted {
@@ -28,7 +28,7 @@ pub(crate) fn spent(step: &str, attempt: u32, (end, usage): (AttemptEnd, Usage))
         output: None,
         usage,
         changed,
-        account: planwright_core::agent::profile::Account::default(),
+        account: planwright_core::agent::account::Account::default(),
     }
 }
 

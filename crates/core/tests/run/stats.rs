@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use planwright_core::agent::account::Usage;
 use planwright_core::plan::verified::Plan;
 use planwright_core::run::baseline::{Baseline, BaselineResult};
-use planwright_core::run::event::{AskAnswer, AskReason, AttemptEnd, Blob, Event, RunOutcome, Usage};
+use planwright_core::run::event::{AskAnswer, AskReason, AttemptEnd, Event, RunOutcome};
+use planwright_core::run::receipt::Blob;
 use planwright_core::run::stats::{Counter, GapKind, Stats, StepRecord};
 
 use super::happened::{answered, asked, ended, exited, finished, judged, parked, retry, spent, started};

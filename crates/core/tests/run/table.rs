@@ -217,7 +217,7 @@ fn an_answer_that_a_face_lets_through_is_one_that_the_table_takes() {
 
 #[test]
 fn what_an_agent_says_it_cost_cannot_overflow() {
-    let usage = planwright_core::run::event::Usage {
+    let usage = planwright_core::agent::account::Usage {
         tokens: Some(u64::MAX),
         micro_dollars: Some(u64::MAX),
         milliseconds: u64::MAX,

@@ -1,7 +1,8 @@
 //! What trips: failures in a row over all runs of a plan, since a person last had their word.
 
-use planwright_core::approval::ledger::{ApprovalSubject, Identity, LedgerEntry};
+use planwright_core::approval::ledger::{ApprovalSubject, LedgerEntry};
 use planwright_core::approval::status::RecordedEntry;
+use planwright_core::plan::identity::Identity;
 use planwright_core::run::event::{AskAnswer, AttemptEnd, Event, RunOutcome};
 use planwright_core::workspace::portfolio::{CircuitBreaker, FAILURES_MAX, tripped};
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use planwright_core::agent::account::Usage;
 use planwright_core::agent::planner::ProjectContext;
 use planwright_core::agent::profile;
 use planwright_core::agent::profile::{AgentFailure, AgentIdentity, PROFILES, Transcript, TranscriptReader};
@@ -12,7 +13,6 @@ use planwright_core::agent::prompt::PromptContext;
 use planwright_core::dialect::NATIVE;
 use planwright_core::plan::draft::Draft;
 use planwright_core::plan::verified;
-use planwright_core::run::event::Usage;
 use planwright_core::verify::suggest;
 
 use crate::config::{Config, schema};

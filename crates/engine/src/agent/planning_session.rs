@@ -14,7 +14,7 @@ pub(crate) use copy::plans as kept_plans;
 use std::io;
 use std::path::PathBuf;
 
-use planwright_core::approval::ledger::Identity;
+use planwright_core::plan::identity::Identity;
 use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::workspace::session::{PlanningSession, SessionPlan, SessionRefusal};
 

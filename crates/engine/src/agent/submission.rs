@@ -5,9 +5,9 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use planwright_core::approval::ledger::{Identity, Role};
 use planwright_core::dialect::{self, DIALECTS, NATIVE};
 use planwright_core::plan::digest::Digest;
+use planwright_core::plan::identity::{Identity, Role};
 use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::plan::verified::slug;
 use planwright_core::syntax::source::{Source, text as said};

@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use planwright_core::approval::ledger::Identity;
 use planwright_core::approval::status::ApprovalRecord;
 use planwright_core::plan::digest::Digest;
+use planwright_core::plan::identity::Identity;
 use planwright_core::plan::verified::Plan;
 use planwright_core::run::event::{AgentCommands, Event, RunOutcome};
 use planwright_core::run::schedule::ScheduleLimits;

@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use planwright_core::agent::report::ReportLine;
-use planwright_core::approval::ledger::{Drafting, Identity, LedgerEntry};
+use planwright_core::approval::ledger::{Drafting, LedgerEntry};
 use planwright_core::approval::status;
 use planwright_core::approval::status::{Discovery, RecordedEntry};
+use planwright_core::plan::identity::Identity;
 use planwright_core::plan::lifecycle::{PlanState, WaitReason};
 use planwright_core::run::event::Event;
+use planwright_core::syntax::invisible;
 
 use super::{Approvals, Error, PlanRecord, short, shown};
 use crate::run::Run;
@@ -31,7 +33,7 @@ fn agent_of(run: &Run, step: &str, attempt: u32) -> String {
 /// A title that an agent reported, as one line.
 fn one_line(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let visible: String = line.chars().filter(|sign| !planwright_core::verify::is_hidden(*sign)).collect();
+    let visible: String = line.chars().filter(|sign| !invisible::is_hidden(*sign)).collect();
     visible.chars().take(TITLE_CHARS_MAX).collect()
 }
 

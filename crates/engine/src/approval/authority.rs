@@ -3,12 +3,13 @@
 
 use std::path::Path;
 
-use planwright_core::approval::ledger::{ApprovalSubject, Identity, LedgerEntry, Role, statement};
+use planwright_core::approval::ledger::{ApprovalSubject, LedgerEntry, statement};
 use planwright_core::approval::policy as core_policy;
 use planwright_core::approval::policy::{
     Decision, PolicyFacts, PolicyQuestion, SignatureStatus, required_from,
 };
 use planwright_core::approval::status::{ApprovalRecord, Revision};
+use planwright_core::plan::identity::{Identity, Role};
 use planwright_core::plan::verified::Plan;
 use planwright_core::run::baseline::Baseline;
 

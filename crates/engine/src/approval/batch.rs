@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::approval::ledger::{Identity, LedgerEntry};
+use planwright_core::approval::ledger::LedgerEntry;
+use planwright_core::plan::identity::Identity;
 
 use super::{Approvals, Authorship, Error, Offer, PlanRecord, Proposed, fits, shown};
 use crate::run::now;

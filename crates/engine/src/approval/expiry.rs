@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::approval::ledger::{Identity, LedgerEntry};
+use planwright_core::approval::ledger::LedgerEntry;
+use planwright_core::plan::identity::Identity;
 use planwright_core::plan::lifecycle::PlanState;
 
 use super::{Approvals, Error};

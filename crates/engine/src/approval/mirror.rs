@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use planwright_core::dialect::proposal;
+use planwright_core::dialect::proposal::RejectionNote;
 use planwright_core::plan::draft::{Draft, StepDraft};
 use planwright_core::plan::edit::PlanEdit;
 use planwright_core::plan::lifecycle::PlanState;
@@ -107,7 +108,9 @@ impl Approvals {
         let reading = ReadOptions { bytes_max, dialect: None };
         let written = match plan_file::read(path, "plan", reading) {
             Ok(FileText::Plan(source)) if source.dialect().name == "proposal" => {
-                let text = proposal::rejected(&source, last, &clock::utc(last.at_ms));
+                let (by, at) = (last.by.name.as_str(), clock::utc(last.at_ms));
+                let note = RejectionNote { revision: last.revision, by, at: &at, feedback: &last.feedback };
+                let text = proposal::rejected(&source, note);
                 crate::store::plan_write::save(path, &source, &source.with(text)).map(drop)
             }
             Ok(FileText::Plan(_) | FileText::Unreadable(_)) => Ok(()),

@@ -6,11 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use planwright_core::agent::finding;
 use planwright_core::agent::report::ReportFinding;
-use planwright_core::approval::ledger::{ApprovalSubject, Identity};
+use planwright_core::approval::ledger::ApprovalSubject;
 use planwright_core::approval::review;
 use planwright_core::approval::review::{FileReach, Review, ReviewInput, ReviewReason, Since, Touched};
 use planwright_core::approval::status::Revision;
 use planwright_core::plan::digest::Digest;
+use planwright_core::plan::identity::Identity;
 use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::plan::verified::Plan;
 use planwright_core::syntax::diagnostic::Severity;

@@ -3,10 +3,12 @@
 
 use std::path::Path;
 
-use planwright_core::approval::ledger::{Identity, LedgerEntry};
+use planwright_core::approval::ledger::LedgerEntry;
 use planwright_core::approval::status::ApprovalRecord;
+use planwright_core::plan::identity::Identity;
 use planwright_core::plan::lifecycle::PlanState;
-use planwright_core::run::event::{ApprovedBy, Event};
+use planwright_core::run::event::Event;
+use planwright_core::run::receipt::ApprovedBy;
 use planwright_core::run::state::RunState;
 use planwright_core::run::summary::RunSummary;
 

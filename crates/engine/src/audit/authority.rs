@@ -4,10 +4,11 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use planwright_core::approval::ledger::{Identity, LedgerEntry, Role};
+use planwright_core::approval::ledger::LedgerEntry;
 use planwright_core::approval::policy as core_policy;
 use planwright_core::approval::policy::{Decision, PolicyFacts, SignatureStatus, required_from};
 use planwright_core::audit::Claimed;
+use planwright_core::plan::identity::{Identity, Role};
 use planwright_core::syntax::source::Source;
 use planwright_core::{dialect, verify};
 

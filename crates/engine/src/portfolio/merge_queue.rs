@@ -12,10 +12,11 @@ mod trial;
 
 use std::path::PathBuf;
 
-use planwright_core::approval::ledger::{Identity, LedgerEntry};
+use planwright_core::approval::ledger::{Evidence, LedgerEntry};
+use planwright_core::plan::identity::Identity;
 use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::workspace::merge_queue::{
-    Bisection, EvictionReason, Evidence, MergeOutcome, NextTrial, QueuedPlan,
+    Bisection, EvictionReason, MergeOutcome, NextTrial, QueuedPlan,
 };
 use planwright_core::workspace::portfolio::Cycle;
 

@@ -3,11 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
+use planwright_core::agent::account::Usage;
 use planwright_core::agent::assignment::Assignment;
 use planwright_core::agent::profile::{AgentFailure, AgentIdentity, FOLDER, Profile, Reset, Transcript};
 use planwright_core::agent::report;
 use planwright_core::plan::verified::Step;
-use planwright_core::run::event::{AttemptEnd, Usage};
+use planwright_core::run::event::AttemptEnd;
 
 use crate::run::step_tools;
 use crate::store::journal::Store;
@@ -138,7 +139,7 @@ impl AgentSaid {
         Usage {
             // The larger of both: an agent may report more than its output shows, but cannot deny what it
             // shows.
-            tokens: self.tokens.max(heard.tokens.map(planwright_core::agent::profile::Tokens::total)),
+            tokens: self.tokens.max(heard.tokens.map(planwright_core::agent::account::Tokens::total)),
             micro_dollars: micro_dollars.max(heard.micro_dollars),
             milliseconds,
         }

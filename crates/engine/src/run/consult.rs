@@ -5,9 +5,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use planwright_core::agent::profile;
+use planwright_core::agent::account::{Tokens, Usage};
 use planwright_core::agent::profile::{AgentIdentity, FieldPaths, TranscriptReader};
-use planwright_core::run::event::Usage;
 
 use crate::config::{Config, schema};
 use crate::run::attempt_dir;
@@ -182,7 +181,7 @@ impl AgentQuery {
             How::Exited(_) | How::Signalled(_) => {}
         }
         let usage = Usage {
-            tokens: heard.tokens.map(profile::Tokens::total),
+            tokens: heard.tokens.map(Tokens::total),
             micro_dollars: heard.micro_dollars,
             milliseconds: milliseconds(ended.duration),
         };

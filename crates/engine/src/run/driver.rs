@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use planwright_core::agent::profile::Account;
+use planwright_core::agent::account::{Account, Usage};
 use planwright_core::plan::verified::Plan;
-use planwright_core::run::event::{AttemptEnd, Event, RunOutcome, StopMode, Usage};
+use planwright_core::run::event::{AttemptEnd, Event, RunOutcome, StopMode};
 use planwright_core::run::schedule::{Action, ScheduleLimits, next_actions};
 use planwright_core::run::state::{Illegal, Phase, RunState, RunStatus};
 

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::approval::ledger::LedgerEntry;
 use planwright_core::plan::verified::Plan;
-use planwright_core::run::event::{Blob, Event};
+use planwright_core::run::event::Event;
 use planwright_core::run::forecast;
 use planwright_core::run::forecast::{Forecast, ForecastSample};
 use planwright_core::run::judge::JudgeFailure;
+use planwright_core::run::receipt::Blob;
 use planwright_core::run::stats::{Counter, Stats, StepRecord};
 
 use crate::run::{Error, Run, Runs, now};

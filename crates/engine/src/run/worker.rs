@@ -9,16 +9,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use planwright_core::agent::account::{Account, Usage};
 use planwright_core::agent::finding;
 use planwright_core::agent::permission::Permissions;
 use planwright_core::agent::profile;
-use planwright_core::agent::profile::{Account, AgentIdentity, Transcript, TranscriptReader};
+use planwright_core::agent::profile::{AgentIdentity, Transcript, TranscriptReader};
 use planwright_core::agent::prompt::{Feedback, PromptContext};
 use planwright_core::agent::work_item::WorkKind;
 use planwright_core::plan::verified::{Contract, Plan, Reference, Step};
-use planwright_core::run::event::{AgentCommands, ApprovedBy, AttemptEnd, Blob, Event, Receipt, Usage};
+use planwright_core::run::event::{AgentCommands, AttemptEnd, Event};
 use planwright_core::run::judge::judge_with;
 use planwright_core::run::opinion::Opinion;
+use planwright_core::run::receipt::{ApprovedBy, Blob, Receipt};
 use planwright_core::run::schedule::SHELL;
 
 use crate::config::{Config, ENVIRONMENT_KEY, LIKE_KEY, TOPICS_KEY, Violation};

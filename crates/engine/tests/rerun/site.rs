@@ -5,8 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use planwright_core::run::event::{AttemptEnd, Blob, Event, Receipt, Usage};
+use planwright_core::agent::account::Usage;
+use planwright_core::run::event::{AttemptEnd, Event};
 use planwright_core::run::judge::{Observation, judge};
+use planwright_core::run::receipt::{Blob, Receipt};
 use planwright_engine::Project;
 use planwright_engine::audit::rerun::{PlanAudit, RerunOptions, RerunReport, record};
 use planwright_engine::store::journal::{NewRun, Store};
@@ -159,7 +161,7 @@ pub(crate) fn passed(
         output: None,
         usage: Usage::default(),
         changed: changed.iter().map(|&path| path.to_owned()).collect(),
-        account: planwright_core::agent::profile::Account::default(),
+        account: planwright_core::agent::account::Account::default(),
     };
     let judged = Event::ContractFinished {
         step: step.to_owned(),

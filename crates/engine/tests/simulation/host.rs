@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use planwright_core::run::event::{AttemptEnd, Blob, Event};
+use planwright_core::run::event::{AttemptEnd, Event};
+use planwright_core::run::receipt::Blob;
 use planwright_core::run::schedule::Action;
 use planwright_core::run::state::{Phase, RunState};
 use planwright_engine::run::driver::{Host, HostEvent, Recovered};

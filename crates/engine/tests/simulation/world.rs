@@ -3,13 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use planwright_core::agent::profile::Account;
+use planwright_core::agent::account::{Account, Usage};
 use planwright_core::agent::report::ReportLine;
 use planwright_core::plan::verified::{Contract, Last, Plan};
 use planwright_core::run::event::{
-    AgentCommands, AskAnswer, AskReason, AttemptEnd, Blob, Event, Receipt, RunOutcome, StopMode, Usage,
+    AgentCommands, AskAnswer, AskReason, AttemptEnd, Event, RunOutcome, StopMode,
 };
 use planwright_core::run::judge::{Observation, judge};
+use planwright_core::run::receipt::{Blob, Receipt};
 use planwright_core::run::schedule::{HUMAN, ScheduleLimits};
 use planwright_core::run::state::{Phase, RunState, RunStatus};
 use planwright_core::syntax::glob;

@@ -1,11 +1,12 @@
 //! One recorded attempt: prompt, agent output and contract output.
 
+use planwright_engine::core::agent::account::Account;
 use planwright_engine::core::agent::finding;
 use planwright_engine::core::agent::profile;
-use planwright_engine::core::agent::profile::Account;
 use planwright_engine::core::agent::report;
 use planwright_engine::core::agent::report::ReportLine;
-use planwright_engine::core::run::event::{Blob, Event};
+use planwright_engine::core::run::event::Event;
+use planwright_engine::core::run::receipt::Blob;
 use planwright_engine::core::run::state::CLAIM;
 use planwright_engine::run;
 use planwright_engine::run::{Run, Runs};

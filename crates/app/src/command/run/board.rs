@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use planwright_engine::core::agent::account::Usage;
 use planwright_engine::core::plan::verified::{Plan, Step};
-use planwright_engine::core::run::event::{Event, Usage};
+use planwright_engine::core::run::event::Event;
 use planwright_engine::core::run::state::{RunState, RunStatus, StepState};
 use planwright_engine::run::Run;
 

@@ -1,7 +1,8 @@
 //! One line per event of a run: what passed, what failed and why, and questions.
 
-use planwright_engine::core::agent::profile::Account;
-use planwright_engine::core::run::event::{AskAnswer, AttemptEnd, Blob, Event, Receipt};
+use planwright_engine::core::agent::account::Account;
+use planwright_engine::core::run::event::{AskAnswer, AttemptEnd, Event};
+use planwright_engine::core::run::receipt::{Blob, Receipt};
 use planwright_engine::core::run::state::CLAIM;
 use planwright_engine::run::Runs;
 

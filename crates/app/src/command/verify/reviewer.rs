@@ -7,7 +7,7 @@ use planwright_engine::approval::Approvals;
 use planwright_engine::config::SettingValue;
 use planwright_engine::core::agent::finding;
 use planwright_engine::core::agent::report::ReportFinding;
-use planwright_engine::core::approval::ledger::Identity;
+use planwright_engine::core::plan::identity::Identity;
 use planwright_engine::core::plan::verified;
 use planwright_engine::run::consult::{AgentQuery, AgentQuestion, Error};
 use planwright_engine::system::process;

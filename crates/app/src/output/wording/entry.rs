@@ -89,7 +89,7 @@ pub(crate) fn fields(entry: &LedgerEntry) -> String {
 
 #[cfg(test)]
 mod tests {
-    use planwright_engine::core::approval::ledger::Identity;
+    use planwright_engine::core::plan::identity::Identity;
 
     use super::*;
 

@@ -1,6 +1,7 @@
 //! Any agent that speaks the Agent Client Protocol, read through the output of our own bridge.
 
-use super::{AgentFailure, Profile, Tokens, Transcript};
+use super::{AgentFailure, Profile, Transcript};
+use crate::agent::account::Tokens;
 use crate::agent::transcript::{count, json, micro};
 
 /// Our bridge command; the agent's own command line follows.

@@ -1,7 +1,8 @@
 //! aider: plain text, with tokens and price in one sentence. It edits only files named on its command line,
 //! has no tools, and exits with 0 whatever happens.
 
-use super::{AgentFailure, Credential, Profile, Tokens, Transcript};
+use super::{AgentFailure, Credential, Profile, Transcript};
+use crate::agent::account::Tokens;
 
 pub(super) const PROFILE: Profile = Profile {
     name: "aider",

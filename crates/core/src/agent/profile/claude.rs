@@ -2,9 +2,11 @@
 
 use serde_json::Value;
 
-use super::{AgentFailure, Credential, ExtraArgs, PermissionRules, Profile, Tokens, Transcript};
-use crate::agent::permission::{PermissionMode, Permissions, ToolKind};
+use super::{AgentFailure, Credential, ExtraArgs, PermissionRules, Profile, Transcript};
+use crate::agent::account::Tokens;
+use crate::agent::permission::{PermissionMode, Permissions};
 use crate::agent::transcript::{count, json, micro};
+use crate::plan::tool::ToolKind;
 
 pub(super) const PROFILE: Profile = Profile {
     name: "claude",

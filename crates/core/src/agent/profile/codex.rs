@@ -1,8 +1,10 @@
 //! Codex, headless: thread events, with token counts at the end of each turn and never a price.
 
-use super::{AgentFailure, Credential, ExtraArgs, PermissionRules, Profile, Tokens, Transcript};
-use crate::agent::permission::{PermissionMode, Permissions, ToolKind};
+use super::{AgentFailure, Credential, ExtraArgs, PermissionRules, Profile, Transcript};
+use crate::agent::account::Tokens;
+use crate::agent::permission::{PermissionMode, Permissions};
 use crate::agent::transcript::{count, json};
+use crate::plan::tool::ToolKind;
 
 pub(super) const PROFILE: Profile = Profile {
     name: "codex",

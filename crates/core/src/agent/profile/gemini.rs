@@ -1,8 +1,10 @@
 //! Gemini CLI, headless: messages in chunks, then a result with the tokens of all its models.
 
-use super::{AgentFailure, Credential, ExtraArgs, PermissionRules, Profile, Tokens, Transcript};
-use crate::agent::permission::{Permissions, ToolKind};
+use super::{AgentFailure, Credential, ExtraArgs, PermissionRules, Profile, Transcript};
+use crate::agent::account::Tokens;
+use crate::agent::permission::Permissions;
 use crate::agent::transcript::{count, json};
+use crate::plan::tool::ToolKind;
 
 pub(super) const PROFILE: Profile = Profile {
     name: "gemini",

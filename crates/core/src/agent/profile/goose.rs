@@ -1,6 +1,7 @@
 //! goose, headless.
 
-use super::{AgentFailure, Credential, Profile, Tokens, Transcript};
+use super::{AgentFailure, Credential, Profile, Transcript};
+use crate::agent::account::Tokens;
 use crate::agent::transcript::{count, json};
 
 pub(super) const PROFILE: Profile = Profile {

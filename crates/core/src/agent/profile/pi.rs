@@ -1,9 +1,11 @@
 //! pi, headless: session events, with tokens and price in each message. It exits with 0 even if its model is
 //! unreachable.
 
-use super::{AgentFailure, Credential, ExtraArgs, PermissionRules, Profile, Tokens, Transcript};
-use crate::agent::permission::{Permissions, ToolKind};
+use super::{AgentFailure, Credential, ExtraArgs, PermissionRules, Profile, Transcript};
+use crate::agent::account::Tokens;
+use crate::agent::permission::Permissions;
 use crate::agent::transcript::{count, json};
+use crate::plan::tool::ToolKind;
 
 pub(super) const PROFILE: Profile = Profile {
     name: "pi",

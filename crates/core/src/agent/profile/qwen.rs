@@ -2,8 +2,9 @@
 
 use super::claude::{self, CacheReads};
 use super::{Credential, ExtraArgs, PermissionRules, Profile, Transcript};
-use crate::agent::permission::{Permissions, ToolKind};
+use crate::agent::permission::Permissions;
 use crate::agent::transcript::json;
+use crate::plan::tool::ToolKind;
 
 pub(super) const PROFILE: Profile = Profile {
     name: "qwen",

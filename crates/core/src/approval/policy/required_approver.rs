@@ -2,12 +2,10 @@
 //! narrow a policy.
 
 use crate::dialect::frontmatter;
-use crate::plan::draft::Draft;
+use crate::plan::draft::{Draft, REQUIRED_FROM};
 use crate::syntax::source::Source;
 use crate::syntax::yaml;
 use crate::syntax::yaml::{YamlNode, YamlValue};
-
-pub const REQUIRED_FROM: &str = "approval_required_from";
 
 /// The names and groups that may approve; `None` if the plan doesn't say. An invalid value allows nobody, so
 /// that a typo never widens access.

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Approvers, BY_DEFAULT, Policy, PolicyFacts, PolicyQuestion, REQUIRED_FROM};
+use super::{Approvers, BY_DEFAULT, Policy, PolicyFacts, PolicyQuestion};
+use crate::plan::draft::REQUIRED_FROM;
 use crate::plan::verified::{Plan, Step};
 use crate::syntax::glob;
 use crate::syntax::glob::Glob;

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::run::event::{AgentCommands, AskAnswer, AskReason, AttemptEnd, Blob, Event, Receipt, Usage};
+use crate::agent::account::Usage;
+use crate::run::event::{AgentCommands, AskAnswer, AskReason, AttemptEnd, Event};
 use crate::run::judge::{Observation, judge};
+use crate::run::receipt::{Blob, Receipt};
 
 fn proof(contract: &str, seq: u64) -> Proof {
     Proof {
@@ -73,7 +75,7 @@ fn finished(step: &str, changed: &[&str]) -> Event {
         output: None,
         usage: Usage::default(),
         changed: changed.iter().map(|&path| path.to_owned()).collect(),
-        account: crate::agent::profile::Account::default(),
+        account: crate::agent::account::Account::default(),
     }
 }
 

@@ -54,7 +54,7 @@ fn one_line(title: &Spanned<String>) -> (Spanned<String>, Option<(String, Option
         .value
         .chars()
         .map(|character| if character.is_control() { ' ' } else { character })
-        .filter(|&character| !crate::verify::is_hidden(character))
+        .filter(|&character| !crate::syntax::invisible::is_hidden(character))
         .collect();
     let plain = visible.split_whitespace().collect::<Vec<_>>().join(" ");
     let (readable, mark) = in_heading(&plain);

@@ -3,7 +3,6 @@
 
 use super::outline::{CONTEXT, ProposalOutline, Titled};
 use super::{id_of, parse};
-use crate::approval::status::Rejection;
 use crate::dialect::frontmatter;
 use crate::plan::verified;
 use crate::syntax::markdown::Code;
@@ -64,8 +63,17 @@ pub fn section(source: &Source, name: &str) -> Option<ProposalSection> {
 /// The heading under which rejections are kept.
 const REJECTIONS: &str = "Rejection History";
 
+/// A rejection, as the history shows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RejectionNote<'a> {
+    pub revision: u32,
+    pub by: &'a str,
+    pub at: &'a str,
+    pub feedback: &'a str,
+}
+
 /// The text of the plan with another rejection in its history, which is at the end.
-pub fn rejected(source: &Source, rejection: &Rejection, at: &str) -> String {
+pub fn rejected(source: &Source, rejection: RejectionNote<'_>) -> String {
     let newline = source.line_ending();
     let text = source.text().trim_end_matches(['\n', '\r']);
     let heading = match section(source, REJECTIONS) {
@@ -74,7 +82,8 @@ pub fn rejected(source: &Source, rejection: &Rejection, at: &str) -> String {
     };
     // Quoted line by line, so that a comment can't become a heading or a step.
     let feedback: Vec<String> = rejection.feedback.trim().lines().map(|line| format!("> {line}")).collect();
-    let (revision, by) = (rejection.revision, rejection.by.name.replace(['\n', '\r'], " "));
+    let RejectionNote { revision, at, .. } = rejection;
+    let by = rejection.by.replace(['\n', '\r'], " ");
     format!(
         "{text}{newline}{heading}{newline}### r{revision}, rejected {at} by {by}{newline}{newline}{}{newline}",
         feedback.join(newline)

@@ -1,47 +1,19 @@
-//! Run events as lines of JSON with the event names of the record dialect.
+//! Lines of JSON about a plan, with the event names of the record dialect.
 
 use super::read;
 use super::read::RecordTree;
 use super::spelling::json;
-use crate::run::event::{AttemptEnd, Event};
 use crate::syntax::source::Source;
 use crate::syntax::yaml::{YamlNode, YamlStyle, YamlValue};
 
-/// The dialect's name of an event; `None` if it has none.
-pub fn event_name(event: &Event) -> Option<&'static str> {
-    match event {
-        Event::RunStarted { .. } => Some("PLAN_CREATED"),
-        Event::AttemptStarted { .. } => Some("STEP_STARTED"),
-        Event::ContractFinished { receipt, .. } if receipt.verdict.is_passed() => Some("STEP_COMPLETED"),
-        // After a timeout no contract runs: the attempt has failed.
-        Event::ContractFinished { .. } | Event::AttemptFinished { end: AttemptEnd::TimedOut(_), .. } => {
-            Some("STEP_FAILED")
-        }
-        Event::AttemptFinished { .. }
-        | Event::AgentsApproved { .. }
-        | Event::AskOpened { .. }
-        | Event::AskAnswered { .. }
-        | Event::BudgetWarned { .. }
-        | Event::RunStopped { .. }
-        | Event::RunResumed { .. }
-        | Event::StepsReopened { .. }
-        | Event::RunFinished { .. } => None,
-    }
-}
-
-/// The line for an event of a run; `None` if the dialect has no such event, or the plan no such step. `said` is the
-/// agent's output, or the reason of a failure.
-pub fn event_line(source: &Source, event: &Event, said: &str) -> Option<String> {
-    let name = event_name(event)?;
-    let Some(step) = event.step() else { return Some(created_line(source)) };
-    let draft = source.draft();
-    let index = crate::plan::verified::ids(&draft).iter().position(|id| id == step)?;
+/// The line for an event of the step at `index`. `said` is the agent's output, or the reason of a failure.
+pub fn step_line(name: &str, index: usize, said: &str) -> String {
     let rest = match name {
         "STEP_COMPLETED" => format!(",\"output\":{}", json(&super::patch::capped(said))),
         "STEP_FAILED" => format!(",\"error\":{}", json(&super::patch::capped(said))),
         _ => String::new(),
     };
-    Some(format!("{{\"type\":\"{name}\",\"stepIndex\":{index}{rest}}}"))
+    format!("{{\"type\":\"{name}\",\"stepIndex\":{index}{rest}}}")
 }
 
 /// The line for a new plan.

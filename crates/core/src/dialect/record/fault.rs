@@ -1,37 +1,8 @@
-//! The problems of a plan record, which rules turn into diagnostics.
+//! Faults of YAML and JSON as the problems of a plan record, which rules turn into diagnostics.
 
-use crate::syntax::source::Span;
+use crate::plan::draft::RecordFault;
 use crate::syntax::yaml;
 use crate::syntax::yaml::FaultKind;
-
-/// A violation of the record dialect.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RecordFault {
-    /// Parsing stopped here, with the reason.
-    Unread(String),
-    /// Syntax that is not allowed, with the reason.
-    Forbidden(String),
-    /// A duplicate key.
-    DuplicateKey { key: String, first: Span },
-    /// A key with the wrong kind of value.
-    WrongKind {
-        /// The key, or `a step`.
-        what: String,
-        /// Such as `a list`.
-        expected: &'static str,
-    },
-    /// A single value where a list is expected; parsed as a list of one.
-    LoneItem(String),
-    /// An `index` that is not the step's position.
-    Index {
-        /// The position, counted from 0.
-        expected: usize,
-    },
-    /// A complexity outside 1 to 10.
-    Complexity(String),
-    /// A skipped step without a reason.
-    UnexplainedSkip,
-}
 
 impl RecordFault {
     /// Translates a YAML error into the terms of this dialect.

@@ -3,11 +3,10 @@
 use std::collections::HashMap;
 
 use super::excerpt;
-use super::fault::RecordFault;
 use super::{DIALECT, FIELDS, NODES_MAX, STEP_KEYS, STEPS_MAX};
 use crate::plan::draft::{
-    ContractDraft, Draft, DraftField, FieldDraft, FrontmatterEntry, Layout, Mark, ParseIssue, StepDraft,
-    StepNumber, Trace,
+    ContractDraft, Draft, DraftField, FieldDraft, FrontmatterEntry, Layout, Mark, ParseIssue, RecordFault,
+    StepDraft, StepNumber, Trace,
 };
 use crate::plan::edit::number_at;
 use crate::syntax::source::{Source, Span, Spanned};

@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::StepRecord;
-use crate::run::event::{AttemptEnd, Event, Receipt};
+use crate::run::event::{AttemptEnd, Event};
 use crate::run::judge::JudgeFailure;
+use crate::run::receipt::Receipt;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Gap {

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::FAILURES_MAX;
-use crate::approval::ledger::{LedgerEntry, Role};
+use crate::approval::ledger::LedgerEntry;
 use crate::approval::status::RecordedEntry;
+use crate::plan::identity::Role;
 use crate::run::event::{AskAnswer, AttemptEnd, Event, RunOutcome};
 use crate::run::state::CLAIM;
 

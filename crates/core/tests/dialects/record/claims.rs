@@ -1,12 +1,15 @@
 //! What a plan record says, and the bytes that each change takes.
 
+use planwright_core::agent::account::Usage;
 use planwright_core::dialect::{Dialect, PlanEvent, SidecarEdit, detect, record};
 use planwright_core::plan::draft::{Draft, Mark, StepDraft, Trace};
 use planwright_core::plan::edit::{EditError, PlanEdit};
 use planwright_core::plan::lifecycle::{PlanState, WaitReason};
 use planwright_core::plan::view;
-use planwright_core::run::event::{AttemptEnd, Blob, Event, Receipt, Usage};
+use planwright_core::run::event::{AttemptEnd, Event};
 use planwright_core::run::judge::{Observation, judge};
+use planwright_core::run::mirror;
+use planwright_core::run::receipt::{Blob, Receipt};
 use planwright_core::syntax::source::{Edit, Source};
 use planwright_core::verify::{Facts, Study, VerifyLimits, verify};
 
@@ -480,7 +483,7 @@ fn what_happens_is_told_in_the_events_of_the_document() {
         };
         Event::ContractFinished { step: step.clone(), attempt, receipt }
     };
-    let line = |event: &Event, said: &str| record::event_line(&source, event, said);
+    let line = |event: &Event, said: &str| mirror::event_line(&source, event, said);
     let started =
         Event::AttemptStarted { step: step.clone(), attempt, agent: "a".to_owned(), prompt: blob() };
     assert_eq!(line(&started, "").as_deref(), Some(r#"{"type":"STEP_STARTED","stepIndex":1}"#));
@@ -497,10 +500,10 @@ fn what_happens_is_told_in_the_events_of_the_document() {
             output: None,
             usage: Usage::default(),
             changed,
-            account: planwright_core::agent::profile::Account::default(),
+            account: planwright_core::agent::account::Account::default(),
         }
     };
-    assert_eq!(record::event_name(&ended(AttemptEnd::TimedOut(60))), Some("STEP_FAILED"));
+    assert_eq!(mirror::event_name(&ended(AttemptEnd::TimedOut(60))), Some("STEP_FAILED"));
     assert_eq!(line(&ended(AttemptEnd::Exited(0)), ""), None, "only the contract tells");
     assert_eq!(line(&Event::RunResumed { by: "ada".to_owned() }, ""), None);
     let plan_json = r#"{"id":"p","task":"a\tb","version":1,"steps":[{"index":0,"description":"first","done":"no","n":1.5},{"description":"second","dependsOn":[0]}]}"#;

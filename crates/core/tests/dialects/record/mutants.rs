@@ -274,7 +274,9 @@ fn no_step_is_lost_when_something_else_changes() {
             let is_fault = |oddity: &planwright_core::plan::draft::ParseIssue| {
                 matches!(
                     oddity,
-                    planwright_core::plan::draft::ParseIssue::Record(record::RecordFault::Unread(_))
+                    planwright_core::plan::draft::ParseIssue::Record(
+                        planwright_core::plan::draft::RecordFault::Unread(_)
+                    )
                 )
             };
             assert!(!draft.oddities.0.iter().any(|oddity| is_fault(&oddity.value)), "{}", source.text());

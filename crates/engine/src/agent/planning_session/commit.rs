@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use planwright_core::approval::ledger::Identity;
 use planwright_core::plan::digest::Digest;
+use planwright_core::plan::identity::Identity;
 use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::workspace::session;
 use planwright_core::workspace::session::{CommitAction, PlanHistory, SessionPlan};

@@ -8,7 +8,8 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::approval::ledger::{Identity, LedgerEntry};
+use planwright_core::approval::ledger::LedgerEntry;
+use planwright_core::plan::identity::Identity;
 use serde::{Deserialize, Serialize};
 
 use super::candidate::{Batch, is_record};

@@ -5,9 +5,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use planwright_core::approval::ledger::Evidence;
 use planwright_core::plan::verified::{Contract, Step};
 use planwright_core::run::state::RunStatus;
-use planwright_core::workspace::merge_queue::{Conflict, Evidence, TrialMerge};
+use planwright_core::workspace::merge_queue::{Conflict, TrialMerge};
 
 use super::candidate::{Batch, MergeCandidate};
 use super::{Error, MergeAction, MergeNotice, TargetMoved};

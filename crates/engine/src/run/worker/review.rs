@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
+use planwright_core::agent::account::Usage;
 use planwright_core::agent::profile::FieldPaths;
 use planwright_core::plan::verified::Step;
-use planwright_core::run::event::Usage;
 use planwright_core::run::opinion;
 use planwright_core::run::opinion::{Authority, Opinion, OpinionAnswer, ReviewedWork};
 

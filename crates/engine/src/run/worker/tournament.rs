@@ -3,8 +3,9 @@
 
 use std::panic::resume_unwind;
 
+use planwright_core::agent::account::Usage;
 use planwright_core::plan::verified::Step;
-use planwright_core::run::event::{AttemptEnd, Event, Usage};
+use planwright_core::run::event::{AttemptEnd, Event};
 
 use super::{Done, Worker, WorkerInput};
 use crate::store::journal::blob_of;

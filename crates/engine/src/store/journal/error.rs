@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use planwright_core::run::event::Blob;
+use planwright_core::run::receipt::Blob;
 
 use super::writer::Cause;
 use super::{BYTES_MAX, Break, JournalChain, RunId, schema};

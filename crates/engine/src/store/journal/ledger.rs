@@ -6,9 +6,10 @@ use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use planwright_core::approval::ledger::{Identity, LedgerEntry};
+use planwright_core::approval::ledger::LedgerEntry;
 use planwright_core::approval::status::{ApprovalStatus, RecordedEntry};
 use planwright_core::audit::hash_chain::ledger_genesis;
+use planwright_core::plan::identity::Identity;
 use planwright_core::run::event::Event;
 use planwright_core::run::summary::RunSummary;
 use rusqlite::{Connection, OptionalExtension, params};

@@ -4,7 +4,8 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use planwright_core::run::event::{Blob, Event};
+use planwright_core::run::event::Event;
+use planwright_core::run::receipt::Blob;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::error::failed;

@@ -12,7 +12,8 @@ use planwright_core::audit::bundle::{
     Anchor, AuditBundle, Chain as Copy, ChainHead as Kept, ChainLink, NamedBlob as Bytes, NamedHead, Need,
     RunBook,
 };
-use planwright_core::run::event::{Blob, Event};
+use planwright_core::run::event::Event;
+use planwright_core::run::receipt::Blob;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{Anchored, Error, JournalChain, RunId, Store, anchor, blob_of, ledger};

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use planwright_core::run::event::Blob;
+use planwright_core::run::receipt::Blob;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 

@@ -7,6 +7,7 @@ use planwright_engine::core::approval::ledger::LedgerEntry;
 use planwright_engine::core::dialect;
 use planwright_engine::core::dialect::{NewPlan, record};
 use planwright_engine::core::run::event::{AskAnswer as Said, Event};
+use planwright_engine::core::run::mirror;
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::run;
 use planwright_engine::run::Runs;
@@ -82,7 +83,7 @@ fn of_event(runs: &Runs, run: RunId, event: &Event) -> Result<Option<String>, Fa
         | Event::StepsReopened { .. }
         | Event::RunFinished { .. } => String::new(),
     };
-    Ok(record::event_line(&source, event, said.trim_end()))
+    Ok(mirror::event_line(&source, event, said.trim_end()))
 }
 
 /// Whether a plan says which one it follows.

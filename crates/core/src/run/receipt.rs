@@ -1,0 +1,49 @@
+//! What proves that a contract was judged, and on whose approval.
+
+use serde::{Deserialize, Serialize};
+
+use crate::plan::identity::Identity;
+use crate::run::judge::{Observation, Verdict};
+use crate::run::opinion::Opinion;
+
+/// The name of stored bytes: their BLAKE3 hash in hex.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Blob(pub String);
+
+/// The observation of a contract, the verdict that follows from it, and what both are about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    pub verdict: Verdict,
+    pub observation: Observation,
+    /// The digest of the plan that the contract belongs to.
+    pub digest: String,
+    /// The hash of the command that ran.
+    pub contract: String,
+    /// How well the attempt was isolated.
+    pub tier: String,
+    /// Contract output.
+    pub output: Blob,
+    pub milliseconds: u64,
+    /// The hash of the whole workspace content that was judged; empty if not recorded.
+    #[serde(default)]
+    pub tree: String,
+    /// The exit code that means done; `None` if not recorded.
+    #[serde(default)]
+    pub expect: Option<u8>,
+    /// The approvals that the run started on.
+    #[serde(default)]
+    pub approvals: Vec<ApprovedBy>,
+    /// An agent's opinion of the work, if the step asks for one, with its weight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opinion: Option<Opinion>,
+}
+
+/// An approval, by its position in the plan's ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApprovedBy {
+    pub by: Identity,
+    pub seq: u64,
+    /// The hash of the entry, which covers everything before it, too.
+    pub hash: String,
+}
