@@ -9,7 +9,7 @@ use planwright_engine::config::policy;
 use planwright_engine::core::approval::ledger::Identity;
 use planwright_engine::core::plan::verified::{Contract, Plan};
 use planwright_engine::core::workspace::active_plan::ResolvedBy;
-use planwright_engine::run::user;
+use planwright_engine::system::user::user;
 use planwright_engine::workspace::project;
 
 use crate::command::{agent_sign, refuse_agents};

@@ -18,7 +18,7 @@ use crate::config::policy::Loaded;
 use crate::config::signature;
 use crate::portfolio::board;
 use crate::run::baseline;
-use crate::run::now;
+use crate::system::clock::now;
 use crate::system::process;
 use crate::workspace::project::Verified;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::approval::ledger::{Identity, LedgerEntry};
 
 use super::{Approvals, Authorship, Error, Offer, PlanRecord, Proposed, fits, shown};
-use crate::run::now;
+use crate::system::clock::now;
 use crate::store::journal::Statement;
 use crate::workspace::project::Verified;
 

@@ -14,7 +14,7 @@ use super::{Approvals, Error, PlanRecord, shown};
 use crate::git::repository;
 use crate::portfolio::board;
 use crate::run;
-use crate::run::now;
+use crate::system::clock::now;
 use crate::store::journal::{LedgerStart, NewRun, RunId};
 use crate::workspace::project;
 use crate::workspace::project::Verified;

@@ -23,13 +23,13 @@ use crate::audit;
 use crate::git::base;
 use crate::git::pristine::PristineCheckout;
 use crate::git::worktree;
-use crate::run;
 use crate::run::contract;
 use crate::run::contract::ContractRunner;
 use crate::store::journal;
 use crate::store::plan_file;
 use crate::store::plan_file::FileText;
 use crate::store::state_dir;
+use crate::system::clock;
 use crate::system::process;
 use crate::system::process::{Stop, Supervisors};
 use crate::workspace::project;
@@ -353,7 +353,7 @@ impl<'a> RerunReport<'a> {
     fn look(&mut self, step: &Step, stop: &Stop) -> Result<Option<Looked>, Error> {
         let uncached = reads_outside(step);
         let key = self.key(step).filter(|_| uncached.is_none());
-        let known = key.zip(self.cache.as_ref()).and_then(|(key, cache)| cache.get(&key, run::now()));
+        let known = key.zip(self.cache.as_ref()).and_then(|(key, cache)| cache.get(&key, clock::now()));
         if let Some(entry) = known {
             return Ok(Some(Looked {
                 now: CurrentResult::Passes,
@@ -371,7 +371,7 @@ impl<'a> RerunReport<'a> {
         self.ground.tidy();
         let Some(seen) = seen else { return Ok(None) };
         if let (true, Some(key), Some(cache)) = (seen.verdict.is_passed(), key, &mut self.cache) {
-            cache.put(key, CacheEntry { at_ms: run::now(), milliseconds: seen.milliseconds });
+            cache.put(key, CacheEntry { at_ms: clock::now(), milliseconds: seen.milliseconds });
         }
         Ok(Some(Looked {
             now: CurrentResult::of(&seen.verdict),

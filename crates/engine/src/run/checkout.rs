@@ -18,7 +18,8 @@ use crate::git::repository;
 use crate::git::repository::{CloneHistory, MergeCommit, OwnedRefs, SyncResult};
 use crate::git::worktree;
 use crate::git::worktree::{ScriptRun, Setup};
-use crate::run::now;
+use crate::system::clock;
+use crate::system::clock::now;
 use crate::store::state_dir;
 use crate::store::worktree_registry;
 use crate::store::worktree_registry::RegisteredWorktree;
@@ -461,7 +462,7 @@ impl RunCheckout {
             &kept.own,
             "State of the workspace before rollback",
         )?;
-        kept.point(&self.reference(&format!("before-rollback/{}", crate::run::now())), &now)?;
+        kept.point(&self.reference(&format!("before-rollback/{}", clock::now())), &now)?;
         let (files, removed) = (kept.keep.changed(&now, to)?, kept.keep.removed(&now, to)?);
         match kept.keep.bring(kept.keep.top(), &now, to, &kept.own)? {
             SyncResult::Done => {}

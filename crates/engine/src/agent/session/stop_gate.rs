@@ -19,6 +19,7 @@ use crate::run::Runs;
 use crate::run::contract::{ContractRun, ContractRunner};
 use crate::store::journal::RunId;
 use crate::store::{plan_file, state_dir};
+use crate::system::clock;
 use crate::system::process;
 use crate::system::process::{Stop, Supervisors};
 use crate::workspace::project;
@@ -99,7 +100,7 @@ fn matter(project: &Project) -> Result<Option<Matter>, Error> {
     let [row] = rows.as_slice() else { return Ok(None) };
     let case = decisions.case_of(row.plan.clone())?;
     // Only approved contracts run: the text in the workspace may be anyone's by now.
-    let (Some(_), Some(revision)) = (case.standing.approved(crate::run::now()), case.standing.newest())
+    let (Some(_), Some(revision)) = (case.standing.approved(clock::now()), case.standing.newest())
     else {
         return Ok(None);
     };

@@ -15,7 +15,7 @@ use crate::portfolio::merge_queue;
 use crate::run::checkout;
 use crate::store::journal::Store;
 use crate::store::state_dir;
-use crate::workspace::facts;
+use crate::system::program;
 use crate::workspace::project::Project;
 
 /// How many worktrees a sentence names.
@@ -24,7 +24,7 @@ const PRUNE: &str = "planwright worktree prune";
 
 /// Whether planwright has any state for the project. A check must not create it.
 fn is_known(project: &Project) -> bool {
-    facts::has_program("git")
+    program::has_program("git")
         && state_dir::folder_of(&state_dir::folder(), &project.root).is_ok_and(|folder| folder.is_dir())
 }
 

@@ -15,10 +15,10 @@ use super::{Error, POINTER, Worktrees, copy_ignored, marker};
 use crate::git::base;
 use crate::git::repository;
 use crate::git::repository::{BRANCH_PREFIX, CloneHistory};
-use crate::run;
 use crate::store::worktree_registry;
 use crate::store::worktree_registry::RegisteredWorktree;
 use crate::store::{plan_file, state_dir};
+use crate::system::clock;
 use crate::system::process;
 use crate::workspace::active_plan;
 use crate::workspace::project;
@@ -172,7 +172,7 @@ impl Worktrees {
             branch: Some(branch.clone()),
             base: begin,
             ports: known.map(|tree| tree.ports).unwrap_or_default(),
-            created_at_ms: run::now(),
+            created_at_ms: clock::now(),
         };
         self.notes.set(name, WorktreeIntent::Add)?;
         worktree_registry::register(&tree)?;

@@ -20,6 +20,7 @@ use crate::store::journal::{RunLock, Store};
 use crate::store::state_dir;
 use crate::store::worktree_registry;
 use crate::store::worktree_registry::RegisteredWorktree;
+use crate::system::clock;
 
 /// Where plans and progress of removed worktrees are saved, in the state directory of the repository.
 const SAVED: &str = "removed";
@@ -188,7 +189,7 @@ impl Worktrees {
     ) -> Result<Vec<PathBuf>, Error> {
         let Some(plan) = tree.and_then(|tree| tree.plan.as_deref()) else { return Ok(Vec::new()) };
         let root = self.place(&self.aside(name));
-        let folder = self.states.join(SAVED).join(format!("{name}-{}", run::now()));
+        let folder = self.states.join(SAVED).join(format!("{name}-{}", clock::now()));
         let mut saved = Vec::new();
         let own = look.excused(&root, plan);
         for path in

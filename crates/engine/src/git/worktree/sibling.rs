@@ -12,11 +12,11 @@ use super::provision::{Setup, furnish};
 use super::{Error, Worktrees};
 use crate::git::base;
 use crate::git::repository::{CloneHistory, OwnedRefs};
-use crate::run;
 use crate::store::plan_file;
 use crate::store::plan_file::FileText;
 use crate::store::worktree_registry;
 use crate::store::worktree_registry::RegisteredWorktree;
+use crate::system::clock;
 use crate::workspace::project::Project;
 use crate::workspace::repository_set;
 use crate::workspace::repository_set::OtherRepository;
@@ -103,7 +103,7 @@ impl Worktrees {
                 base: begun,
                 owner: Some(self.project.root.clone()),
                 ports: Vec::new(),
-                created_at_ms: run::now(),
+                created_at_ms: clock::now(),
                 ..tree.clone()
             })?;
             let project = Project::find(&other.root).map_err(|error| Error::Project(Box::new(error)))?;
