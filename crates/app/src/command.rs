@@ -162,7 +162,7 @@ pub(crate) fn waiting_reviews(project: &Project, out: &mut Out<'_>) -> Result<Ve
         out.warn(&format!("{}: {}", expired.plan.display(), expired.text));
     }
     let data = decisions.waiting()?.into_iter().map(|row| ReviewData {
-        plan: project::name(&row.plan),
+        plan: plan_file::name(&row.plan),
         path: row.plan.to_string_lossy().into_owned(),
         revision: row.summary.revision,
         digest: row.summary.digest.get(..8).unwrap_or_default().to_owned(),
@@ -476,7 +476,7 @@ pub(crate) struct RunOf {
 pub(crate) fn run_of(address: &str) -> Result<RunOf, Failure> {
     let project::Address { plan: path, step } = here()?.address(address)?;
     let mut runs = Runs::open(&project_of(&path)?)?;
-    let name = project::name(&path);
+    let name = plan_file::name(&path);
     let mut path = path;
     // The newest may have been made in a worktree: then that is where it is looked at, answered and stopped.
     if let Some((root, _)) = runs.elsewhere(&path)? {

@@ -36,6 +36,7 @@ use crate::run::host::{DriveSetup, LocalHost};
 use crate::run::mirror::Mirror;
 use crate::run::worker::Worker;
 use crate::store::journal;
+use crate::store::journal::lock::workspace_lock;
 use crate::store::journal::{
     Append, AppendResult, Health, LockHolder, Queued, RecordedEvent, RunId, RunLock, RunRow, Store,
 };
@@ -739,12 +740,6 @@ fn until_recorded(run: RunId, mut add: impl FnMut() -> Result<AppendResult, Erro
         }
     }
     Err(Error::Contended { run })
-}
-
-/// The name of the lock held while working in a workspace.
-pub(crate) fn workspace_lock(root: &Path) -> String {
-    let root = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
-    format!("workspace-{}", &root[..16])
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `convert`: writes a plan anew in another dialect, and says what that one can't hold.
 
-use planwright_engine::workspace::project;
+use planwright_engine::store::plan_file;
 
 use super::{Opened, open};
 use crate::interaction::conversion;
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         source: &source,
         draft: &draft,
         read_as: super::dialect_line(&source),
-        name: project::name(&path),
+        name: plan_file::name(&path),
         to,
     };
     conversion::write(&load, &args.terms, out)

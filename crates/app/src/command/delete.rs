@@ -1,8 +1,8 @@
 //! `delete`: removes a plan that is not being run. Its text is kept, and `undo` brings it back.
 
 use planwright_engine::approval::Approvals;
+use planwright_engine::store::plan_file;
 use planwright_engine::store::plan_file::FileText;
-use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -32,7 +32,7 @@ pub(crate) struct Deleted {
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     refuse_agents("delete a plan")?;
     let Opened { path, project, source, .. } = open(&args.plan)?;
-    let name = project::name(&path);
+    let name = plan_file::name(&path);
     let repeat = NextCommand::new(["planwright", "delete", args.plan.as_str(), "--confirm", name.as_str()]);
     let typed = match &args.confirm {
         Some(typed) => typed.clone(),

@@ -20,7 +20,7 @@ use planwright_engine::core::syntax::source::Source;
 use planwright_engine::store::plan_file;
 use planwright_engine::store::plan_file::FileText;
 use planwright_engine::system::clock;
-use planwright_engine::workspace::{active_plan, project};
+use planwright_engine::workspace::active_plan;
 use planwright_engine::{Project, Verified};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -300,7 +300,7 @@ fn write(
     };
     let data = Drafted {
         action: "plan".to_owned(),
-        plan: Some(project::name(&path)),
+        plan: Some(plan_file::name(&path)),
         path: Some(shown(&path)),
         steps,
         digest,
@@ -321,7 +321,7 @@ fn propose(
 ) -> Result<OneProposed, Failure> {
     let proposed = proposal::propose(decisions, (path, verified), by)?;
     out.warn_all(&proposed.complaints);
-    proposal::print(&project::name(path), &proposed, out);
+    proposal::print(&plan_file::name(path), &proposed, out);
     Ok(proposal::data(path, proposed))
 }
 

@@ -12,7 +12,6 @@ use planwright_engine::store::journal::RunOutputs;
 use planwright_engine::store::plan_file;
 use planwright_engine::store::plan_file::FileText;
 use planwright_engine::system::clock;
-use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -152,7 +151,7 @@ fn told(plan: &str, form: Form, output: Option<&Path>, out: &mut Out<'_>) -> Res
     let Opened { path, project, source, .. } = open(plan)?;
     let verified = project.check(FileText::Plan(source))?;
     let draft = verified.draft.clone().unwrap_or_default();
-    let name = project::name(&path);
+    let name = plan_file::name(&path);
     let plan = PlanView::of(name, &verified.source, &draft, verified.plan.as_ref());
     let run = match Runs::open_existing(&project)? {
         Some(runs) => runs.latest(&path)?,

@@ -12,7 +12,6 @@ use planwright_engine::core::syntax::source::Source;
 use planwright_engine::store::plan_file;
 use planwright_engine::store::plan_file::FileText;
 use planwright_engine::system::clock;
-use planwright_engine::workspace::project;
 use planwright_engine::{Project, Verified};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -77,7 +76,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         }
         let proposed = decisions.propose(&path, &verified, &who())?;
         out.warn_all(&proposed.complaints);
-        print(&project::name(&path), &proposed, out);
+        print(&plan_file::name(&path), &proposed, out);
         plans.push(data(&path, proposed));
     }
     let first = plans.first().map(|plan| (plan.path.clone(), plan.approved_by_rule.is_some()));

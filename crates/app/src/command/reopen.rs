@@ -1,7 +1,7 @@
 //! `revise PLAN`: returns a plan to draft: withdraws a proposal, or reopens a plan that has finished.
 
 use planwright_engine::approval::Approvals;
-use planwright_engine::workspace::project;
+use planwright_engine::store::plan_file;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -28,7 +28,7 @@ pub(crate) fn run(plan: &str, message: &str, out: &mut Out<'_>) -> Result<Respon
     let (case, complaints) = decisions.reopen(&path, &who(), message)?;
     out.warn_all(&complaints);
     let data =
-        Reopened { plan: project::name(&path), from: from.to_string(), state: case.state().to_string() };
+        Reopened { plan: plan_file::name(&path), from: from.to_string(), state: case.state().to_string() };
     let word = out.palette().paint(Tone::Good, "reopened");
     out.line(&format!("{word}  {}   was {}, is {}", clean_line(&data.plan), data.from, data.state));
     Ok(Response::done("reopen", &data).next(NextCommand::new([

@@ -13,8 +13,8 @@ use planwright_engine::core::agent::planner::plan_json;
 use planwright_engine::core::agent::planner::plan_json::PlanJsonAction;
 use planwright_engine::core::approval::ledger::{Drafting, Identity, Setback};
 use planwright_engine::core::syntax::source::Source;
+use planwright_engine::store::plan_file;
 use planwright_engine::store::plan_file::FileText;
-use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -321,7 +321,7 @@ fn write(
     if !args.no_propose && !args.copy {
         let offered = proposal::propose(&decisions, (&file, &verified), &by)?;
         out.warn_all(&offered.complaints);
-        proposal::print(&project::name(&file), &offered, out);
+        proposal::print(&plan_file::name(&file), &offered, out);
         proposed = Some(proposal::data(&file, offered));
     }
     case.talk_of_the_old_run(out);

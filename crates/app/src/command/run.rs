@@ -27,9 +27,9 @@ use planwright_engine::portfolio::board as coordination;
 use planwright_engine::portfolio::board::Blocker as Hindrance;
 use planwright_engine::run as runs;
 use planwright_engine::run::{Isolation, Run, Runs};
+use planwright_engine::store::plan_file;
 use planwright_engine::store::plan_file::FileText;
 use planwright_engine::system::process;
-use planwright_engine::workspace::project;
 use planwright_engine::{Project, Verified};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -230,7 +230,7 @@ fn in_its_tree(args: &Args, opened: Opened, out: &mut Out<'_>) -> Result<Opened,
             let hindrance = coordination::hindrance(&project, (&plan, &draft))?;
             Ok(hindrance.map(|hindrance| (hindrance.plan, hindrance.why)))
         };
-        wait(&project::name(&path), in_the_way, out)?;
+        wait(&plan_file::name(&path), in_the_way, out)?;
     }
     let trees = Worktrees::of(&project)?;
     let added = trees.add(&AddOptions { plan: &path, name: None, base: None, setup: Setup::Run })?;
@@ -277,7 +277,7 @@ fn tell_apart(args: &Args, here: Opened, there: &Path, out: &mut Out<'_>) -> Res
 pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Result<Response, Failure> {
     let Opened { path, project, source, .. } = opened;
     let verified = project.check(FileText::Plan(source))?;
-    let name = project::name(&path);
+    let name = plan_file::name(&path);
     let Some(plan) = &verified.plan else {
         return Err(Failure::new(Exit::No, format!("cannot run {name}: it has errors"))
             .next(NextCommand::new(["planwright", "verify", args.plan.as_str()])));

@@ -23,7 +23,7 @@ use planwright_engine::run::stats as figures;
 use planwright_engine::run::stats::{StatsCount, StatsScope};
 use planwright_engine::run::{Run, RunSummaryRow, Runs};
 use planwright_engine::store::journal::RunId;
-use planwright_engine::workspace::project;
+use planwright_engine::store::plan_file;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -131,7 +131,7 @@ fn inbox(call: &ToolRequest<'_>) -> ToolResult {
     decisions.sweep()?;
     let reviews = decisions.waiting()?.into_iter().map(|row| {
         json!({
-            "plan": project::name(&row.plan),
+            "plan": plan_file::name(&row.plan),
             "revision": row.summary.revision,
             "state": row.summary.state,
             "proposed_by": row.summary.proposer,

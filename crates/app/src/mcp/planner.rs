@@ -14,9 +14,10 @@ use planwright_engine::core::syntax::diagnostic::Severity;
 use planwright_engine::core::verify;
 use planwright_engine::run::permission;
 use planwright_engine::run::simulate::{SimulatedStep, simulate as look_ahead};
+use planwright_engine::store::plan_file;
 use planwright_engine::store::plan_file::FileText;
 use planwright_engine::system::clock;
-use planwright_engine::workspace::{facts, project};
+use planwright_engine::workspace::facts;
 use planwright_engine::{Project, Verified};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -320,7 +321,7 @@ fn simulate(call: &ToolRequest<'_>) -> ToolResult {
     let waves: Vec<Vec<serde_json::Value>> =
         simulation.waves.iter().map(|wave| wave.iter().map(ahead).collect()).collect();
     let data = json!({
-        "plan": project::name(&path),
+        "plan": plan_file::name(&path),
         "digest": simulation.digest,
         "waves": waves,
         "contracts": simulation.contracts,

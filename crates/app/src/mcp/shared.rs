@@ -8,7 +8,7 @@ use planwright_engine::approval::Approvals;
 use planwright_engine::core::syntax::diagnostic::{Diagnostic, Severity};
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::run::Runs;
-use planwright_engine::workspace::project;
+use planwright_engine::store::plan_file;
 use planwright_engine::{Project, Verified};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -158,7 +158,7 @@ fn get(call: &ToolRequest<'_>) -> ToolResult {
         planwright_engine::core::syntax::source::text(text)
     };
     let data = PlanData {
-        id: project::name(&path),
+        id: plan_file::name(&path),
         path: shown(&project, &path),
         dialect: verified.dialect().name.to_owned(),
         title: said(draft.title.as_ref()),

@@ -213,7 +213,7 @@ pub fn surroundings(project: &Project, draft: &Draft) -> ProjectContext {
         kind,
         targets: facts::agents(project).into_iter().collect(),
         tools: project.config.tools.iter().map(tool).collect(),
-        plans: plans.iter().take(PLANS_TOLD_MAX).map(|plan| project::name(plan)).collect(),
+        plans: plans.iter().take(PLANS_TOLD_MAX).map(|plan| plan_file::name(plan)).collect(),
     }
 }
 

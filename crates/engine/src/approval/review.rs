@@ -21,8 +21,8 @@ use super::{Approvals, Error, PlanRecord, short, shown};
 use crate::run;
 use crate::run::Run;
 use crate::run::stats;
+use crate::store::plan_file;
 use crate::store::plan_file::FileText;
-use crate::workspace::project;
 use crate::workspace::project::Verified;
 
 /// What a reader wants to see.
@@ -69,7 +69,7 @@ impl Approvals {
             Some(newest) => self.moved(&case, &plan, &newest.subject)?,
             None => Vec::new(),
         };
-        let name = project::name(path);
+        let name = plan_file::name(path);
         let input = ReviewInput {
             name: &name,
             path: &shown(&case.plan),

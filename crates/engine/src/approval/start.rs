@@ -14,9 +14,9 @@ use super::{Approvals, Error, PlanRecord, shown};
 use crate::git::repository;
 use crate::portfolio::board;
 use crate::run;
+use crate::store::plan_file;
 use crate::system::clock::now;
 use crate::store::journal::{LedgerStart, NewRun, RunId};
-use crate::workspace::project;
 use crate::workspace::project::Verified;
 
 #[derive(Debug, Clone)]
@@ -98,7 +98,7 @@ impl Approvals {
         let new = NewRun {
             root: self.root().to_owned(),
             plan: case.plan.clone(),
-            name: project::name(path),
+            name: plan_file::name(path),
             digest: subject.digest.clone(),
             text: verified.source.text().to_owned(),
             dialect: verified.dialect().name.to_owned(),

@@ -32,7 +32,6 @@ use crate::store::state_dir;
 use crate::system::clock;
 use crate::system::process;
 use crate::system::process::{Stop, Supervisors};
-use crate::workspace::project;
 use crate::workspace::project::Project;
 use cache::CacheKeys;
 
@@ -254,7 +253,7 @@ impl<'a> RerunReport<'a> {
     ) -> Result<PlanAudit, Error> {
         let mut audit = PlanAudit {
             path: path.to_owned(),
-            name: project::name(path),
+            name: plan_file::name(path),
             dialect: "",
             tree: self.ground.tree.clone(),
             basis: record.basis.clone(),

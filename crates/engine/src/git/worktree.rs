@@ -247,7 +247,7 @@ impl Worktrees {
         let known = self.known();
         let by_name = known.iter().find(|tree| tree.name == name);
         let by_plan =
-            || known.iter().find(|tree| tree.plan.as_ref().is_some_and(|plan| project::name(plan) == name));
+            || known.iter().find(|tree| tree.plan.as_ref().is_some_and(|plan| plan_file::name(plan) == name));
         match by_name.or_else(by_plan) {
             Some(tree) => Ok(tree.clone()),
             None => {

@@ -325,7 +325,7 @@ pub fn last_progress(project: &Project, plan: &Path) -> Option<String> {
 
 /// The name others use for a plan: `auth` for `PLAN-auth.md` and for `plans/auth.md`.
 pub fn name_of(plan: &Path) -> String {
-    portfolio::key(&project::name(plan)).to_owned()
+    portfolio::key(&plan_file::name(plan)).to_owned()
 }
 
 pub struct BoardInput {

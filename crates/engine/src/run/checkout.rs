@@ -13,12 +13,11 @@ use planwright_core::plan::verified::Step;
 use planwright_core::run::state::{RunState, RunStatus};
 
 use crate::git::base;
-use crate::git::base::TempDir;
 use crate::git::repository;
 use crate::git::repository::{CloneHistory, MergeCommit, OwnedRefs, SyncResult};
 use crate::git::worktree;
 use crate::git::worktree::{ScriptRun, Setup};
-use crate::system::clock;
+use crate::store::temp_dir::TempDir;
 use crate::system::clock::now;
 use crate::store::state_dir;
 use crate::store::worktree_registry;
@@ -277,7 +276,7 @@ impl RunCheckout {
     }
 
     fn plant(&self, kept: &Kept, commit: &str, name: &str) -> Result<AttemptCheckout, Error> {
-        let place = TempDir::new(&self.plot.project.root)?;
+        let place = TempDir::new(&self.plot.project.root).map_err(base::Error::from)?;
         let top = place.path.join("tree");
         kept.keep.plant(commit, &top, BRANCH, CloneHistory::None)?;
         worktree_registry::register(&RegisteredWorktree {
@@ -462,7 +461,7 @@ impl RunCheckout {
             &kept.own,
             "State of the workspace before rollback",
         )?;
-        kept.point(&self.reference(&format!("before-rollback/{}", clock::now())), &now)?;
+        kept.point(&self.reference(&format!("before-rollback/{}", crate::system::clock::now())), &now)?;
         let (files, removed) = (kept.keep.changed(&now, to)?, kept.keep.removed(&now, to)?);
         match kept.keep.bring(kept.keep.top(), &now, to, &kept.own)? {
             SyncResult::Done => {}

@@ -209,12 +209,12 @@ impl Project {
         let summary = match plan_file::read(&path, &shown, self.reading()) {
             Ok(FileText::Plan(source)) => {
                 let draft = (source.dialect().skim)(&source);
-                Summary::of(name(&path), shown.clone(), (source.dialect().name, &draft))
+                Summary::of(plan_file::name(&path), shown.clone(), (source.dialect().name, &draft))
             }
             Ok(FileText::Unreadable(unreadable)) => {
-                Summary::unreadable(name(&path), shown.clone(), unreadable.diagnostic.message)
+                Summary::unreadable(plan_file::name(&path), shown.clone(), unreadable.diagnostic.message)
             }
-            Err(error) => Summary::unreadable(name(&path), shown.clone(), error.to_string()),
+            Err(error) => Summary::unreadable(plan_file::name(&path), shown.clone(), error.to_string()),
         };
         if let Some(stamp) = stamp {
             seen.note(shown, stamp, Some(summary.clone()));
@@ -426,7 +426,7 @@ impl Project {
         let plans = self.plans()?;
         let exact: Vec<&PathBuf> = plans.iter().filter(|plan| is_called(plan, address)).collect();
         let found = match exact.is_empty() {
-            true => plans.iter().filter(|plan| name(plan).starts_with(address)).collect(),
+            true => plans.iter().filter(|plan| plan_file::name(plan).starts_with(address)).collect(),
             false => exact,
         };
         match found.as_slice() {
@@ -436,7 +436,7 @@ impl Project {
                 Err(Error::Staged { name: address.to_owned(), path })
             }
             [] => {
-                let names: Vec<String> = plans.iter().map(|plan| name(plan)).collect();
+                let names: Vec<String> = plans.iter().map(|plan| plan_file::name(plan)).collect();
                 let meant =
                     planwright_core::syntax::nearest::nearest(address, names.iter().map(String::as_str));
                 let meant = meant.map(str::to_owned);
@@ -598,21 +598,11 @@ fn look(path: &Path) -> Result<Option<std::fs::Metadata>, Error> {
     }
 }
 
-/// The name of a plan: its file name without the extension, or the name of its directory.
-pub fn name(path: &Path) -> String {
-    let path = match path.file_name() {
-        Some(_) => path.to_owned(),
-        None => path.canonicalize().unwrap_or_else(|_| path.to_owned()),
-    };
-    let name = if path.is_dir() { path.file_name() } else { path.file_stem() };
-    name.unwrap_or_default().to_string_lossy().into_owned()
-}
-
 /// The name of a plan in another tool's file: that of the file, or of its directory if the tool uses one
 /// fixed file name.
 pub fn name_of_foreign(path: &Path) -> String {
     const COMMON: &[&str] = &["tasks", "plan", "PLAN", "prd", "issues", "feature_list"];
-    let name = name(path);
+    let name = plan_file::name(path);
     let real = path.canonicalize().ok();
     let above = real.as_deref().and_then(Path::parent).and_then(Path::file_name);
     match above.filter(|_| COMMON.contains(&name.as_str()) && path.is_file()) {
@@ -623,7 +613,7 @@ pub fn name_of_foreign(path: &Path) -> String {
 
 /// Whether a plan has this name: `PLAN-auth.md` is `PLAN-auth`, and `auth` for short.
 fn is_called(path: &Path, called: &str) -> bool {
-    let name = name(path);
+    let name = plan_file::name(path);
     let is_file = path.file_name().is_some_and(|file| file == called);
     is_file || name == called || name.strip_prefix("PLAN-").is_some_and(|short| short == called)
 }

@@ -106,7 +106,7 @@ impl SessionCopy {
         let name = words.iter().map(|words| slug(words)).find(|name| !name.is_empty());
         let name: String = name.as_deref().unwrap_or(NAMELESS).chars().take(NAME_CHARS_MAX).collect();
         let name = name.trim_end_matches('-');
-        let known: BTreeSet<String> = project.plans()?.iter().map(|plan| project::name(plan)).collect();
+        let known: BTreeSet<String> = project.plans()?.iter().map(|plan| plan_file::name(plan)).collect();
         let mut count = 1_usize;
         loop {
             let name = if count == 1 { name.to_owned() } else { format!("{name}-{count}") };

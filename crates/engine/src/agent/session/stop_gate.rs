@@ -22,7 +22,6 @@ use crate::store::{plan_file, state_dir};
 use crate::system::clock;
 use crate::system::process;
 use crate::system::process::{Stop, Supervisors};
-use crate::workspace::project;
 use crate::workspace::project::Project;
 
 /// Time limit of all contracts of one check; agents wait five minutes for a hook.
@@ -106,7 +105,7 @@ fn matter(project: &Project) -> Result<Option<Matter>, Error> {
     };
     let plan = decisions.plan(&case, revision)?;
     let sealed = revision.subject.sealed.clone();
-    Ok(Some(Matter { plan, sealed, name: Some(project::name(&row.plan)), only: None }))
+    Ok(Some(Matter { plan, sealed, name: Some(plan_file::name(&row.plan)), only: None }))
 }
 
 /// What an agent in an attempt works on, by the tag that it was started with: `…/RUN/STEP/ATTEMPT/agent`, or

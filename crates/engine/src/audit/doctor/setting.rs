@@ -13,7 +13,7 @@ use crate::config;
 use crate::config::{Config, schema};
 use crate::store::journal::Store;
 use crate::system::program;
-use crate::workspace::{facts, notify};
+use crate::workspace::notify;
 
 pub(super) fn faults(error: &config::Error) -> Vec<DoctorFinding> {
     let file = match error {

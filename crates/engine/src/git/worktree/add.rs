@@ -15,13 +15,13 @@ use super::{Error, POINTER, Worktrees, copy_ignored, marker};
 use crate::git::base;
 use crate::git::repository;
 use crate::git::repository::{BRANCH_PREFIX, CloneHistory};
+use crate::store::temp_dir;
 use crate::store::worktree_registry;
 use crate::store::worktree_registry::RegisteredWorktree;
 use crate::store::{plan_file, state_dir};
 use crate::system::clock;
 use crate::system::process;
 use crate::workspace::active_plan;
-use crate::workspace::project;
 
 #[derive(Debug, Clone, Copy)]
 pub struct AddOptions<'a> {
@@ -57,7 +57,7 @@ impl Worktrees {
         let plan = self.plan_in(wish.plan)?;
         let name = match wish.name {
             Some(name) => WorktreeName::of(name)?,
-            None => WorktreeName::of_plan(&project::name(&self.project.root.join(&plan)))?,
+            None => WorktreeName::of_plan(&plan_file::name(&self.project.root.join(&plan)))?,
         };
         let door = self.notes.lock()?;
         self.settle()?;
@@ -179,7 +179,7 @@ impl Worktrees {
         let staging = self.staging(name);
         // Nothing ever worked in what is there: it was never where a worktree is found.
         if staging.symlink_metadata().is_ok() {
-            base::remove_folder(&staging).map_err(|source| Error::File { path: staging.clone(), source })?;
+            temp_dir::remove(&staging).map_err(|source| Error::File { path: staging.clone(), source })?;
         }
         self.keep.plant(&commit, &staging, &branch, CloneHistory::Whole)?;
         place(&staging, &path)?;

@@ -14,6 +14,7 @@ use crate::git::base;
 use crate::git::repository::{CloneHistory, OwnedRefs};
 use crate::store::plan_file;
 use crate::store::plan_file::FileText;
+use crate::store::temp_dir;
 use crate::store::worktree_registry;
 use crate::store::worktree_registry::RegisteredWorktree;
 use crate::system::clock;
@@ -85,7 +86,7 @@ impl Worktrees {
             // Nothing ever worked in what is there: it was never where a worktree is found.
             let staging = above.join(format!(".planting-{}", other.folder));
             if staging.symlink_metadata().is_ok() {
-                base::remove_folder(&staging)
+                temp_dir::remove(&staging)
                     .map_err(|source| Error::File { path: staging.clone(), source })?;
             }
             let keep = OwnedRefs::of(&other.root)?;
