@@ -4,6 +4,7 @@ pub mod arbiter;
 pub(crate) mod attempt_dir;
 pub mod baseline;
 pub mod checkout;
+pub(crate) mod circuit_breaker;
 pub mod consult;
 pub mod contract;
 pub mod driver;

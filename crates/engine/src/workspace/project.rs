@@ -19,11 +19,9 @@ use planwright_core::syntax::diagnostic::{Diagnostic, Severity};
 use planwright_core::syntax::source::Source;
 use planwright_core::verify::{self, Facts, Study};
 
-use crate::agent::planning_session;
 use crate::config::policy;
 use crate::config::{self, Config, Settings, Sources};
 use crate::git::base;
-use crate::portfolio::board::is_put_away;
 use crate::run::baseline;
 use crate::store::plan_file::{FileText, ReadOptions};
 use crate::store::{plan_file, state_dir};
@@ -31,6 +29,8 @@ use crate::system::{process, walk};
 use crate::workspace::facts;
 use crate::workspace::index;
 use crate::workspace::index::{FileStamp, IndexEntry, PlanIndex};
+use crate::workspace::session_copy;
+use crate::workspace::staging::is_put_away;
 
 /// The file of document B that names the running plan.
 const POINTER: &str = ".rawko/current-task.yaml";
@@ -306,7 +306,7 @@ impl Project {
         })?;
         // Plans committed by planners are outside the workspace, but belong to the project.
         for path in
-            planning_session::kept_plans(&self.root).into_iter().filter(|path| !path.starts_with(&self.root))
+            session_copy::plans(&self.root).into_iter().filter(|path| !path.starts_with(&self.root))
         {
             let shown = path.to_string_lossy().into_owned();
             let sight = look(Found::New { path: path.clone(), shown, stamp: None });
