@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use planwright_engine::audit::rerun;
 use planwright_engine::core::workspace::merge_queue::Evidence;
 use planwright_engine::git::repository;
 use planwright_engine::portfolio::merge_queue;
@@ -353,7 +354,7 @@ fn failed(error: Error, args: &Args) -> Failure {
         Error::Decisions(error) => error.into(),
         Error::Project(error) => error.into(),
         Error::Runs(error) => error.into(),
-        Error::Rerun(error) => error.into(),
+        Error::Checkout(error) => rerun::Error::from(error).into(),
         Error::Store(error) => error.into(),
         Error::Cycle(_) => failure(Exit::No)
             .hint("`depends_on` in front of one of them has to go")

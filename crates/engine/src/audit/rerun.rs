@@ -6,7 +6,6 @@ mod blame;
 mod cache;
 mod record;
 
-pub use crate::git::pristine::Content;
 pub use cache::{Cache, CacheEntry};
 pub use record::{RerunBasis, RerunRecord, record};
 
@@ -21,7 +20,7 @@ use planwright_core::plan::verified::{Contract, Step};
 
 use crate::audit;
 use crate::git::base;
-use crate::git::pristine::PristineCheckout;
+use crate::git::pristine::{self, Content, PristineCheckout};
 use crate::git::worktree;
 use crate::run::contract;
 use crate::run::contract::ContractRunner;
@@ -60,6 +59,16 @@ pub enum Error {
     /// The workspace changed meanwhile.
     #[error("the workspace changed during the rerun")]
     Moved,
+}
+
+impl From<pristine::Error> for Error {
+    fn from(error: pristine::Error) -> Self {
+        match error {
+            pristine::Error::Base(error) => Self::Base(error),
+            pristine::Error::Ports(error) => Self::Ports(error),
+            pristine::Error::Moved => Self::Moved,
+        }
+    }
 }
 
 impl From<worktree::Error> for Error {
@@ -203,7 +212,7 @@ impl<'a> RerunReport<'a> {
             return Err(Error::Nested);
         }
         let at = match &options.at {
-            Some(name) => crate::git::pristine::at(&project.root, name)?,
+            Some(name) => pristine::at(&project.root, name)?,
             None => Content::Workspace,
         };
         let cache = match options.earlier {
