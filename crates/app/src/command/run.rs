@@ -233,7 +233,9 @@ fn in_its_tree(args: &Args, opened: Opened, out: &mut Out<'_>) -> Result<Opened,
         wait(&plan_file::name(&path), in_the_way, out)?;
     }
     let trees = Worktrees::of(&project)?;
-    let added = trees.add(&AddOptions { plan: &path, name: None, base: None, setup: Setup::Run })?;
+    let after = coordination::unmerged(&trees, &path);
+    let added =
+        trees.add(&AddOptions { plan: &path, name: None, base: None, after: &after, setup: Setup::Run })?;
     out.warn_all(&added.complaints);
     let setup = added.furnished.as_ref().map(|furnished| &furnished.setup);
     if !matches!(setup, None | Some(SetUp::Nothing | SetUp::Well)) {
@@ -321,7 +323,8 @@ pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Resu
     let is_new = runs.latest(&path)?.is_none_or(|old| !goes_on(&old, &subject.digest.to_string()));
     if is_new && worktree::plan_of(&project.root)?.is_some() && !is_pinned(&project, &path)? {
         // What it waited for is on a branch, and not in its tree.
-        out.warn_all(&Worktrees::of(&project)?.catch_up(&path)?);
+        let trees = Worktrees::of(&project)?;
+        out.warn_all(&trees.catch_up(&path, &coordination::unmerged(&trees, &path))?);
     }
     carry_out(&subject, &runs, out)
 }

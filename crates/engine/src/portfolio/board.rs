@@ -25,6 +25,7 @@ use crate::approval::Approvals;
 use crate::git::base;
 use crate::git::repository;
 use crate::git::repository::{OwnedRefs, branch_of, tree_around};
+use crate::git::worktree::{UnmergedPlan, Worktrees};
 use crate::portfolio::merge_queue;
 use crate::run::checkout;
 use crate::run::circuit_breaker;
@@ -212,8 +213,15 @@ pub fn hindrance(project: &Project, (plan, draft): (&Path, &Draft)) -> Result<Op
 }
 
 /// The finished plans whose work is on a branch, neither merged nor evicted, and may overlap with what a plan
-/// touches: their names and branch commits, in merge order.
-pub fn unlanded(project: &Project, plan: &Path) -> Result<Vec<(String, String)>, Error> {
+/// touches, in merge order.
+pub fn unmerged(trees: &Worktrees, plan: &Path) -> Vec<UnmergedPlan> {
+    // Whoever needs the path of the plan reports what is wrong with it.
+    let Ok(plan) = trees.plan_in(plan) else { return Vec::new() };
+    // The records of others may be broken; whoever reads them reports that, and it blocks nobody.
+    unmerged_in(trees.project(), &plan).unwrap_or_default()
+}
+
+fn unmerged_in(project: &Project, plan: &Path) -> Result<Vec<UnmergedPlan>, Error> {
     let branches = || -> Result<Option<(OwnedRefs, String)>, repository::Error> {
         let Some(keep) = OwnedRefs::find(&project.root)? else { return Ok(None) };
         // All plans are read only if one of them can matter.
@@ -244,7 +252,7 @@ pub fn unlanded(project: &Project, plan: &Path) -> Result<Vec<(String, String)>,
         let branch = branch.map_or_else(|| branch_of(&card.entry.name), |name| format!("refs/heads/{name}"));
         let tip = keep.get(&branch).map_err(checkout::Error::from)?;
         let is_there = |tip: &String| keep.is_ancestor(tip, &head).unwrap_or(true);
-        found.extend(tip.filter(|tip| !is_there(tip)).map(|tip| (card.entry.name.clone(), tip)));
+        found.extend(tip.filter(|tip| !is_there(tip)).map(|commit| UnmergedPlan { name: card.entry.name.clone(), commit }));
     }
     Ok(found)
 }
