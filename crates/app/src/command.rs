@@ -84,6 +84,7 @@ use planwright_engine::core::syntax::source::{Detection, Source};
 use planwright_engine::core::workspace::notification::{Notification, NotificationSubject};
 use planwright_engine::git::merge_driver as driver;
 use planwright_engine::portfolio::merge_queue;
+use planwright_engine::run::baseline;
 use planwright_engine::run::checkout;
 use planwright_engine::run::{Run, Runs};
 use planwright_engine::store::journal::{LockHolder, RecordedEvent};
@@ -570,16 +571,24 @@ pub(crate) fn grammar(name: Option<&str>) -> Result<clap::Command, Failure> {
         })
 }
 
+impl From<baseline::Error> for Failure {
+    fn from(error: baseline::Error) -> Self {
+        match error {
+            baseline::Error::Project(error) => error.into(),
+            baseline::Error::Base(_) => Self::from_error(Exit::Machine, &error),
+        }
+    }
+}
+
 impl From<project::Error> for Failure {
     fn from(error: project::Error) -> Self {
         let failure = |exit| Self::from_error(exit, &error);
         match error {
             project::Error::Config(error) => error.into(),
             project::Error::Store(error) => error.into(),
-            project::Error::Process(_)
-            | project::Error::Base(_)
-            | project::Error::Search { .. }
-            | project::Error::Stream { .. } => failure(Exit::Machine),
+            project::Error::Process(_) | project::Error::Search { .. } | project::Error::Stream { .. } => {
+                failure(Exit::Machine)
+            }
             project::Error::NoFolder { .. } | project::Error::Crowded { .. } => failure(Exit::Usage)
                 .hint("run this inside a project: a directory with .git or planwright.toml"),
             project::Error::NoPlan { meant: Some(ref meant), .. } => failure(Exit::Usage)

@@ -39,10 +39,10 @@ use crate::config::{policy, signature};
 use crate::git::{base, sealed};
 use crate::run;
 use crate::run::{Run, Runs};
-use crate::system::clock::now;
 use crate::store::journal;
 use crate::store::journal::{AppendResult, LedgerSummary, Statement, Store, blob_of};
 use crate::store::plan_file;
+use crate::system::clock::now;
 use crate::workspace::project::{Project, Verified};
 use crate::workspace::staging;
 

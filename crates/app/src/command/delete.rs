@@ -1,6 +1,7 @@
 //! `delete`: removes a plan that is not being run. Its text is kept, and `undo` brings it back.
 
 use planwright_engine::approval::Approvals;
+use planwright_engine::run::baseline;
 use planwright_engine::store::plan_file;
 use planwright_engine::store::plan_file::FileText;
 use schemars::JsonSchema;
@@ -46,7 +47,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         let message = format!("`{typed}` is not `{name}`; nothing was deleted");
         return Err(Failure::new(Exit::Usage, message).next(repeat));
     }
-    let verified = project.check(FileText::Plan(source))?;
+    let verified = baseline::verify_text(&project, FileText::Plan(source))?;
     Approvals::open(&project)?.delete(&path, &verified, &who())?;
     let data = Deleted { plan: name, path: shown(&path) };
     let word = out.palette().paint(Tone::Good, "deleted");

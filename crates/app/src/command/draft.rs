@@ -17,6 +17,7 @@ use planwright_engine::core::plan::edit::PlanEdit;
 use planwright_engine::core::plan::lifecycle::PlanState;
 use planwright_engine::core::plan::verified;
 use planwright_engine::core::syntax::source::Source;
+use planwright_engine::run::baseline;
 use planwright_engine::store::plan_file;
 use planwright_engine::store::plan_file::FileText;
 use planwright_engine::system::clock;
@@ -236,7 +237,7 @@ fn read(project: &Project, said: &str) -> Result<Read, Failure> {
         Ok(source) => source,
         Err(complaint) => return returned(complaint),
     };
-    let verified = project.check(FileText::Plan(source))?;
+    let verified = baseline::verify_text(project, FileText::Plan(source))?;
     if verified.plan.is_some() {
         return Ok(Read::Plan(Box::new(Judged::Fit(Found { verified, reasoning }))));
     }
@@ -275,7 +276,7 @@ fn write(
         verified.draft.as_ref().and_then(|draft| draft.title.as_ref()).map(|title| title.value.clone());
     let path = create(args, project, &verified, &title.unwrap_or_else(|| drafting.task.clone()))?;
     // Checked as it lies there: this is what is proposed.
-    let verified = project.verify(&path, &shown(&path))?;
+    let verified = baseline::verify(project, &path, &shown(&path))?;
     if let Some(draft) = &verified.draft {
         warn_of_twins(project, (&path, draft), out)?;
     }

@@ -9,6 +9,7 @@ use planwright_engine::core::dialect::{NATIVE, NewPlan, proposal};
 use planwright_engine::core::plan::verified;
 use planwright_engine::core::syntax::diagnostic::Severity;
 use planwright_engine::core::syntax::source::Source;
+use planwright_engine::run::baseline;
 use planwright_engine::store::plan_file;
 use planwright_engine::store::plan_file::FileText;
 use planwright_engine::system::clock;
@@ -93,7 +94,7 @@ fn candidate(plan: &str, args: &Args) -> Result<Candidate, Failure> {
         return from_stdin(args);
     }
     let Opened { path, project, source, .. } = open(plan)?;
-    let verified = project.check(FileText::Plan(source))?;
+    let verified = baseline::verify_text(&project, FileText::Plan(source))?;
     Ok(Candidate { path, project, verified, is_new: false })
 }
 
@@ -135,7 +136,7 @@ fn inline(file: &str) -> Result<Candidate, Failure> {
 
 fn fresh(path: PathBuf, source: Source) -> Result<Candidate, Failure> {
     let project = here()?;
-    let verified = project.check(FileText::Plan(source))?;
+    let verified = baseline::verify_text(&project, FileText::Plan(source))?;
     Ok(Candidate { path, project, verified, is_new: true })
 }
 

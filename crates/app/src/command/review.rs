@@ -21,6 +21,7 @@ use crate::interaction::confirm::{say_approved, who};
 use crate::interaction::target::NamedPlan;
 use crate::output::wording;
 use crate::output::{Cell, Exit, Failure, Glyph, NextCommand, Out, Response, Table, Tone, clean, clean_line};
+use planwright_engine::run::baseline;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -107,7 +108,7 @@ fn look(
     path: &Path,
     asked: &ReviewAsked,
 ) -> Result<Reviewed, Failure> {
-    let file = project.verify(path, &shown(path))?;
+    let file = baseline::verify(project, path, &shown(path))?;
     Ok(decisions.review(path, &file, asked)?)
 }
 

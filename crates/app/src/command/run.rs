@@ -26,6 +26,7 @@ use planwright_engine::git::worktree::{AddOptions, ScriptRun as SetUp, Setup, Wo
 use planwright_engine::portfolio::board as coordination;
 use planwright_engine::portfolio::board::Blocker as Hindrance;
 use planwright_engine::run as runs;
+use planwright_engine::run::baseline;
 use planwright_engine::run::{Isolation, Run, Runs};
 use planwright_engine::store::plan_file;
 use planwright_engine::store::plan_file::FileText;
@@ -255,7 +256,7 @@ fn in_its_tree(args: &Args, opened: Opened, out: &mut Out<'_>) -> Result<Opened,
 /// whoever means what lies here.
 fn tell_apart(args: &Args, here: Opened, there: &Path, out: &mut Out<'_>) -> Result<(), Failure> {
     let digest = |opened: Opened| -> Result<Option<String>, Failure> {
-        let verified = opened.project.check(FileText::Plan(opened.source))?;
+        let verified = baseline::verify_text(&opened.project, FileText::Plan(opened.source))?;
         Ok(verified.plan.as_ref().map(|plan| Digest::of(plan).to_string()))
     };
     let path = here.path.clone();
@@ -278,7 +279,7 @@ fn tell_apart(args: &Args, here: Opened, there: &Path, out: &mut Out<'_>) -> Res
 /// Carries out a plan that was opened already.
 pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Result<Response, Failure> {
     let Opened { path, project, source, .. } = opened;
-    let verified = project.check(FileText::Plan(source))?;
+    let verified = baseline::verify_text(&project, FileText::Plan(source))?;
     let name = plan_file::name(&path);
     let Some(plan) = &verified.plan else {
         return Err(Failure::new(Exit::No, format!("cannot run {name}: it has errors"))

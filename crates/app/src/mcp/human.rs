@@ -19,6 +19,7 @@ use planwright_engine::core::run::state::AskState;
 use planwright_engine::core::run::stats::Stats;
 use planwright_engine::portfolio::merge_queue;
 use planwright_engine::run;
+use planwright_engine::run::baseline;
 use planwright_engine::run::stats as figures;
 use planwright_engine::run::stats::{StatsCount, StatsScope};
 use planwright_engine::run::{Run, RunSummaryRow, Runs};
@@ -309,7 +310,7 @@ fn start(call: &ToolRequest<'_>) -> ToolResult {
     let One { id } = call.read()?;
     let (project, path) = call.session.plan(&id)?;
     let name = shown(&project, &path);
-    let verified = project.verify(&path, &name)?;
+    let verified = baseline::verify(&project, &path, &name)?;
     let Some(plan) = &verified.plan else { return Err(refusal(&verified, "so it can't be run")) };
     let digest = Digest::of(plan);
     let runs = Runs::open(&project)?;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use planwright_core::approval::ledger::{Identity, LedgerEntry};
 
 use super::{Approvals, Authorship, Error, Offer, PlanRecord, Proposed, fits, shown};
-use crate::system::clock::now;
 use crate::store::journal::Statement;
+use crate::system::clock::now;
 use crate::workspace::project::Verified;
 
 /// An act on one of several plans.

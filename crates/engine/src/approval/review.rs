@@ -20,6 +20,7 @@ use planwright_core::syntax::source::Source;
 use super::{Approvals, Error, PlanRecord, short, shown};
 use crate::run;
 use crate::run::Run;
+use crate::run::baseline;
 use crate::run::stats;
 use crate::store::plan_file;
 use crate::store::plan_file::FileText;
@@ -62,7 +63,8 @@ impl Approvals {
         };
         let since = since(&case, asked)?;
         let old = since.as_ref().map(|(_, revision)| self.plan(&case, revision)).transpose()?;
-        let checked = self.project().check(FileText::Plan(source.clone())).map_err(run::Error::Project)?;
+        let checked = baseline::verify_text(self.project(), FileText::Plan(source.clone()))
+            .map_err(run::Error::Project)?;
         let warnings = checked.draft.as_ref().map(|draft| review::warnings(draft, &checked.diagnostics));
         let is_open = matches!(case.state(), PlanState::Proposed | PlanState::Approved);
         let moved = match newest.filter(|_| is_open) {

@@ -14,9 +14,9 @@ use super::{Approvals, Error, PlanRecord, shown};
 use crate::git::repository;
 use crate::run;
 use crate::run::circuit_breaker;
+use crate::store::journal::{LedgerStart, NewRun, RunId};
 use crate::store::plan_file;
 use crate::system::clock::now;
-use crate::store::journal::{LedgerStart, NewRun, RunId};
 use crate::workspace::project::Verified;
 use crate::workspace::staging;
 

@@ -252,7 +252,10 @@ fn unmerged_in(project: &Project, plan: &Path) -> Result<Vec<UnmergedPlan>, Erro
         let branch = branch.map_or_else(|| branch_of(&card.entry.name), |name| format!("refs/heads/{name}"));
         let tip = keep.get(&branch).map_err(checkout::Error::from)?;
         let is_there = |tip: &String| keep.is_ancestor(tip, &head).unwrap_or(true);
-        found.extend(tip.filter(|tip| !is_there(tip)).map(|commit| UnmergedPlan { name: card.entry.name.clone(), commit }));
+        found.extend(
+            tip.filter(|tip| !is_there(tip))
+                .map(|commit| UnmergedPlan { name: card.entry.name.clone(), commit }),
+        );
     }
     Ok(found)
 }

@@ -17,11 +17,11 @@ use crate::git::repository;
 use crate::git::repository::{CloneHistory, MergeCommit, OwnedRefs, SyncResult};
 use crate::git::worktree;
 use crate::git::worktree::{ScriptRun, Setup};
-use crate::store::temp_dir::TempDir;
-use crate::system::clock::now;
 use crate::store::state_dir;
+use crate::store::temp_dir::TempDir;
 use crate::store::worktree_registry;
 use crate::store::worktree_registry::RegisteredWorktree;
+use crate::system::clock::now;
 use crate::workspace::project::Project;
 
 /// The trailer of a commit that names its attempt.

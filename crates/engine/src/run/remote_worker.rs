@@ -8,8 +8,8 @@ use planwright_core::run::event::Event;
 
 use crate::run::worker::{Done, WorkerInput, caught};
 use crate::run::{Error, Runs};
-use crate::system::clock::now;
 use crate::store::journal::{BEAT_MS, RunLock, WorkClaim};
+use crate::system::clock::now;
 use crate::system::process::Stop;
 
 /// How often the queue is polled.

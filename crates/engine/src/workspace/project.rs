@@ -21,8 +21,6 @@ use planwright_core::verify::{self, Facts, Study};
 
 use crate::config::policy;
 use crate::config::{self, Config, Settings, Sources};
-use crate::git::base;
-use crate::run::baseline;
 use crate::store::plan_file::{FileText, ReadOptions};
 use crate::store::{plan_file, state_dir};
 use crate::system::{process, walk};
@@ -59,8 +57,6 @@ pub enum Error {
     Store(#[from] plan_file::Error),
     #[error("cannot verify the plan")]
     Process(#[from] process::Error),
-    #[error("cannot run the contracts on the base commit")]
-    Base(#[from] base::Error),
     #[error("cannot search {} for plans", path.display())]
     Search {
         path: PathBuf,
@@ -305,9 +301,7 @@ impl Project {
             }
         })?;
         // Plans committed by planners are outside the workspace, but belong to the project.
-        for path in
-            session_copy::plans(&self.root).into_iter().filter(|path| !path.starts_with(&self.root))
-        {
+        for path in session_copy::plans(&self.root).into_iter().filter(|path| !path.starts_with(&self.root)) {
             let shown = path.to_string_lossy().into_owned();
             let sight = look(Found::New { path: path.clone(), shown, stamp: None });
             lock(&found).push((path, sight));
@@ -462,11 +456,6 @@ impl Project {
         }
     }
 
-    /// Reads and verifies a plan; `shown` is the user's name for it.
-    pub fn verify(&self, path: &Path, shown: &str) -> Result<Verified, Error> {
-        self.check(plan_file::read(path, shown, self.reading())?)
-    }
-
     /// Every command that running a plan takes from the settings and the policy, which an approval covers.
     pub fn commands_of(&self, plan: &Plan) -> AgentCommands {
         let has_question = plan.steps.iter().any(|step| step.judge.is_some());
@@ -476,8 +465,8 @@ impl Project {
         self.config.commands_of(plan, weight)
     }
 
-    /// Verifies a plan that was already read.
-    pub fn check(&self, text: FileText) -> Result<Verified, Error> {
+    /// Verifies a plan that was already read, as if nothing was known of its contracts.
+    pub(crate) fn check(&self, text: FileText) -> Result<Verified, Error> {
         let source = match text {
             FileText::Plan(source) => source,
             FileText::Unreadable(unreadable) => {
@@ -491,45 +480,17 @@ impl Project {
                 });
             }
         };
-        let verified = self.judge(source, BTreeMap::new())?;
-        match verified.plan.as_ref().and_then(|plan| self.known_red(plan)) {
-            Some(red) => self.with_red(verified, red),
-            None => Ok(verified),
-        }
+        self.judge(source, BTreeMap::new())
     }
 
-    /// Runs every contract of a plan on the base commit, and verifies the plan again with the results. A plan
-    /// with errors is left alone: nothing of it runs. See [`baseline::check`].
-    pub fn check_red(
+    /// The same plan with the results of its contracts before the work; `passed` are those that passed, and
+    /// how that was determined.
+    pub(crate) fn check_with(
         &self,
         verified: Verified,
-        limits: &baseline::BaselineLimits,
-        progress: &(dyn Fn(&Baseline) + Sync),
+        red: BaselineSet,
+        passed: BTreeMap<String, String>,
     ) -> Result<Verified, Error> {
-        let Some(plan) = &verified.plan else { return Ok(verified) };
-        let base = base::of(&self.root)?;
-        let contracts = baseline::check(self, plan, base.as_ref(), limits, progress)?;
-        self.with_red(verified, BaselineSet { base, contracts })
-    }
-
-    /// The known contract results of a plan, without running any.
-    fn known_red(&self, plan: &Plan) -> Option<BaselineSet> {
-        // Git is used only if contracts were run before. What it cannot tell is unknown; nothing else is
-        // lost.
-        if !baseline::is_known(&self.root) {
-            return None;
-        }
-        let base = base::of(&self.root).ok()??;
-        let contracts = baseline::known(&self.root, plan, &base).ok()?;
-        (!contracts.is_empty()).then_some(BaselineSet { base: Some(base), contracts })
-    }
-
-    /// The plan, verified with the results of its contracts.
-    fn with_red(&self, verified: Verified, red: BaselineSet) -> Result<Verified, Error> {
-        let passed = match (&verified.plan, &red.base) {
-            (Some(plan), Some(base)) => baseline::passed(plan, base, &red.contracts),
-            (None, _) | (_, None) => BTreeMap::new(),
-        };
         let checked = match passed.is_empty() {
             true => verified,
             false => self.judge(verified.source, passed)?,

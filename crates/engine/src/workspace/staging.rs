@@ -1,5 +1,5 @@
-//! Plans that are set aside: shelved ones in `queued-plans/`, and archived ones. Says where they are; never moves
-//! them.
+//! Plans that are set aside: shelved ones in `queued-plans/`, and archived ones. Says where they are; never
+//! moves them.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -14,7 +14,7 @@ use crate::workspace::project;
 use crate::workspace::project::Project;
 
 /// The name others use for a plan: `auth` for `PLAN-auth.md` and for `plans/auth.md`.
-pub fn name_of(plan: &Path) -> String {
+pub(crate) fn name_of(plan: &Path) -> String {
     key(&plan_file::name(plan)).to_owned()
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn is_put_away(plan: &Path) -> bool {
     plan.file_name().is_some_and(|file| file.to_string_lossy().starts_with(named::ARCHIVED))
 }
 
-pub fn is_staged(plan: &Path) -> bool {
+pub(crate) fn is_staged(plan: &Path) -> bool {
     plan.parent().and_then(Path::file_name).is_some_and(|folder| folder == STAGED)
         || plan
             .canonicalize()

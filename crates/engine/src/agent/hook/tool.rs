@@ -81,8 +81,12 @@ fn settle(
         Decision::Denied(why) => (PermissionMode::Block, why),
     };
     let tool = call.map(|call| call.tool.clone()).unwrap_or_default();
-    let refused =
-        RefusedCall { at_ms: clock::now(), tool, why: why.clone(), is_blocked: mode == PermissionMode::Block };
+    let refused = RefusedCall {
+        at_ms: clock::now(),
+        tool,
+        why: why.clone(),
+        is_blocked: mode == PermissionMode::Block,
+    };
     if let Err(error) = note(notes, &refused) {
         complaints.push(format!("cannot record this: {error}"));
     }

@@ -12,6 +12,7 @@ use planwright_core::plan::verified::slug;
 
 use super::Error;
 use crate::approval::Approvals;
+use crate::run::baseline;
 use crate::store::{plan_file, state_dir};
 use crate::workspace::project;
 use crate::workspace::project::Project;
@@ -68,7 +69,7 @@ impl SessionCopy {
         if !plan_file::is_there(&path) {
             return Ok(None);
         }
-        let read = match project.verify(&path, plan) {
+        let read = match baseline::verify(project, &path, plan) {
             // Its files were deleted.
             Err(project::Error::Store(plan_file::Error::NotAFile { .. })) => None,
             verified => verified?.plan.map(|plan| Digest::of(&plan).to_string()),

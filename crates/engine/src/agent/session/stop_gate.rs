@@ -99,8 +99,7 @@ fn matter(project: &Project) -> Result<Option<Matter>, Error> {
     let [row] = rows.as_slice() else { return Ok(None) };
     let case = decisions.case_of(row.plan.clone())?;
     // Only approved contracts run: the text in the workspace may be anyone's by now.
-    let (Some(_), Some(revision)) = (case.standing.approved(clock::now()), case.standing.newest())
-    else {
+    let (Some(_), Some(revision)) = (case.standing.approved(clock::now()), case.standing.newest()) else {
         return Ok(None);
     };
     let plan = decisions.plan(&case, revision)?;

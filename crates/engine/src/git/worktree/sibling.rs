@@ -86,8 +86,7 @@ impl Worktrees {
             // Nothing ever worked in what is there: it was never where a worktree is found.
             let staging = above.join(format!(".planting-{}", other.folder));
             if staging.symlink_metadata().is_ok() {
-                temp_dir::remove(&staging)
-                    .map_err(|source| Error::File { path: staging.clone(), source })?;
+                temp_dir::remove(&staging).map_err(|source| Error::File { path: staging.clone(), source })?;
             }
             let keep = OwnedRefs::of(&other.root)?;
             let branch = tree.branch.clone().unwrap_or_default();
