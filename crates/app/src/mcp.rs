@@ -257,7 +257,7 @@ impl Server {
             PersonReply::No(reply) => told(reply),
             PersonReply::Asking(result) => result,
             PersonReply::Yes => {
-                let by = format!("{} over MCP ({})", planwright_engine::run::user(), client);
+                let by = format!("{} over MCP ({})", planwright_engine::system::user::user(), client);
                 told(worked(|| act(&by)).unwrap_or_else(|ToolError(text)| ToolReply::error(text)))
             }
         }

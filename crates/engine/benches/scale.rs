@@ -30,7 +30,7 @@ use planwright_core::verify::trusted;
 use planwright_engine::Project;
 use planwright_engine::run::Runs;
 use planwright_engine::store::journal::{Append, NewRun, Store, blob_of};
-use planwright_engine::workspace::project;
+use planwright_engine::store::plan_file;
 use rusqlite::{Connection, OpenFlags};
 
 const PLANS_FULL: usize = 10_000;
@@ -93,7 +93,7 @@ fn record_all(project: &Project, runs: &Runs, texts: &[String]) {
 }
 
 fn record(store: &Store, (root, path): (&Path, &Path), text: &str, number: usize) {
-    let name = project::name(path);
+    let name = plan_file::name(path);
     let plan = trusted(&Source::new(name.as_str(), text)).expect("the corpus verifies");
     let new = NewRun {
         root: root.to_owned(),

@@ -38,13 +38,14 @@ use planwright_core::workspace::portfolio::CircuitBreaker;
 
 use crate::config::{policy, signature};
 use crate::git::{base, sealed};
-use crate::portfolio::board;
 use crate::run;
-use crate::run::{Run, Runs, now};
+use crate::run::{Run, Runs};
 use crate::store::journal;
 use crate::store::journal::{AppendResult, LedgerSummary, Statement, Store, blob_of};
 use crate::store::plan_file;
+use crate::system::clock::now;
 use crate::workspace::project::{Project, Verified};
+use crate::workspace::staging;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -344,7 +345,7 @@ impl Approvals {
         look: impl FnOnce(&Plan, &ApprovalSubject) -> Result<Vec<Baseline>, Error>,
     ) -> Result<Offer, Error> {
         let case = self.case(path)?;
-        if board::is_staged(path) {
+        if staging::is_staged(path) {
             return Err(Error::Staged { plan: shown(&case.plan) });
         }
         let Some(plan) = &verified.plan else {

@@ -147,7 +147,7 @@ pub fn recorded(project: &Project, address: &str) -> Result<Option<PathBuf>, Err
     if Store::exists(&project.root)? {
         paths.extend(Store::open(&project.root)?.plans()?);
     }
-    let is_meant = |path: &&PathBuf| path.as_path() == Path::new(address) || project::name(path) == address;
+    let is_meant = |path: &&PathBuf| path.as_path() == Path::new(address) || plan_file::name(path) == address;
     Ok(paths.iter().find(is_meant).map(|path| project.root.join(path)))
 }
 

@@ -7,7 +7,7 @@ mod clone;
 mod log;
 mod merge_attributes;
 pub mod merge_driver;
-pub(crate) mod pristine;
+pub mod pristine;
 pub mod repository;
 pub mod sealed;
 mod snapshot;

@@ -4,6 +4,7 @@ pub mod arbiter;
 pub(crate) mod attempt_dir;
 pub mod baseline;
 pub mod checkout;
+pub(crate) mod circuit_breaker;
 pub mod consult;
 pub mod contract;
 pub mod driver;
@@ -19,7 +20,7 @@ pub mod worker;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use planwright_core::agent::work_item::{WorkItem, WorkKind};
 use planwright_core::plan::verified::{Contract, Plan, Step};
@@ -35,10 +36,13 @@ use crate::run::host::{DriveSetup, LocalHost};
 use crate::run::mirror::Mirror;
 use crate::run::worker::Worker;
 use crate::store::journal;
+use crate::store::journal::lock::workspace_lock;
 use crate::store::journal::{
     Append, AppendResult, Health, LockHolder, Queued, RecordedEvent, RunId, RunLock, RunRow, Store,
 };
+use crate::system::clock::now;
 use crate::system::process::{Stop, Supervisors};
+use crate::system::user::user;
 use crate::workspace::project;
 use crate::workspace::project::Project;
 
@@ -736,24 +740,6 @@ fn until_recorded(run: RunId, mut add: impl FnMut() -> Result<AppendResult, Erro
         }
     }
     Err(Error::Contended { run })
-}
-
-/// In milliseconds since 1970.
-pub(crate) fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// The name of the lock held while working in a workspace.
-pub(crate) fn workspace_lock(root: &Path) -> String {
-    let root = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
-    format!("workspace-{}", &root[..16])
-}
-
-/// The user's name, as far as the system says.
-pub fn user() -> String {
-    let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    set("USER").or_else(|| set("LOGNAME")).unwrap_or_else(|| "somebody".to_owned())
 }
 
 #[cfg(test)]

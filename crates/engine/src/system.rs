@@ -2,5 +2,7 @@
 
 pub mod clock;
 pub mod process;
+pub mod program;
+pub mod user;
 pub(crate) mod walk;
 pub mod watch;

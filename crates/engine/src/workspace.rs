@@ -8,6 +8,8 @@ pub mod init;
 pub mod notify;
 pub mod project;
 pub mod repository_set;
+pub(crate) mod session_copy;
+pub(crate) mod staging;
 pub mod template;
 pub mod toolchain;
 pub(crate) mod topic;

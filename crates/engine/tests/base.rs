@@ -11,6 +11,7 @@ use planwright_engine::git::base::{Base, Checkout, tree_of_workspace};
 use planwright_engine::git::sealed;
 
 use crate::repository::{Repository, lay_traps, read};
+use planwright_engine::run::baseline;
 
 fn tree(repository: &Repository) -> String {
     tree_of_workspace(repository.root(), &[]).expect("hashed")
@@ -294,7 +295,8 @@ fn sealing(repository: &Repository, patterns: &[&str]) -> Plan {
     );
     repository.write("plans/seal.md", &text);
     let project = Project::find(repository.root()).expect("a project");
-    let verified = project.verify(&repository.root().join("plans/seal.md"), "seal.md").expect("checked");
+    let verified =
+        baseline::verify(&project, &repository.root().join("plans/seal.md"), "seal.md").expect("checked");
     verified.plan.unwrap_or_else(|| panic!("{:#?}", verified.diagnostics))
 }
 

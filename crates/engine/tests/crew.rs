@@ -19,6 +19,7 @@ use planwright_engine::approval::{ApprovalRequest, Approvals};
 use planwright_engine::core::plan::identity::Identity;
 use planwright_engine::core::run::event::{Event, RunOutcome};
 use planwright_engine::core::run::schedule::ScheduleLimits;
+use planwright_engine::run::baseline;
 use planwright_engine::run::driver;
 use planwright_engine::run::host::DriveSetup;
 use planwright_engine::run::remote_worker::{WorkUntil, WorkerOptions, work};
@@ -63,7 +64,7 @@ fn begun(root: &Path) -> (Runs, Run, PathBuf) {
     if runs.latest(&path).expect("read").is_none() {
         let text = plan_file::read(&path, "plans/it.md", project.reading()).expect("a plan");
         assert!(matches!(text, FileText::Plan(_)));
-        let verified = project.check(text).expect("checked");
+        let verified = baseline::verify_text(&project, text).expect("checked");
         let decisions = Approvals::open(&project).expect("decisions");
         let ada = Identity::person("ada");
         let proposed = decisions.propose(&path, &verified, &ada).expect("a plan without faults");

@@ -81,7 +81,7 @@ impl Place {
 
     fn add(&self, plan: &str) -> RegisteredWorktree {
         let plan = self.root().join(".harness").join(format!("PLAN-{plan}.md"));
-        let wish = AddOptions { plan: &plan, name: None, base: None, setup: Setup::Run };
+        let wish = AddOptions { plan: &plan, name: None, base: None, after: &[], setup: Setup::Run };
         self.trees().add(&wish).expect("a tree").tree
     }
 
@@ -142,10 +142,10 @@ fn a_new_tree_is_bound_to_its_plan_and_nothing_of_that_is_committed() {
     // Twice is once, and a plan has one tree.
     assert_eq!(place.add("new"), worktree_registry::tree_at(&tree.path).expect("read").expect("known"));
     let again = place.root().join(".harness/PLAN-new.md");
-    let other = AddOptions { plan: &again, name: Some("other"), base: None, setup: Setup::Run };
+    let other = AddOptions { plan: &again, name: Some("other"), base: None, after: &[], setup: Setup::Run };
     assert!(matches!(place.trees().add(&other), Err(Error::HasTree { .. })));
     let one = place.root().join(".harness/PLAN-one.md");
-    let taken = AddOptions { plan: &one, name: Some("new"), base: None, setup: Setup::Run };
+    let taken = AddOptions { plan: &one, name: Some("new"), base: None, after: &[], setup: Setup::Run };
     assert!(matches!(place.trees().add(&taken), Err(Error::Taken { .. })));
     // From within the tree the same trees are seen.
     let inside = Project::find(&tree.path).expect("a project");

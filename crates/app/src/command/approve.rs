@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use planwright_engine::approval::{ApprovalRequest, Approvals, Approved};
 use planwright_engine::core::workspace::active_plan::ResolvedBy;
+use planwright_engine::run::baseline;
+use planwright_engine::store::plan_file;
 use planwright_engine::store::plan_file::FileText;
-use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -63,8 +64,8 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     refuse_agents("approve")
         .map_err(|failure| failure.hint("a person must review it first: planwright review"))?;
     let Opened { path, project, source, .. } = open(&args.plan)?;
-    let name = project::name(&path);
-    let verified = project.check(FileText::Plan(source))?;
+    let name = plan_file::name(&path);
+    let verified = baseline::verify_text(&project, FileText::Plan(source))?;
     let Some(plan) = &verified.plan else {
         return Err(Failure::new(Exit::No, format!("{name} has errors; fix them before approving"))
             .next(NextCommand::new(["planwright", "verify", args.plan.as_str()])));

@@ -11,8 +11,8 @@ use planwright_engine::core::run::arbiter::{ArbiterAction, ArbiterChoice, BUILT_
 use planwright_engine::core::verify;
 use planwright_engine::run::arbiter;
 use planwright_engine::run::arbiter::ArbiterCase;
+use planwright_engine::store::plan_file;
 use planwright_engine::system::process::Stop;
-use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         record(&project, &path, &case, &choice)?;
     }
     let vacancies = fill(args, &project, &case)?;
-    let name = project::name(&path);
+    let name = plan_file::name(&path);
     print(&name, &case, &choice, out);
     tell(&vacancies, out);
     let step = choice.step.map(|place| case.plan.steps[place].id.clone());

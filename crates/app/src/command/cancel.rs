@@ -4,7 +4,7 @@ use planwright_engine::approval::Approvals;
 use planwright_engine::core::plan::lifecycle::PlanState;
 use planwright_engine::core::run::event::RunOutcome;
 use planwright_engine::run::{Run, Runs};
-use planwright_engine::workspace::project;
+use planwright_engine::store::plan_file;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         return Err(failure.next(NextCommand::new(["planwright", "help", "cancel"])));
     }
     let Opened { path, project, .. } = open(&args.plan)?;
-    let name = project::name(&path);
+    let name = plan_file::name(&path);
     let next = NextCommand::new(["planwright", "log", shown(&path).as_str()]);
     let runs = Runs::open(&project)?;
     if let Some(run) = runs.latest(&path)?.filter(|run| run.state.outcome().is_none()) {

@@ -3,7 +3,7 @@
 use planwright_engine::approval::Approvals;
 use planwright_engine::core::approval::status::Comment;
 use planwright_engine::core::plan::verified;
-use planwright_engine::workspace::project;
+use planwright_engine::store::plan_file;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         text: comment.text.clone(),
         answer: comment.answer.as_ref().map(|(_, text)| text.clone()),
     });
-    let data = Comments { plan: project::name(&path), comments: data.collect() };
+    let data = Comments { plan: plan_file::name(&path), comments: data.collect() };
     Ok(Response::done("comment", &data).next(NextCommand::new([
         "planwright",
         "review",

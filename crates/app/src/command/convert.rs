@@ -1,6 +1,6 @@
 //! `convert`: writes a plan in another dialect and reports what that dialect cannot express.
 
-use planwright_engine::workspace::project;
+use planwright_engine::store::plan_file;
 
 use crate::interaction::conversion;
 use crate::interaction::conversion::{ConvertInput, ConvertOptions};
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         source: &source,
         draft: &draft,
         read_as: crate::output::wording::dialect_line(&source),
-        name: project::name(&path),
+        name: plan_file::name(&path),
         to,
     };
     conversion::write(&load, &args.terms, out)

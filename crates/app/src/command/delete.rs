@@ -1,8 +1,9 @@
 //! `delete`: removes a plan that is not running. `undo` restores it.
 
 use planwright_engine::approval::Approvals;
+use planwright_engine::run::baseline;
+use planwright_engine::store::plan_file;
 use planwright_engine::store::plan_file::FileText;
-use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -34,7 +35,7 @@ pub(crate) struct Deleted {
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     refuse_agents("delete a plan")?;
     let Opened { path, project, source, .. } = open(&args.plan)?;
-    let name = project::name(&path);
+    let name = plan_file::name(&path);
     let repeat = NextCommand::new(["planwright", "delete", args.plan.as_str(), "--confirm", name.as_str()]);
     let typed = match &args.confirm {
         Some(typed) => typed.clone(),
@@ -48,7 +49,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         let message = format!("`{typed}` is not `{name}`; nothing was deleted");
         return Err(Failure::new(Exit::Usage, message).next(repeat));
     }
-    let verified = project.check(FileText::Plan(source))?;
+    let verified = baseline::verify_text(&project, FileText::Plan(source))?;
     Approvals::open(&project)?.delete(&path, &verified, &who())?;
     let data = Deleted { plan: name, path: shown(&path) };
     let word = out.palette().paint(Tone::Good, "deleted");

@@ -18,10 +18,11 @@ use planwright_engine::core::plan::identity::Identity;
 use planwright_engine::core::plan::lifecycle::PlanState;
 use planwright_engine::core::plan::verified;
 use planwright_engine::core::syntax::source::Source;
+use planwright_engine::run::baseline;
 use planwright_engine::store::plan_file;
 use planwright_engine::store::plan_file::FileText;
 use planwright_engine::system::clock;
-use planwright_engine::workspace::{active_plan, project};
+use planwright_engine::workspace::active_plan;
 use planwright_engine::{Project, Verified};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -237,7 +238,7 @@ fn read(project: &Project, said: &str) -> Result<Read, Failure> {
         Ok(source) => source,
         Err(complaint) => return returned(complaint),
     };
-    let verified = project.check(FileText::Plan(source))?;
+    let verified = baseline::verify_text(project, FileText::Plan(source))?;
     if verified.plan.is_some() {
         return Ok(Read::Plan(Box::new(Judged::Fit(Found { verified, reasoning }))));
     }
@@ -276,7 +277,7 @@ fn write(
         verified.draft.as_ref().and_then(|draft| draft.title.as_ref()).map(|title| title.value.clone());
     let path = create(args, project, &verified, &title.unwrap_or_else(|| drafting.task.clone()))?;
     // Check the written file: this is what gets proposed.
-    let verified = project.verify(&path, &shown(&path))?;
+    let verified = baseline::verify(project, &path, &shown(&path))?;
     if let Some(draft) = &verified.draft {
         warn_of_twins(project, (&path, draft), out)?;
     }
@@ -301,7 +302,7 @@ fn write(
     };
     let data = Drafted {
         action: "plan".to_owned(),
-        plan: Some(project::name(&path)),
+        plan: Some(plan_file::name(&path)),
         path: Some(shown(&path)),
         steps,
         digest,
@@ -322,7 +323,7 @@ fn propose(
 ) -> Result<OneProposed, Failure> {
     let proposed = proposal::propose(decisions, (path, verified), by)?;
     out.warn_all(&proposed.complaints);
-    proposal::print(&project::name(path), &proposed, out);
+    proposal::print(&plan_file::name(path), &proposed, out);
     Ok(proposal::data(path, proposed))
 }
 

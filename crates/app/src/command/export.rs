@@ -7,12 +7,12 @@ use clap::ValueEnum;
 use planwright_engine::audit;
 use planwright_engine::core::plan::view;
 use planwright_engine::core::plan::view::{PlanView, StepView};
+use planwright_engine::run::baseline;
 use planwright_engine::run::{Run, Runs};
 use planwright_engine::store::journal::RunOutputs;
 use planwright_engine::store::plan_file;
 use planwright_engine::store::plan_file::FileText;
 use planwright_engine::system::clock;
-use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -151,9 +151,9 @@ fn records(
 
 fn told(plan: &str, form: Form, output: Option<&Path>, out: &mut Out<'_>) -> Result<Response, Failure> {
     let Opened { path, project, source, .. } = open(plan)?;
-    let verified = project.check(FileText::Plan(source))?;
+    let verified = baseline::verify_text(&project, FileText::Plan(source))?;
     let draft = verified.draft.clone().unwrap_or_default();
-    let name = project::name(&path);
+    let name = plan_file::name(&path);
     let source = &verified.source;
     let plan = PlanView::of(name, (source, source.dialect().name), &draft, verified.plan.as_ref());
     let run = match Runs::open_existing(&project)? {

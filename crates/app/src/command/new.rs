@@ -16,7 +16,7 @@ use planwright_engine::core::syntax::nearest;
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::store::plan_file;
 use planwright_engine::system::clock;
-use planwright_engine::workspace::{project, template as templates};
+use planwright_engine::workspace::template as templates;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -119,7 +119,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     };
     plan_file::create_plan(&path, &text, dialect)?;
     warn_of_twins(&here, (&path, &Source::new("plan", text.as_str()).written_in(dialect).draft()), out)?;
-    let created = Created { name: project::name(&path), path: shown(&path), templates: Vec::new() };
+    let created = Created { name: plan_file::name(&path), path: shown(&path), templates: Vec::new() };
     out.line(&format!("{}  {}", out.palette().paint(Tone::Good, "wrote"), created.path));
     Ok(Response::done("new", &created).next(NextCommand::new([
         "planwright",

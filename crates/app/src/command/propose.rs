@@ -9,10 +9,10 @@ use planwright_engine::core::dialect::{NATIVE, NewPlan, proposal};
 use planwright_engine::core::plan::verified;
 use planwright_engine::core::syntax::diagnostic::Severity;
 use planwright_engine::core::syntax::source::Source;
+use planwright_engine::run::baseline;
 use planwright_engine::store::plan_file;
 use planwright_engine::store::plan_file::FileText;
 use planwright_engine::system::clock;
-use planwright_engine::workspace::project;
 use planwright_engine::{Project, Verified};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         }
         let proposed = decisions.propose(&path, &verified, &who())?;
         out.warn_all(&proposed.complaints);
-        print(&project::name(&path), &proposed, out);
+        print(&plan_file::name(&path), &proposed, out);
         plans.push(data(&path, proposed));
     }
     let first = plans.first().map(|plan| (plan.path.clone(), plan.approved_by_rule.is_some()));
@@ -95,7 +95,7 @@ fn candidate(plan: &str, args: &Args) -> Result<Candidate, Failure> {
         return from_stdin(args);
     }
     let Opened { path, project, source, .. } = open(plan)?;
-    let verified = project.check(FileText::Plan(source))?;
+    let verified = baseline::verify_text(&project, FileText::Plan(source))?;
     Ok(Candidate { path, project, verified, is_new: false })
 }
 
@@ -138,7 +138,7 @@ fn inline(file: &str) -> Result<Candidate, Failure> {
 
 fn fresh(path: PathBuf, source: Source) -> Result<Candidate, Failure> {
     let project = here()?;
-    let verified = project.check(FileText::Plan(source))?;
+    let verified = baseline::verify_text(&project, FileText::Plan(source))?;
     Ok(Candidate { path, project, verified, is_new: true })
 }
 

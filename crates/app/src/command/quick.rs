@@ -6,6 +6,7 @@ use planwright_engine::core::agent::planner as planning;
 use planwright_engine::core::syntax::diagnostic::Severity;
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::run;
+use planwright_engine::run::baseline;
 use planwright_engine::store::plan_file::FileText;
 
 use crate::interaction::project::here;
@@ -47,7 +48,7 @@ pub(crate) fn open(args: &Args) -> Result<Opened, Failure> {
     }
     let project = here()?;
     let text = planning::quick(&args.task, &args.contract, &args.agent, args.retries);
-    let verified = project.check(FileText::Plan(Source::new("the plan", text.as_str())))?;
+    let verified = baseline::verify_text(&project, FileText::Plan(Source::new("the plan", text.as_str())))?;
     let Some(plan) = &verified.plan else {
         let mut failure = Failure::new(Exit::No, "cannot run this task");
         let errors = verified.diagnostics.iter().filter(|found| found.severity == Severity::Error);

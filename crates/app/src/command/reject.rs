@@ -2,7 +2,7 @@
 
 use planwright_engine::approval::Approvals;
 use planwright_engine::core::plan::lifecycle::{PlanState, WaitReason};
-use planwright_engine::workspace::project;
+use planwright_engine::store::plan_file;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         return Err(failure.next(NextCommand::new(["planwright", "help", "reject"])));
     }
     let Opened { path, project, .. } = open(&args.plan)?;
-    let name = project::name(&path);
+    let name = plan_file::name(&path);
     let decisions = Approvals::open(&project)?;
     let (case, complaints) = decisions.reject(&path, args.rev.as_deref(), &who(), &args.message)?;
     out.warn_all(&complaints);

@@ -22,6 +22,7 @@ use crate::interaction::project::{here, project_of, shown};
 use crate::interaction::target::NamedPlan;
 use crate::output::wording;
 use crate::output::{Cell, Exit, Failure, Glyph, NextCommand, Out, Response, Table, Tone, clean, clean_line};
+use planwright_engine::run::baseline;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -108,7 +109,7 @@ fn look(
     path: &Path,
     asked: &ReviewAsked,
 ) -> Result<Reviewed, Failure> {
-    let file = project.verify(path, &shown(path))?;
+    let file = baseline::verify(project, path, &shown(path))?;
     Ok(decisions.review(path, &file, asked)?)
 }
 

@@ -3,7 +3,7 @@
 pub(crate) mod planner;
 
 use planwright_engine::approval::Approvals;
-use planwright_engine::workspace::project;
+use planwright_engine::store::plan_file;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -32,7 +32,7 @@ pub(crate) fn run(plan: &str, message: &str, out: &mut Out<'_>) -> Result<Respon
     let (case, complaints) = decisions.reopen(&path, &who(), message)?;
     out.warn_all(&complaints);
     let data =
-        Reopened { plan: project::name(&path), from: from.to_string(), state: case.state().to_string() };
+        Reopened { plan: plan_file::name(&path), from: from.to_string(), state: case.state().to_string() };
     let word = out.palette().paint(Tone::Good, "revised");
     out.line(&format!("{word}  {}   was {}, now {}", clean_line(&data.plan), data.from, data.state));
     Ok(Response::done("reopen", &data).next(NextCommand::new([

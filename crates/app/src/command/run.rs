@@ -27,10 +27,11 @@ use planwright_engine::git::worktree::{AddOptions, ScriptRun as SetUp, Setup, Wo
 use planwright_engine::portfolio::board as coordination;
 use planwright_engine::portfolio::board::Blocker as Hindrance;
 use planwright_engine::run as runs;
+use planwright_engine::run::baseline;
 use planwright_engine::run::{Isolation, Run, Runs};
+use planwright_engine::store::plan_file;
 use planwright_engine::store::plan_file::FileText;
 use planwright_engine::system::process;
-use planwright_engine::workspace::project;
 use planwright_engine::{Project, Verified};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -232,10 +233,12 @@ fn in_its_tree(args: &Args, opened: Opened, out: &mut Out<'_>) -> Result<Opened,
             let hindrance = coordination::hindrance(&project, (&plan, &draft))?;
             Ok(hindrance.map(|hindrance| (hindrance.plan, hindrance.why)))
         };
-        wait(&project::name(&path), in_the_way, out)?;
+        wait(&plan_file::name(&path), in_the_way, out)?;
     }
     let trees = Worktrees::of(&project)?;
-    let added = trees.add(&AddOptions { plan: &path, name: None, base: None, setup: Setup::Run })?;
+    let after = coordination::unmerged(&trees, &path);
+    let added =
+        trees.add(&AddOptions { plan: &path, name: None, base: None, after: &after, setup: Setup::Run })?;
     out.warn_all(&added.complaints);
     let setup = added.furnished.as_ref().map(|furnished| &furnished.setup);
     if !matches!(setup, None | Some(SetUp::Nothing | SetUp::Well)) {
@@ -255,7 +258,7 @@ fn in_its_tree(args: &Args, opened: Opened, out: &mut Out<'_>) -> Result<Opened,
 /// plan here.
 fn tell_apart(args: &Args, here: Opened, there: &Path, out: &mut Out<'_>) -> Result<(), Failure> {
     let digest = |opened: Opened| -> Result<Option<String>, Failure> {
-        let verified = opened.project.check(FileText::Plan(opened.source))?;
+        let verified = baseline::verify_text(&opened.project, FileText::Plan(opened.source))?;
         Ok(verified.plan.as_ref().map(|plan| Digest::of(plan).to_string()))
     };
     let path = here.path.clone();
@@ -278,8 +281,8 @@ fn tell_apart(args: &Args, here: Opened, there: &Path, out: &mut Out<'_>) -> Res
 /// Runs an opened plan.
 pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Result<Response, Failure> {
     let Opened { path, project, source, .. } = opened;
-    let verified = project.check(FileText::Plan(source))?;
-    let name = project::name(&path);
+    let verified = baseline::verify_text(&project, FileText::Plan(source))?;
+    let name = plan_file::name(&path);
     let Some(plan) = &verified.plan else {
         return Err(Failure::new(Exit::No, format!("cannot run {name}: it has errors"))
             .next(NextCommand::new(["planwright", "verify", args.plan.as_str()])));
@@ -323,7 +326,8 @@ pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Resu
     let is_new = runs.latest(&path)?.is_none_or(|old| !goes_on(&old, &subject.digest.to_string()));
     if is_new && worktree::plan_of(&project.root)?.is_some() && !is_pinned(&project, &path)? {
         // What it waited for is on a branch, and not in its tree.
-        out.warn_all(&Worktrees::of(&project)?.catch_up(&path)?);
+        let trees = Worktrees::of(&project)?;
+        out.warn_all(&trees.catch_up(&path, &coordination::unmerged(&trees, &path))?);
     }
     carry_out(&subject, &runs, out)
 }

@@ -13,8 +13,9 @@ use planwright_engine::core::run::state::{RunStatus, StepState};
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::core::verify;
 use planwright_engine::run::arbiter;
+use planwright_engine::run::baseline;
 use planwright_engine::run::{Run, Runs};
-use planwright_engine::workspace::project;
+use planwright_engine::store::plan_file;
 use planwright_engine::{Project, Verified};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -123,8 +124,8 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     use planwright_engine::core::syntax::diagnostic::Severity;
     use planwright_engine::store::plan_file::FileText;
     let opened = open(&args.plan)?;
-    let verified = opened.project.check(FileText::Plan(opened.source))?;
-    let name = project::name(&opened.path);
+    let verified = baseline::verify_text(&opened.project, FileText::Plan(opened.source))?;
+    let name = plan_file::name(&opened.path);
     let Some(mut plan) = view_of(&name, &verified) else {
         return Err(Failure::new(Exit::No, format!("{name} cannot be read as a plan")));
     };

@@ -2,7 +2,7 @@
 
 use planwright_engine::core::verify;
 use planwright_engine::run::simulate::simulate;
-use planwright_engine::workspace::project;
+use planwright_engine::store::plan_file;
 
 use crate::interaction::project::shown;
 use crate::interaction::target::{NamedPlan, Opened, open};
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let simulation = simulate(&project, &plan)?;
     ahead::print(&simulation, Contracts::Shown, out);
     out.line("nothing was started or written");
-    let data = ahead::data(project::name(path.as_ref()), &simulation);
+    let data = ahead::data(plan_file::name(path.as_ref()), &simulation);
     // Not `run`: what only the checker finds out was not asked here.
     Ok(Response::done("simulate", &data).next(NextCommand::new(["planwright", "verify", path.as_str()])))
 }

@@ -2,6 +2,7 @@
 
 use planwright_engine::approval::Approvals;
 use planwright_engine::core::approval::ledger::LedgerEntry;
+use planwright_engine::store::plan_file;
 use planwright_engine::system::clock;
 use planwright_engine::workspace::project;
 use schemars::JsonSchema;
@@ -52,7 +53,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let (said, case, complaints) = decisions.undo(&path, &who())?;
     out.warn_all(&complaints);
     let data = Undone {
-        plan: project::name(&path),
+        plan: plan_file::name(&path),
         took_back: said.entry.name().to_owned(),
         said_at_ms: said.at_ms,
         text: text(&said.entry),

@@ -15,6 +15,7 @@ use planwright_engine::core::syntax::source::Edit;
 use planwright_engine::core::verify::suggest as contracts;
 use planwright_engine::core::verify::suggest::Suggestion;
 use planwright_engine::core::verify::{RULES, Rule};
+use planwright_engine::run::baseline;
 use planwright_engine::run::baseline::BaselineLimits;
 use planwright_engine::store::plan_file;
 use planwright_engine::system::watch::Watch;
@@ -247,7 +248,7 @@ fn verify(args: &Args, path: &Path) -> Result<Verified, Failure> {
     if is_stdin {
         return from_stdin(&project);
     }
-    Ok(project.verify(path, &shown(path))?)
+    Ok(baseline::verify(&project, path, &shown(path))?)
 }
 
 /// Runs the contracts of a plan before the work, unless the plan has errors.
@@ -257,14 +258,14 @@ fn check_red(path: &Path, verified: Verified, out: &mut Out<'_>) -> Result<Verif
         let name = clean_line(verified.source.name()).into_owned();
         out.talk(&format!("{name} has errors; contracts not run"));
     }
-    Ok(project.check_red(verified, &BaselineLimits::of(&project.config), &|_| {})?)
+    Ok(baseline::verify_on_base(&project, verified, &BaselineLimits::of(&project.config), &|_| {})?)
 }
 
 fn from_stdin(project: &Project) -> Result<Verified, Failure> {
     let name = STDIN_SHOWN;
     let text = plan_file::read_stream(&mut io::stdin(), name, project.reading())
         .map_err(|source| project::Error::Stream { name: name.to_owned(), source })?;
-    Ok(project.check(text)?)
+    Ok(baseline::verify_text(project, text)?)
 }
 
 /// Proposes contracts for the steps that have none. They are words for a person to take or leave.

@@ -7,6 +7,7 @@ use planwright_engine::core::workspace::worktree::PruneDecision;
 use planwright_engine::git::worktree::{
     AddOptions, Pruned, ScriptRun, Setup, Worktrees as Trees, script_digest,
 };
+use planwright_engine::portfolio::board;
 use planwright_engine::store::worktree_registry::RegisteredWorktree;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -104,7 +105,8 @@ fn add(args: &AddArgs, out: &mut Out<'_>) -> Result<Response, Failure> {
         permit((&trees, trees.unallowed_setup()?), args.allow.as_deref(), "setup", out)?;
     }
     let (name, base) = (args.name.as_deref(), args.base.as_deref());
-    let added = trees.add(&AddOptions { plan: &plan, name, base, setup })?;
+    let after = if base.is_none() { board::unmerged(&trees, &plan) } else { Vec::new() };
+    let added = trees.add(&AddOptions { plan: &plan, name, base, after: &after, setup })?;
     out.warn_all(&added.complaints);
     show::added(&added, out);
     let data = data_of(&trees, &added.tree)?;

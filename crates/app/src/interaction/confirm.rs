@@ -9,8 +9,8 @@ use planwright_engine::config::policy;
 use planwright_engine::core::plan::identity::Identity;
 use planwright_engine::core::plan::verified::{Contract, Plan};
 use planwright_engine::core::workspace::active_plan::ResolvedBy;
-use planwright_engine::run::user;
-use planwright_engine::workspace::project;
+use planwright_engine::store::plan_file;
+use planwright_engine::system::user::user;
 
 use crate::interaction::agent_guard::{agent_sign, refuse_agents};
 use crate::interaction::choice::{Choice, Pressed, can_ask, choose};
@@ -183,7 +183,7 @@ impl From<approval::Error> for Failure {
             }
             approval::Error::Staged { ref plan } => failure(Exit::No)
                 .hint("nothing was proposed or started")
-                .next(NextCommand::new(["planwright", "unshelve", &project::name(Path::new(plan))])),
+                .next(NextCommand::new(["planwright", "unshelve", &plan_file::name(Path::new(plan))])),
             approval::Error::Tripped { ref plan, .. } => failure(Exit::Person)
                 .hint("a person must approve it again; nothing was started")
                 .next(NextCommand::new(["planwright", "run", plan])),

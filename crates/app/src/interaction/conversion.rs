@@ -11,7 +11,6 @@ use planwright_engine::core::plan::verified;
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::store::plan_file;
 use planwright_engine::system::clock;
-use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -143,10 +142,10 @@ pub(crate) fn write(
 
 /// The id that the file of a plan gives it, where the dialect takes it for one.
 fn id_of(path: &Path, dialect: &Dialect) -> Option<String> {
-    let name = project::name(path);
+    let name = plan_file::name(path);
     let chance = name.strip_prefix("PLAN-").unwrap_or(&name);
     let home = (dialect.home)(chance, chance);
-    (project::name(home.path.as_ref()) == name).then_some(home.id)
+    (plan_file::name(home.path.as_ref()) == name).then_some(home.id)
 }
 
 /// What the new plan is called: as the old one, or as its title says where that is no name.

@@ -10,6 +10,7 @@ use planwright_engine::config::Error as ConfigError;
 use planwright_engine::core::plan::edit::EditError;
 use planwright_engine::git::merge_driver as driver;
 use planwright_engine::run as runs;
+use planwright_engine::run::baseline;
 use planwright_engine::run::checkout;
 use planwright_engine::store::plan_file;
 use planwright_engine::workspace::{active_plan, project};
@@ -21,16 +22,24 @@ use crate::output::{Exit, Failure, NextCommand};
 pub(crate) const WHAT_IS_A_PLAN: &str = "a plan has `type: plan` in its frontmatter, or is in the place of its dialect: \
     PLAN.md, .rawko/plans/, .pi/plans/, plan.md with tasks/";
 
+impl From<baseline::Error> for Failure {
+    fn from(error: baseline::Error) -> Self {
+        match error {
+            baseline::Error::Project(error) => error.into(),
+            baseline::Error::Base(_) => Self::from_error(Exit::Machine, &error),
+        }
+    }
+}
+
 impl From<project::Error> for Failure {
     fn from(error: project::Error) -> Self {
         let failure = |exit| Self::from_error(exit, &error);
         match error {
             project::Error::Config(error) => error.into(),
             project::Error::Store(error) => error.into(),
-            project::Error::Process(_)
-            | project::Error::Base(_)
-            | project::Error::Search { .. }
-            | project::Error::Stream { .. } => failure(Exit::Machine),
+            project::Error::Process(_) | project::Error::Search { .. } | project::Error::Stream { .. } => {
+                failure(Exit::Machine)
+            }
             project::Error::NoFolder { .. } | project::Error::Crowded { .. } => failure(Exit::Usage)
                 .hint("run this inside a project: a directory with .git or planwright.toml"),
             project::Error::NoPlan { meant: Some(ref meant), .. } => failure(Exit::Usage)

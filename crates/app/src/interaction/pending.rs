@@ -6,7 +6,7 @@ use planwright_engine::Project;
 use planwright_engine::agent::planning_session;
 use planwright_engine::approval::Approvals;
 use planwright_engine::portfolio::merge_queue;
-use planwright_engine::workspace::project;
+use planwright_engine::store::plan_file;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -68,7 +68,7 @@ pub(crate) fn waiting_reviews(project: &Project, out: &mut Out<'_>) -> Result<Ve
         out.warn(&format!("{}: {}", expired.plan.display(), expired.text));
     }
     let data = decisions.waiting()?.into_iter().map(|row| ReviewData {
-        plan: project::name(&row.plan),
+        plan: plan_file::name(&row.plan),
         path: row.plan.to_string_lossy().into_owned(),
         revision: row.summary.revision,
         digest: row.summary.digest.get(..8).unwrap_or_default().to_owned(),

@@ -8,7 +8,7 @@ use planwright_engine::approval;
 use planwright_engine::approval::{Approvals, Authorship, Proposed};
 use planwright_engine::core::plan::identity::{Identity, Role};
 use planwright_engine::core::run::baseline::{Baseline, BaselineResult};
-use planwright_engine::workspace::project;
+use planwright_engine::store::plan_file;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -78,7 +78,7 @@ pub(crate) fn print(name: &str, proposed: &Proposed, out: &mut Out<'_>) {
 pub(crate) fn data(path: &Path, proposed: Proposed) -> OneProposed {
     let revision = proposed.revision;
     OneProposed {
-        plan: project::name(path),
+        plan: plan_file::name(path),
         path: shown(path),
         revision: revision.number,
         digest: revision.subject.digest,

@@ -241,7 +241,7 @@ pub(crate) struct RunOf {
 pub(crate) fn run_of(address: &str) -> Result<RunOf, Failure> {
     let project::Address { plan: path, step } = here()?.address(address)?;
     let mut runs = Runs::open(&project_of(&path)?)?;
-    let name = project::name(&path);
+    let name = plan_file::name(&path);
     let mut path = path;
     // The newest may have been made in a worktree: then that is where it is looked at, answered and stopped.
     if let Some((root, _)) = runs.elsewhere(&path)? {

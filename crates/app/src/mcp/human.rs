@@ -19,11 +19,12 @@ use planwright_engine::core::run::state::AskState;
 use planwright_engine::core::run::stats::Stats;
 use planwright_engine::portfolio::merge_queue;
 use planwright_engine::run;
+use planwright_engine::run::baseline;
 use planwright_engine::run::stats as figures;
 use planwright_engine::run::stats::{StatsCount, StatsScope};
 use planwright_engine::run::{Run, RunSummaryRow, Runs};
 use planwright_engine::store::journal::RunId;
-use planwright_engine::workspace::project;
+use planwright_engine::store::plan_file;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -132,7 +133,7 @@ fn inbox(call: &ToolRequest<'_>) -> ToolResult {
     decisions.sweep()?;
     let reviews = decisions.waiting()?.into_iter().map(|row| {
         json!({
-            "plan": project::name(&row.plan),
+            "plan": plan_file::name(&row.plan),
             "revision": row.summary.revision,
             "state": row.summary.state,
             "proposed_by": row.summary.proposer,
@@ -310,7 +311,7 @@ fn start(call: &ToolRequest<'_>) -> ToolResult {
     let One { id } = call.read()?;
     let (project, path) = call.session.plan(&id)?;
     let name = shown(&project, &path);
-    let verified = project.verify(&path, &name)?;
+    let verified = baseline::verify(&project, &path, &name)?;
     let Some(plan) = &verified.plan else { return Err(refusal(&verified, "so it cannot run")) };
     let digest = Digest::of(plan);
     let runs = Runs::open(&project)?;

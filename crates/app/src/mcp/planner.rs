@@ -12,11 +12,13 @@ use planwright_engine::core::dialect::{NewPlan, proposal};
 use planwright_engine::core::plan::tool::ToolKind;
 use planwright_engine::core::syntax::diagnostic::Severity;
 use planwright_engine::core::verify;
+use planwright_engine::run::baseline;
 use planwright_engine::run::permission;
 use planwright_engine::run::simulate::{SimulatedStep, simulate as look_ahead};
+use planwright_engine::store::plan_file;
 use planwright_engine::store::plan_file::FileText;
 use planwright_engine::system::clock;
-use planwright_engine::workspace::{facts, project};
+use planwright_engine::workspace::facts;
 use planwright_engine::{Project, Verified};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -147,14 +149,14 @@ struct Given {
 
 fn there(call: &ToolRequest<'_>, id: &str) -> Result<Given, ToolError> {
     let (project, path) = call.session.plan(id)?;
-    let verified = project.verify(&path, &shown(&project, &path))?;
+    let verified = baseline::verify(&project, &path, &shown(&project, &path))?;
     Ok(Given { project, path, verified })
 }
 
 fn handed_in(call: &ToolRequest<'_>, text: &str, path: Option<&str>) -> Result<Given, ToolError> {
     let project = call.session.project()?;
     let Submission { path, text } = Submission::of(&project, text, path)?;
-    let verified = project.check(text)?;
+    let verified = baseline::verify_text(&project, text)?;
     Ok(Given { project, path, verified })
 }
 
@@ -209,7 +211,7 @@ fn inline(call: &ToolRequest<'_>, given: &Propose) -> Result<Given, ToolError> {
     let source = planwright_engine::core::syntax::source::Source::new(home.path.as_str(), text);
     let source = source.at(home.path.as_str()).written_in(dialect);
     let path = project.root.join(&home.path);
-    let verified = project.check(FileText::Plan(source))?;
+    let verified = baseline::verify_text(&project, FileText::Plan(source))?;
     Ok(Given { project, path, verified })
 }
 
@@ -321,7 +323,7 @@ fn simulate(call: &ToolRequest<'_>) -> ToolResult {
     let waves: Vec<Vec<serde_json::Value>> =
         simulation.waves.iter().map(|wave| wave.iter().map(ahead).collect()).collect();
     let data = json!({
-        "plan": project::name(&path),
+        "plan": plan_file::name(&path),
         "digest": simulation.digest,
         "waves": waves,
         "contracts": simulation.contracts,

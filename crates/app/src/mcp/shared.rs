@@ -8,7 +8,8 @@ use planwright_engine::approval::Approvals;
 use planwright_engine::core::syntax::diagnostic::{Diagnostic, Severity};
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::run::Runs;
-use planwright_engine::workspace::project;
+use planwright_engine::run::baseline;
+use planwright_engine::store::plan_file;
 use planwright_engine::{Project, Verified};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -143,7 +144,7 @@ struct StepData {
 fn get(call: &ToolRequest<'_>) -> ToolResult {
     let One { id } = call.read()?;
     let (project, path) = call.session.plan(&id)?;
-    let verified = project.verify(&path, &shown(&project, &path))?;
+    let verified = baseline::verify(&project, &path, &shown(&project, &path))?;
     let case = Approvals::open_existing(&project)?.map(|decisions| decisions.case(&path)).transpose()?;
     let newest = case.as_ref().and_then(|case| case.standing.newest());
     let run = Runs::open_existing(&project)?.map(|runs| runs.latest(&path)).transpose()?.flatten();
@@ -158,7 +159,7 @@ fn get(call: &ToolRequest<'_>) -> ToolResult {
         planwright_engine::core::syntax::source::text(text)
     };
     let data = PlanData {
-        id: project::name(&path),
+        id: plan_file::name(&path),
         path: shown(&project, &path),
         dialect: verified.dialect().name.to_owned(),
         title: said(draft.title.as_ref()),

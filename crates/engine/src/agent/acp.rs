@@ -10,8 +10,8 @@ use planwright_core::agent::permission::{Decision, Permissions, RefusedCall, Too
 use serde_json::{Value, json};
 
 use crate::agent::hook;
-use crate::run;
 use crate::run::permission::{note, of_process};
+use crate::system::clock;
 use crate::system::process;
 use crate::system::process::{LineProtocol, ProtocolLine, Stop};
 
@@ -229,7 +229,8 @@ impl Bridge<'_> {
         (self.tell)(&json!({"type": "permission", "tool": call.tool, "ruling": word, "why": why}));
         if let (false, Some((_, notes))) = (why.is_empty(), &self.scope) {
             let is_blocked = word == "denied";
-            let refused = RefusedCall { at_ms: run::now(), tool: call.tool, why: why.to_owned(), is_blocked };
+            let refused =
+                RefusedCall { at_ms: clock::now(), tool: call.tool, why: why.to_owned(), is_blocked };
             // A failure to log was reported above.
             note(notes, &refused).ok();
             if is_blocked {

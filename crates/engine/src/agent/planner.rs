@@ -26,6 +26,7 @@ use crate::run::permission;
 use crate::store::{plan_file, state_dir};
 use crate::system::process;
 use crate::system::process::{How, ProcessEnd, ProcessJob, Stop, Supervisors};
+use crate::system::program;
 use crate::workspace::project;
 use crate::workspace::project::Project;
 use crate::workspace::{facts, toolchain, topic};
@@ -99,7 +100,7 @@ impl Planner {
             || config.agents.contains_key(ROLE).then(|| (ROLE.to_owned(), "it has this name".to_owned()));
         let found = named.or_else(|| played(ROLE)).or_else(own).or_else(|| played(NEXT_ROLE));
         let installed = || {
-            let known = PROFILES.iter().find(|profile| facts::has_program(profile.program));
+            let known = PROFILES.iter().find(|profile| program::has_program(profile.program));
             known.map(|profile| (profile.name.to_owned(), "it is installed".to_owned()))
         };
         let (name, because) = found.or_else(installed).ok_or(Error::Nobody)?;
@@ -107,7 +108,7 @@ impl Planner {
         if config.is_projects_word(&name) {
             return Err(Error::Unapproved { name, command });
         }
-        if let Some(program) = profile::program(&command).filter(|program| !facts::has_program(program)) {
+        if let Some(program) = profile::program(&command).filter(|program| !program::has_program(program)) {
             return Err(Error::Missing { name, program: program.to_owned() });
         }
         Ok(Self { name, command, because })
@@ -212,7 +213,7 @@ pub fn surroundings(project: &Project, draft: &Draft) -> ProjectContext {
         kind,
         targets: facts::agents(project).into_iter().collect(),
         tools: project.config.tools.iter().map(tool).collect(),
-        plans: plans.iter().take(PLANS_TOLD_MAX).map(|plan| project::name(plan)).collect(),
+        plans: plans.iter().take(PLANS_TOLD_MAX).map(|plan| plan_file::name(plan)).collect(),
     }
 }
 

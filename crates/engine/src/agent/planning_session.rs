@@ -9,7 +9,6 @@ mod record;
 
 pub use commit::{Came, CommitFault, CommitOutcome, SessionCommit, Wrong};
 pub use copy::name_of_copy;
-pub(crate) use copy::plans as kept_plans;
 
 use std::io;
 use std::path::PathBuf;
@@ -23,6 +22,7 @@ use crate::approval::Approvals;
 use crate::store::{plan_file, state_dir};
 use crate::workspace::project;
 use crate::workspace::project::Project;
+use crate::workspace::session_copy;
 use record::SessionLock;
 
 /// The variable that gives an agent a session of its own. Without it, each project directory has one session.
@@ -103,7 +103,7 @@ pub fn existing(project: &Project) -> Result<Option<SessionStatus>, Error> {
     let Some(held) = SessionLock::take_existing(project)? else { return Ok(None) };
     let desk = held.record.desk;
     let decisions = Approvals::open_existing(project)?;
-    let folder = copy::folder(&project.root)?;
+    let folder = session_copy::folder(&project.root)?;
     let stood = desk.threads().map(|thread| match (&thread.plan, &decisions) {
         (Some(plan), Some(decisions)) => {
             let case = decisions.case(&folder.join(plan))?;

@@ -22,6 +22,7 @@ use crate::run;
 use crate::run::{Run, RunSummaryRow, Runs};
 use crate::store::journal;
 use crate::store::journal::{LedgerRow, LockHolder};
+use crate::store::plan_file;
 use crate::system::process;
 use crate::workspace::active_plan;
 use crate::workspace::project;
@@ -183,7 +184,7 @@ fn of_ledger(
     let case = decisions.case_of(row.plan.clone())?;
     let Some(revision) = case.standing.newest() else { return Ok(None) };
     let plan = decisions.plan(&case, revision)?;
-    let (name, count) = (project::name(&row.plan), plan.steps.len());
+    let (name, count) = (plan_file::name(&row.plan), plan.steps.len());
     let open = vec![false; count];
     let verb = if stage == ReminderStage::Approved { "run" } else { "review" };
     Ok(Some(ActiveStep {

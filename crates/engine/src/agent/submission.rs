@@ -14,6 +14,7 @@ use planwright_core::syntax::source::{Source, text as said};
 
 use crate::approval;
 use crate::approval::{Approvals, Authorship, Proposed};
+use crate::run::baseline;
 use crate::store::plan_file;
 use crate::store::plan_file::FileText;
 use crate::workspace::project;
@@ -165,7 +166,7 @@ fn revise(decisions: &Approvals, path: &Path, verified: &Verified) -> Result<(Ve
     {
         return Err(taken("it is part of another plan, or a link"));
     }
-    let old = project.verify(path, &shown)?;
+    let old = baseline::verify(project, path, &shown)?;
     let digest = |verified: &Verified| verified.plan.as_ref().map(|plan| Digest::of(plan).to_string());
     let case = decisions.case(path)?;
     let newest = case.standing.newest();
@@ -191,5 +192,5 @@ fn revise(decisions: &Approvals, path: &Path, verified: &Verified) -> Result<(Ve
         PlanState::Done | PlanState::Failed | PlanState::Cancelled => return Err(taken("it is finished")),
     }
     let saved = crate::store::plan_write::save(path, &old.source, &verified.source)?;
-    Ok((project.check(FileText::Plan(saved))?, Authorship::Own))
+    Ok((baseline::verify_text(project, FileText::Plan(saved))?, Authorship::Own))
 }

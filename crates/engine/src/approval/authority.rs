@@ -17,9 +17,9 @@ use super::{ApprovalRequest, Approvals, Error, PlanRecord, shown};
 use crate::config::policy;
 use crate::config::policy::Loaded;
 use crate::config::signature;
-use crate::portfolio::board;
 use crate::run::baseline;
-use crate::run::now;
+use crate::run::circuit_breaker;
+use crate::system::clock::now;
 use crate::system::process;
 use crate::workspace::project::Verified;
 
@@ -63,7 +63,7 @@ impl Approvals {
         proposed: &LedgerEntry,
     ) -> Result<Option<LedgerEntry>, Error> {
         // A rule would restart it again and again.
-        if board::trip(&self.runs, &case.plan)?.is_some() {
+        if circuit_breaker::trip(&self.runs, &case.plan)?.is_some() {
             return Ok(None);
         }
         let LedgerEntry::Proposed { revision, subject, by, red, dialect, .. } = proposed else {

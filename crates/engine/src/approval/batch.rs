@@ -6,8 +6,8 @@ use planwright_core::approval::ledger::LedgerEntry;
 use planwright_core::plan::identity::Identity;
 
 use super::{Approvals, Authorship, Error, Offer, PlanRecord, Proposed, fits, shown};
-use crate::run::now;
 use crate::store::journal::Statement;
+use crate::system::clock::now;
 use crate::workspace::project::Verified;
 
 /// An act on one of several plans.

@@ -7,7 +7,7 @@ use planwright_core::plan::identity::Identity;
 use planwright_core::plan::lifecycle::PlanState;
 
 use super::{Approvals, Error};
-use crate::run::now;
+use crate::system::clock::now;
 use crate::system::process;
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;

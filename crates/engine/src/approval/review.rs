@@ -21,9 +21,10 @@ use planwright_core::syntax::source::Source;
 use super::{Approvals, Error, PlanRecord, short, shown};
 use crate::run;
 use crate::run::Run;
+use crate::run::baseline;
 use crate::run::stats;
+use crate::store::plan_file;
 use crate::store::plan_file::FileText;
-use crate::workspace::project;
 use crate::workspace::project::Verified;
 
 /// What a reader wants to see.
@@ -63,14 +64,15 @@ impl Approvals {
         };
         let since = since(&case, asked)?;
         let old = since.as_ref().map(|(_, revision)| self.plan(&case, revision)).transpose()?;
-        let checked = self.project().check(FileText::Plan(source.clone())).map_err(run::Error::Project)?;
+        let checked = baseline::verify_text(self.project(), FileText::Plan(source.clone()))
+            .map_err(run::Error::Project)?;
         let warnings = checked.draft.as_ref().map(|draft| review::warnings(draft, &checked.diagnostics));
         let is_open = matches!(case.state(), PlanState::Proposed | PlanState::Approved);
         let moved = match newest.filter(|_| is_open) {
             Some(newest) => self.moved(&case, &plan, &newest.subject)?,
             None => Vec::new(),
         };
-        let name = project::name(path);
+        let name = plan_file::name(path);
         let input = ReviewInput {
             name: &name,
             path: &shown(&case.plan),

@@ -14,12 +14,13 @@ use planwright_core::run::summary::RunSummary;
 
 use super::{Approvals, Error, PlanRecord, shown};
 use crate::git::repository;
-use crate::portfolio::board;
 use crate::run;
-use crate::run::now;
+use crate::run::circuit_breaker;
 use crate::store::journal::{LedgerStart, NewRun, RunId};
-use crate::workspace::project;
+use crate::store::plan_file;
+use crate::system::clock::now;
 use crate::workspace::project::Verified;
+use crate::workspace::staging;
 
 #[derive(Debug, Clone)]
 pub struct Started {
@@ -37,7 +38,7 @@ impl Approvals {
     /// The same, with the case it is based on: whoever starts a run must not have missed a later entry.
     fn founded(&self, path: &Path, verified: &Verified) -> Result<(PlanRecord, Vec<ApprovalRecord>), Error> {
         let case = self.case(path)?;
-        if board::is_staged(path) {
+        if staging::is_staged(path) {
             return Err(Error::Staged { plan: shown(&case.plan) });
         }
         let unapproved = || Error::Unapproved { plan: shown(&case.plan) };
@@ -56,7 +57,7 @@ impl Approvals {
         }
         moved.extend(self.unfounded(&case, plan, &approvals)?);
         if moved.is_empty() {
-            return match board::trip(&self.runs, &case.plan)? {
+            return match circuit_breaker::trip(&self.runs, &case.plan)? {
                 Some(trip) => Err(Error::Tripped { plan: shown(&case.plan), trip }),
                 None => Ok((case, approvals)),
             };
@@ -100,7 +101,7 @@ impl Approvals {
         let new = NewRun {
             root: self.root().to_owned(),
             plan: case.plan.clone(),
-            name: project::name(path),
+            name: plan_file::name(path),
             digest: subject.digest.clone(),
             text: verified.source.text().to_owned(),
             dialect: verified.dialect().name.to_owned(),

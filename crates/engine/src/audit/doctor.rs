@@ -14,8 +14,8 @@ use std::time::{Duration, SystemTime};
 use crate::approval::Approvals;
 use crate::config::{Config, Settings, Sources};
 use crate::git::worktree::Worktrees;
-use crate::run;
 use crate::store::journal::{RunId, Store};
+use crate::system::clock;
 use crate::system::process;
 use crate::workspace::project::Project;
 
@@ -162,7 +162,7 @@ pub fn mend(root: &Path, flags: &[String], repair: &RepairKind) -> Result<(), St
         RepairKind::Remove(path) => std::fs::remove_file(path).map_err(|error| error.to_string()),
         RepairKind::Rebuild => open()?.rebuild_projection().map_err(|error| error.to_string()),
         RepairKind::DropOutputs(before_ms) => {
-            open()?.drop_outputs(*before_ms, run::now()).map(drop).map_err(|error| error.to_string())
+            open()?.drop_outputs(*before_ms, clock::now()).map(drop).map_err(|error| error.to_string())
         }
         RepairKind::Reclaim(run) => reclaim(&open()?, *run),
         RepairKind::Reflect(path) => {

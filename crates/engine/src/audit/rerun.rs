@@ -6,7 +6,6 @@ mod blame;
 mod cache;
 mod record;
 
-pub use crate::git::pristine::Content;
 pub use cache::{Cache, CacheEntry};
 pub use record::{RerunBasis, RerunRecord, record};
 
@@ -21,18 +20,17 @@ use planwright_core::plan::verified::{Contract, Step};
 
 use crate::audit;
 use crate::git::base;
-use crate::git::pristine::PristineCheckout;
+use crate::git::pristine::{self, Content, PristineCheckout};
 use crate::git::worktree;
-use crate::run;
 use crate::run::contract;
 use crate::run::contract::ContractRunner;
 use crate::store::journal;
 use crate::store::plan_file;
 use crate::store::plan_file::FileText;
 use crate::store::state_dir;
+use crate::system::clock;
 use crate::system::process;
 use crate::system::process::{Stop, Supervisors};
-use crate::workspace::project;
 use crate::workspace::project::Project;
 use cache::CacheKeys;
 
@@ -61,6 +59,16 @@ pub enum Error {
     /// The workspace changed meanwhile.
     #[error("the workspace changed during the rerun")]
     Moved,
+}
+
+impl From<pristine::Error> for Error {
+    fn from(error: pristine::Error) -> Self {
+        match error {
+            pristine::Error::Base(error) => Self::Base(error),
+            pristine::Error::Ports(error) => Self::Ports(error),
+            pristine::Error::Moved => Self::Moved,
+        }
+    }
 }
 
 impl From<worktree::Error> for Error {
@@ -204,7 +212,7 @@ impl<'a> RerunReport<'a> {
             return Err(Error::Nested);
         }
         let at = match &options.at {
-            Some(name) => crate::git::pristine::at(&project.root, name)?,
+            Some(name) => pristine::at(&project.root, name)?,
             None => Content::Workspace,
         };
         let cache = match options.earlier {
@@ -254,7 +262,7 @@ impl<'a> RerunReport<'a> {
     ) -> Result<PlanAudit, Error> {
         let mut audit = PlanAudit {
             path: path.to_owned(),
-            name: project::name(path),
+            name: plan_file::name(path),
             dialect: "",
             tree: self.ground.tree.clone(),
             basis: record.basis.clone(),
@@ -353,7 +361,7 @@ impl<'a> RerunReport<'a> {
     fn look(&mut self, step: &Step, stop: &Stop) -> Result<Option<Looked>, Error> {
         let uncached = reads_outside(step);
         let key = self.key(step).filter(|_| uncached.is_none());
-        let known = key.zip(self.cache.as_ref()).and_then(|(key, cache)| cache.get(&key, run::now()));
+        let known = key.zip(self.cache.as_ref()).and_then(|(key, cache)| cache.get(&key, clock::now()));
         if let Some(entry) = known {
             return Ok(Some(Looked {
                 now: CurrentResult::Passes,
@@ -371,7 +379,7 @@ impl<'a> RerunReport<'a> {
         self.ground.tidy();
         let Some(seen) = seen else { return Ok(None) };
         if let (true, Some(key), Some(cache)) = (seen.verdict.is_passed(), key, &mut self.cache) {
-            cache.put(key, CacheEntry { at_ms: run::now(), milliseconds: seen.milliseconds });
+            cache.put(key, CacheEntry { at_ms: clock::now(), milliseconds: seen.milliseconds });
         }
         Ok(Some(Looked {
             now: CurrentResult::of(&seen.verdict),

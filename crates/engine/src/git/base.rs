@@ -8,10 +8,11 @@ pub use crate::git::checkout::Checkout;
 pub use crate::git::log::{LogCommit, changed_by, commits_since, named};
 pub(crate) use crate::git::tree_hash::{Lists, hidden_in, repositories_in, walked};
 pub use crate::git::tree_hash::{TreeFiles, tree_of_workspace};
-pub(crate) use crate::store::temp_dir::{TempDir, abandoned, remove as remove_folder};
 pub use planwright_core::approval::ledger::Base;
 
 use crate::store::state_dir;
+use crate::store::temp_dir;
+use crate::store::temp_dir::TempDir;
 use crate::system::process;
 use crate::system::process::{GitOutput, Repository};
 
@@ -40,6 +41,15 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+}
+
+impl From<temp_dir::Error> for Error {
+    fn from(error: temp_dir::Error) -> Self {
+        match error {
+            temp_dir::Error::State(error) => Self::State(error),
+            temp_dir::Error::File { path, source } => Self::File { path, source },
+        }
+    }
 }
 
 /// The project's place in its repository.

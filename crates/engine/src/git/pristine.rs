@@ -9,12 +9,29 @@ use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
 
-use crate::audit::rerun::Error;
 use crate::git::base;
 use crate::git::base::{Checkout, tree_of_workspace};
 use crate::git::worktree;
 use crate::git::worktree::PortLease;
 use crate::workspace::project::Project;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("cannot create a checkout to run contracts in")]
+    Base(#[from] base::Error),
+    /// The ports of a worktree are unavailable.
+    #[error("cannot reserve ports for the checkout")]
+    Ports(#[source] Box<worktree::Error>),
+    /// The workspace changed meanwhile.
+    #[error("the workspace changed during the rerun")]
+    Moved,
+}
+
+impl From<worktree::Error> for Error {
+    fn from(error: worktree::Error) -> Self {
+        Self::Ports(Box::new(error))
+    }
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use ignore::WalkBuilder;
 
 use super::base::{Error, Home, asked};
-use crate::run;
 use crate::store::state_dir;
+use crate::system::clock;
 use crate::system::walk;
 
 /// The file with known hashes, in the state directory.
@@ -193,7 +193,7 @@ pub fn tree_of_workspace(root: &Path, without: &[PathBuf]) -> Result<String, Err
     let files = TreeFiles::of(root)?;
     let folder = state_dir::folder_of(&state_dir::folder(), root)?;
     let known = Known::read(&folder);
-    let mut now = Known { hashes: BTreeMap::new(), at_ms: i128::from(run::now()) };
+    let mut now = Known { hashes: BTreeMap::new(), at_ms: i128::from(clock::now()) };
     let without: Vec<PathBuf> = without.iter().map(|path| files.part.join(path)).collect();
     let mut whole = blake3::Hasher::new();
     whole.update(files.part.as_os_str().as_bytes()).update(&[0]);

@@ -29,6 +29,7 @@ pub use ports::{PortLease, environment, lend};
 pub use provision::{Furnished, Setup, furnish};
 pub use remove::{Pruned, Removed};
 pub use setup_script::{ScriptRun, digest as script_digest};
+pub use stack::UnmergedPlan;
 
 use crate::config::WorktreeScript;
 use crate::git::base;
@@ -182,6 +183,11 @@ pub struct Worktrees {
 }
 
 impl Worktrees {
+    /// The project that the worktrees belong to: that of the workspace, even from within a worktree.
+    pub(crate) fn project(&self) -> &Project {
+        &self.project
+    }
+
     /// The worktrees of a project's repository. A project in a worktree has those of the workspace it belongs
     /// to.
     pub fn of(project: &Project) -> Result<Self, Error> {
@@ -247,7 +253,7 @@ impl Worktrees {
         let known = self.known();
         let by_name = known.iter().find(|tree| tree.name == name);
         let by_plan =
-            || known.iter().find(|tree| tree.plan.as_ref().is_some_and(|plan| project::name(plan) == name));
+            || known.iter().find(|tree| tree.plan.as_ref().is_some_and(|plan| plan_file::name(plan) == name));
         match by_name.or_else(by_plan) {
             Some(tree) => Ok(tree.clone()),
             None => {

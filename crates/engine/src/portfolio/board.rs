@@ -2,19 +2,18 @@
 //! core decides what may start. A plan is done because the journal proves it, never because its file says so.
 
 pub use crate::portfolio::duplicate::{Twin, twins};
-pub use crate::portfolio::staging::{ShelveError, ShelveResult, activate, is_staged, stage};
+pub use crate::portfolio::staging::{ShelveError, ShelveResult, activate, stage};
 pub use crate::portfolio::standup::{StandupLine, StandupReport, StepDone, standup};
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use planwright_core::dialect::named;
 use planwright_core::plan::digest::Digest;
 use planwright_core::plan::draft::{Draft, Mark};
 use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::plan::verified;
-use planwright_core::run::event::{Event, RunOutcome};
+use planwright_core::run::event::RunOutcome;
 use planwright_core::run::state::Phase;
 use planwright_core::run::summary::RunSummary;
 use planwright_core::syntax::source::{Detection, Source, text, texts};
@@ -26,17 +25,20 @@ use crate::approval::Approvals;
 use crate::git::base;
 use crate::git::repository;
 use crate::git::repository::{OwnedRefs, branch_of, tree_around};
+use crate::git::worktree::{UnmergedPlan, Worktrees};
 use crate::portfolio::merge_queue;
 use crate::run::checkout;
+use crate::run::circuit_breaker;
 use crate::run::{Error, Run, Runs};
 use crate::store::journal::RunId;
 use crate::store::plan_file;
-use crate::store::plan_file::{ARCHIVE, FileText, STAGED};
+use crate::store::plan_file::FileText;
 use crate::store::worktree_registry;
 use crate::store::worktree_registry::RegisteredWorktree;
 use crate::workspace::active_plan;
 use crate::workspace::project;
 use crate::workspace::project::Project;
+use crate::workspace::staging::{aside, name_of};
 
 /// How much of the end of a progress file is read.
 const PROGRESS_BYTES_MAX: u64 = 1 << 16;
@@ -211,8 +213,15 @@ pub fn hindrance(project: &Project, (plan, draft): (&Path, &Draft)) -> Result<Op
 }
 
 /// The finished plans whose work is on a branch, neither merged nor evicted, and may overlap with what a plan
-/// touches: their names and branch commits, in merge order.
-pub fn unlanded(project: &Project, plan: &Path) -> Result<Vec<(String, String)>, Error> {
+/// touches, in merge order.
+pub fn unmerged(trees: &Worktrees, plan: &Path) -> Vec<UnmergedPlan> {
+    // Whoever needs the path of the plan reports what is wrong with it.
+    let Ok(plan) = trees.plan_in(plan) else { return Vec::new() };
+    // The records of others may be broken; whoever reads them reports that, and it blocks nobody.
+    unmerged_in(trees.project(), &plan).unwrap_or_default()
+}
+
+fn unmerged_in(project: &Project, plan: &Path) -> Result<Vec<UnmergedPlan>, Error> {
     let branches = || -> Result<Option<(OwnedRefs, String)>, repository::Error> {
         let Some(keep) = OwnedRefs::find(&project.root)? else { return Ok(None) };
         // All plans are read only if one of them can matter.
@@ -243,7 +252,10 @@ pub fn unlanded(project: &Project, plan: &Path) -> Result<Vec<(String, String)>,
         let branch = branch.map_or_else(|| branch_of(&card.entry.name), |name| format!("refs/heads/{name}"));
         let tip = keep.get(&branch).map_err(checkout::Error::from)?;
         let is_there = |tip: &String| keep.is_ancestor(tip, &head).unwrap_or(true);
-        found.extend(tip.filter(|tip| !is_there(tip)).map(|tip| (card.entry.name.clone(), tip)));
+        found.extend(
+            tip.filter(|tip| !is_there(tip))
+                .map(|commit| UnmergedPlan { name: card.entry.name.clone(), commit }),
+        );
     }
     Ok(found)
 }
@@ -323,11 +335,6 @@ pub fn last_progress(project: &Project, plan: &Path) -> Option<String> {
     end.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
 }
 
-/// The name others use for a plan: `auth` for `PLAN-auth.md` and for `plans/auth.md`.
-pub fn name_of(plan: &Path) -> String {
-    portfolio::key(&project::name(plan)).to_owned()
-}
-
 pub struct BoardInput {
     pub path: PathBuf,
     /// The source, or why it could not be read.
@@ -368,56 +375,6 @@ fn add_harness(project: &Project, sights: &mut Vec<BoardInput>, faults: &mut Vec
             faults.push(format!("{} is a conflict copy; planwright ignores it", path.display()));
         }
     }
-}
-
-/// Shelved plans, and archived plans.
-pub(super) fn aside(project: &Project) -> Result<(Vec<PathBuf>, Vec<PathBuf>), project::Error> {
-    let found: Mutex<(Vec<PathBuf>, Vec<PathBuf>)> = Mutex::default();
-    project.walk(&|path| {
-        let file = path.file_name().unwrap_or_default().to_string_lossy();
-        if project::ending(path).is_none() || named::conflict_copy(&file).is_some() || !path.is_file() {
-            return;
-        }
-        let plan = plan_file::plan_at(path, project.dialect);
-        let folder = plan.parent().and_then(Path::file_name).unwrap_or_default();
-        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-        match folder.to_str() {
-            Some(STAGED) => found.0.push(plan),
-            Some(ARCHIVE) => found.1.push(plan),
-            _ if is_put_away(path) => found.1.push(plan),
-            Some(_) | None => {}
-        }
-    })?;
-    let (mut staged, mut archived) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let harness = active_plan::real(&active_plan::folder(project));
-    staged.extend(named_in(&harness.join(STAGED)));
-    archived.extend(named_in(&harness.join(ARCHIVE)));
-    archived.extend(files_in(&harness).filter(|path| is_put_away(path)));
-    for list in [&mut staged, &mut archived] {
-        // A plan that is a directory was found once per file.
-        list.sort();
-        list.dedup();
-    }
-    Ok((staged, archived))
-}
-
-/// The named plans of a directory, which need not exist.
-fn named_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
-    let is_plan = |path: &PathBuf| {
-        path.file_name().is_some_and(|file| named::plan_of(&file.to_string_lossy()).is_some())
-    };
-    files_in(folder).filter(is_plan)
-}
-
-/// The files of a directory, which need not exist.
-fn files_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
-    let paths = folder.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
-    paths.filter(|path| path.is_file())
-}
-
-/// Whether the tools of document D archived a plan, next to the others.
-pub(crate) fn is_put_away(plan: &Path) -> bool {
-    plan.file_name().is_some_and(|file| file.to_string_lossy().starts_with(named::ARCHIVED))
 }
 
 /// The name of an archived plan: `auth` for `archive/PLAN-auth.md` and for `PLAN.archive.20260612-auth.md`.
@@ -555,7 +512,7 @@ impl<'a> Known<'a> {
     /// What failed too often in a row across all runs of a plan.
     fn trip(&self, plan: &Path) -> Result<Option<CircuitBreaker>, Error> {
         match self.runs {
-            Some(runs) if self.here.contains_key(plan) => trip(runs, plan),
+            Some(runs) if self.here.contains_key(plan) => circuit_breaker::trip(runs, plan),
             Some(_) | None => Ok(None),
         }
     }
@@ -574,18 +531,6 @@ impl<'a> Known<'a> {
         let entry = PlanNode { name, status, depends_on: Vec::new(), touches: None, size: 0 };
         Ok(Archived { path: plan.to_owned(), entry })
     }
-}
-
-/// What failed too often in a row across all runs of a plan, given its path below the root; `None` once a
-/// person has acted.
-pub(crate) fn trip(runs: &Runs, plan: &Path) -> Result<Option<CircuitBreaker>, Error> {
-    let ledger = runs.store().ledger(plan)?;
-    let mut events: Vec<(u64, Event)> = Vec::new();
-    for id in runs.store().run_ids(Some(plan))? {
-        let recorded = runs.store().events(id, 0)?;
-        events.extend(recorded.into_iter().map(|recorded| (recorded.at_ms, recorded.event)));
-    }
-    Ok(portfolio::tripped(&ledger, events.iter().map(|(at_ms, event)| (*at_ms, event))))
 }
 
 /// The state of an unfinished run.

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use planwright_core::plan::draft::Draft;
 use planwright_core::workspace::portfolio::{Fingerprint, PlanProgress};
 
-use super::board::{board, name_of, trees_of};
+use super::board::{board, trees_of};
 use crate::run::Error;
 use crate::store::worktree_registry::RegisteredWorktree;
 use crate::workspace::project::Project;
+use crate::workspace::staging::name_of;
 
 /// The most twins that are named.
 const TWINS_MAX: usize = 5;

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use planwright_core::dialect::named::{self, BadSlug};
 use planwright_core::workspace::portfolio::{PlanProgress, key};
 
-use super::board::{Archived, Board, aside, board, name_of};
+use super::board::{Archived, Board, board};
 use crate::run;
 use crate::run::Runs;
 use crate::store::plan_file;
 use crate::store::plan_file::STAGED;
 use crate::workspace::project;
 use crate::workspace::project::Project;
+use crate::workspace::staging::{aside, is_staged, name_of};
 
 /// What may be shelved: a plan nobody was asked about, or one that was sent back.
 const STAGEABLE: &[&str] = &["", "draft", "rejected"];
@@ -132,20 +133,5 @@ fn shift(name: String, (from, to): (&Path, &Path)) -> Result<ShelveResult, Shelv
         Ok(()) => Ok(ShelveResult { name, from: from.to_owned(), to: to.to_owned() }),
         Err(plan_file::Error::Exists { path }) => Err(ShelveError::Clobber { path }),
         Err(error) => Err(error.into()),
-    }
-}
-
-pub fn is_staged(plan: &Path) -> bool {
-    plan.parent().and_then(Path::file_name).is_some_and(|folder| folder == STAGED)
-        || plan
-            .canonicalize()
-            .is_ok_and(|real| real.parent().and_then(Path::file_name).is_some_and(|folder| folder == STAGED))
-}
-
-impl Project {
-    /// Where a plan of this name is shelved, if it is.
-    pub(crate) fn staged_as(&self, called: &str) -> Result<Option<PathBuf>, project::Error> {
-        let (staged, _) = aside(self)?;
-        Ok(staged.into_iter().find(|path| name_of(path) == key(called)))
     }
 }

@@ -14,9 +14,10 @@ use planwright_core::run::state::RunState;
 
 use crate::config::schema;
 use crate::run::consult::{AgentQuery, AgentQuestion};
-use crate::run::{Error, Run, Runs, now};
+use crate::run::{Error, Run, Runs};
+use crate::system::clock::now;
 use crate::system::process::Stop;
-use crate::workspace::facts;
+use crate::system::program;
 use crate::workspace::project::Project;
 
 /// Agents are judged by this many of the newest runs; older ones say little about today.
@@ -124,7 +125,7 @@ impl ArbiterCase {
 
 fn agents(project: &Project, plan: &Plan, runs: Option<&Runs>) -> Result<Agents, Error> {
     let config = &project.config;
-    let installed = PROFILES.iter().filter(|profile| facts::has_program(profile.program));
+    let installed = PROFILES.iter().filter(|profile| program::has_program(profile.program));
     let installed = installed.map(|profile| profile.name.to_owned());
     // A named agent is meant whether or not it is installed: the run reports a missing one.
     let targets = plan.steps.iter().map(|step| &step.target);

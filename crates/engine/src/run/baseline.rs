@@ -23,9 +23,12 @@ use crate::git::worktree;
 use crate::git::worktree::PortLease;
 use crate::run::contract;
 use crate::run::contract::ContractRunner;
+use crate::store::plan_file;
+use crate::store::plan_file::FileText;
 use crate::system::process;
 use crate::system::process::{Stop, Supervisors};
-use crate::workspace::project::Project;
+use crate::workspace::project;
+use crate::workspace::project::{BaselineSet, Project, Verified};
 use cache::Memory;
 
 /// The most parallel contracts, whatever the machine has.
@@ -46,6 +49,62 @@ impl BaselineLimits {
     pub fn of(config: &Config) -> Self {
         Self { seconds: config.red.seconds, total_seconds: config.red.total_seconds, stop: Stop::new() }
     }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Project(#[from] project::Error),
+    #[error("cannot run the contracts on the base commit")]
+    Base(#[from] base::Error),
+}
+
+/// Reads and verifies a plan with the known results of its contracts; `shown` is the user's name for it.
+pub fn verify(project: &Project, path: &Path, shown: &str) -> Result<Verified, project::Error> {
+    verify_text(project, plan_file::read(path, shown, project.reading())?)
+}
+
+/// Verifies a plan that was already read, with the known results of its contracts.
+pub fn verify_text(project: &Project, text: FileText) -> Result<Verified, project::Error> {
+    let verified = project.check(text)?;
+    match verified.plan.as_ref().and_then(|plan| known_set(project, plan)) {
+        Some(red) => with_results(project, verified, red),
+        None => Ok(verified),
+    }
+}
+
+/// Runs every contract of a plan on the base commit, and verifies the plan again with the results. A plan
+/// with errors is left alone: nothing of it runs. See [`check`].
+pub fn verify_on_base(
+    project: &Project,
+    verified: Verified,
+    limits: &BaselineLimits,
+    progress: &(dyn Fn(&Baseline) + Sync),
+) -> Result<Verified, Error> {
+    let Some(plan) = &verified.plan else { return Ok(verified) };
+    let base = base::of(&project.root)?;
+    let contracts = check(project, plan, base.as_ref(), limits, progress)?;
+    Ok(with_results(project, verified, BaselineSet { base, contracts })?)
+}
+
+/// The known contract results of a plan, without running any.
+fn known_set(project: &Project, plan: &Plan) -> Option<BaselineSet> {
+    // Git is used only if contracts were run before. What it cannot tell is unknown; nothing else is lost.
+    if !Memory::is_there(&project.root) {
+        return None;
+    }
+    let base = base::of(&project.root).ok()??;
+    let contracts = known(&project.root, plan, &base).ok()?;
+    (!contracts.is_empty()).then_some(BaselineSet { base: Some(base), contracts })
+}
+
+/// The plan, verified with the results of its contracts.
+fn with_results(project: &Project, verified: Verified, red: BaselineSet) -> Result<Verified, project::Error> {
+    let passed = match (&verified.plan, &red.base) {
+        (Some(plan), Some(base)) => passed(plan, base, &red.contracts),
+        (None, _) | (_, None) => BTreeMap::new(),
+    };
+    project.check_with(verified, red, passed)
 }
 
 /// Runs every contract of the plan on the base commit and returns the results. Steps that a person confirms
@@ -127,11 +186,6 @@ pub(crate) fn with_unrun(plan: &Plan, known: Vec<Baseline>, why: &str) -> Vec<Ba
         known.into_iter().map(|red| (red.step.clone(), red)).collect();
     let unrun = |step: &Step| red(step, BaselineResult::CannotRun(why.to_owned()), 0);
     judged(plan).map(|step| known.remove(&step.id).unwrap_or_else(|| unrun(step))).collect()
-}
-
-/// Whether anything could be known in this project, without running git.
-pub(crate) fn is_known(root: &Path) -> bool {
-    Memory::is_there(root)
 }
 
 /// Steps whose contracts passed, by id, and how that was determined: facts for the checker.

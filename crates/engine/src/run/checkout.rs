@@ -13,15 +13,15 @@ use planwright_core::plan::verified::Step;
 use planwright_core::run::state::{RunState, RunStatus};
 
 use crate::git::base;
-use crate::git::base::TempDir;
 use crate::git::repository;
 use crate::git::repository::{CloneHistory, MergeCommit, OwnedRefs, SyncResult};
 use crate::git::worktree;
 use crate::git::worktree::{ScriptRun, Setup};
-use crate::run::now;
 use crate::store::state_dir;
+use crate::store::temp_dir::TempDir;
 use crate::store::worktree_registry;
 use crate::store::worktree_registry::RegisteredWorktree;
+use crate::system::clock::now;
 use crate::workspace::project::Project;
 
 /// The trailer of a commit that names its attempt.
@@ -276,7 +276,7 @@ impl RunCheckout {
     }
 
     fn plant(&self, kept: &Kept, commit: &str, name: &str) -> Result<AttemptCheckout, Error> {
-        let place = TempDir::new(&self.plot.project.root)?;
+        let place = TempDir::new(&self.plot.project.root).map_err(base::Error::from)?;
         let top = place.path.join("tree");
         kept.keep.plant(commit, &top, BRANCH, CloneHistory::None)?;
         worktree_registry::register(&RegisteredWorktree {
@@ -461,7 +461,7 @@ impl RunCheckout {
             &kept.own,
             "State of the workspace before rollback",
         )?;
-        kept.point(&self.reference(&format!("before-rollback/{}", crate::run::now())), &now)?;
+        kept.point(&self.reference(&format!("before-rollback/{}", crate::system::clock::now())), &now)?;
         let (files, removed) = (kept.keep.changed(&now, to)?, kept.keep.removed(&now, to)?);
         match kept.keep.bring(kept.keep.top(), &now, to, &kept.own)? {
             SyncResult::Done => {}

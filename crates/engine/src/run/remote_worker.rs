@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use planwright_core::run::event::Event;
 
 use crate::run::worker::{Done, WorkerInput, caught};
-use crate::run::{Error, Runs, now};
+use crate::run::{Error, Runs};
 use crate::store::journal::{BEAT_MS, RunLock, WorkClaim};
+use crate::system::clock::now;
 use crate::system::process::Stop;
 
 /// How often the queue is polled.

@@ -13,8 +13,9 @@ use planwright_core::run::judge::JudgeFailure;
 use planwright_core::run::receipt::Blob;
 use planwright_core::run::stats::{Counter, Stats, StepRecord};
 
-use crate::run::{Error, Run, Runs, now};
-use crate::workspace::facts;
+use crate::run::{Error, Run, Runs};
+use crate::system::clock::now;
+use crate::system::program;
 use crate::workspace::project::Project;
 
 /// Tools that agents bring along.
@@ -115,7 +116,7 @@ fn outputs(runs: &Runs, events: &[(u64, Event)]) -> BTreeMap<Blob, String> {
 
 /// Whether an agent or this machine has a tool.
 pub fn has_tool(name: &str) -> bool {
-    AGENT_TOOLS.contains(&name.to_lowercase().as_str()) || facts::has_program(name)
+    AGENT_TOOLS.contains(&name.to_lowercase().as_str()) || program::has_program(name)
 }
 
 /// What steps took in the newest runs, for forecasts.

@@ -28,7 +28,6 @@ use crate::git::base;
 use crate::git::changes;
 use crate::git::changes::FileSnapshot;
 use crate::git::sealed;
-use crate::run;
 use crate::run::attempt_dir;
 use crate::run::attempt_dir::AttemptDir;
 use crate::run::checkout;
@@ -37,9 +36,10 @@ use crate::run::contract::{ContractRun, ContractRunner, bash, milliseconds};
 use crate::run::permission;
 use crate::store::journal::{Store, blob_of};
 use crate::store::state_dir;
+use crate::system::clock;
 use crate::system::process;
 use crate::system::process::{How, ProcessEnd, ProcessJob, Stop, Supervisors};
-use crate::workspace::facts;
+use crate::system::program;
 use crate::workspace::topic;
 use review::ReviewRequest;
 
@@ -274,7 +274,7 @@ impl Worker {
         heard: &Transcript,
     ) -> AttemptEnd {
         let AttemptEnd::Exited(_) = end else { return end };
-        let (now, name) = (run::now(), self.agent_name(step));
+        let (now, name) = (clock::now(), self.agent_name(step));
         let by_itself = || {
             let (who, when) = ((name.as_str(), self.make(step)), (now, self.config.run.park_seconds));
             attempt_dir::parked(heard.trouble.as_ref()?, who, when)
@@ -503,7 +503,7 @@ fn missing_program<'a>(root: &Path, command: &'a [String]) -> Option<&'a str> {
     let is_there = match (program.contains('/'), profile::is_bridged(command)) {
         (true, true) => root.join(program).is_file(),
         (true, false) => true,
-        (false, _) => facts::has_program(program),
+        (false, _) => program::has_program(program),
     };
     (!is_there).then_some(program)
 }

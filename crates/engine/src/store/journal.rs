@@ -7,7 +7,7 @@ mod chain;
 mod error;
 mod integrity;
 mod ledger;
-mod lock;
+pub(crate) mod lock;
 mod change_feed;
 mod projection;
 mod queue;

@@ -103,6 +103,16 @@ pub fn is_there(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
+/// The name of a plan: its file name without the extension, or the name of its directory.
+pub fn name(path: &Path) -> String {
+    let path = match path.file_name() {
+        Some(_) => path.to_owned(),
+        None => path.canonicalize().unwrap_or_else(|_| path.to_owned()),
+    };
+    let name = if path.is_dir() { path.file_name() } else { path.file_stem() };
+    name.unwrap_or_default().to_string_lossy().into_owned()
+}
+
 /// Reads a plan, a file or a directory; `name` is the user's name for it.
 pub fn read(path: &Path, name: &str, reading: ReadOptions) -> Result<FileText, Error> {
     let is_folder = path.is_dir();

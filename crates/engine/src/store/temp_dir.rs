@@ -6,7 +6,6 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::git::base::Error;
 use crate::store::state_dir;
 
 /// Their directory, below the cache.
@@ -14,6 +13,18 @@ const FOLDER: &str = "checkouts";
 /// The lock held while a directory is in use. The kernel releases it when the process dies, however that
 /// happens.
 const LOCK: &str = "lock";
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    State(#[from] state_dir::Error),
+    #[error("cannot copy or read {}", path.display())]
+    File {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+}
 
 /// A temporary directory.
 #[derive(Debug)]

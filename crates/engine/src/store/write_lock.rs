@@ -6,8 +6,8 @@ use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use super::state_dir;
-use crate::run;
 use crate::system::clock;
+use crate::system::user::user;
 
 const RECORD_BYTES_MAX: u64 = 4096;
 
@@ -44,9 +44,9 @@ impl Turn {
         let record = format!(
             "{}\n{} (planwright {command}, process {}) at {}\n",
             blake3::hash(text.as_bytes()).to_hex(),
-            run::user(),
+            user(),
             std::process::id(),
-            clock::local(run::now())
+            clock::local(clock::now())
         );
         self.file.rewind()?;
         self.file.set_len(0)?;

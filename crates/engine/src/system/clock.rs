@@ -1,7 +1,15 @@
 //! Local time for people. `SQLite` already knows the time zone; a library for that alone would bring a dozen
 //! dependencies. Local time never orders or decides anything.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use rusqlite::Connection;
+
+/// In milliseconds since 1970.
+pub(crate) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
 
 /// Local wall-clock time of a time in milliseconds since 1970: `2026-01-31 14:34:55`.
 pub fn local(at_ms: u64) -> String {
@@ -16,7 +24,7 @@ pub fn utc(at_ms: u64) -> String {
 }
 
 pub fn utc_now() -> String {
-    utc(crate::run::now())
+    utc(now())
 }
 
 /// Parses a time as people write it: `14:30` and `14:30:05` mean today, `2026-01-31 14:30` is local, and `Z`

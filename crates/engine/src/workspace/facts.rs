@@ -2,12 +2,11 @@
 //! command.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::path::{Component, Path};
 
 use planwright_core::verify::{Facts, Questions};
 
-use crate::system::process;
+use crate::system::{process, program};
 use crate::workspace::project::Project;
 
 pub(crate) const TOPICS: &str = ".planwright/topics";
@@ -35,7 +34,7 @@ pub const ROLES: &[&str] = &["coder", "reviewer", "planner", "orchestrator"];
 /// Answers the questions for a plan in this project.
 pub fn gather(project: &Project, questions: &Questions) -> Result<Facts, process::Error> {
     let is_there = |path: &&String| is_inside(Path::new(path)) && project.root.join(path).exists();
-    let programs = programs();
+    let programs = program::programs();
     Ok(Facts {
         paths: questions.paths.iter().filter(is_there).cloned().collect(),
         programs: questions.programs.iter().filter(|name| programs.have(name)).cloned().collect(),
@@ -72,36 +71,4 @@ fn topics(project: &Project, questions: &Questions) -> BTreeSet<String> {
 /// Whether a path stays inside its base directory, whatever links are on the way.
 fn is_inside(path: &Path) -> bool {
     path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
-}
-
-/// Whether a program can be started by its name or path.
-pub fn has_program(name: &str) -> bool {
-    programs().have(name)
-}
-
-struct Programs {
-    folders: Vec<std::path::PathBuf>,
-}
-
-/// The directories searched for programs.
-fn programs() -> Programs {
-    Programs { folders: std::env::split_paths(&search_path()).collect() }
-}
-
-/// PATH, or the usual one if it is not set.
-pub(crate) fn search_path() -> OsString {
-    std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into())
-}
-
-impl Programs {
-    fn have(&self, name: &str) -> bool {
-        // A name with a slash is a path, and was checked as one.
-        !name.contains('/') && self.folders.iter().any(|folder| is_program(&folder.join(name)))
-            || (name.starts_with('/') && is_program(Path::new(name)))
-    }
-}
-
-fn is_program(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    path.metadata().is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
 }

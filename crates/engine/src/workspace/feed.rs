@@ -12,7 +12,7 @@ use planwright_core::run::event::Event;
 use planwright_core::workspace::notification::{Notification, NotificationSubject};
 
 use crate::store::journal::{Error, FeedFilter, JournalChain, NewsLine, RecordedEvent, RunId, Store};
-use crate::workspace::project;
+use crate::store::plan_file;
 
 const BATCH: usize = 4096;
 
@@ -117,7 +117,7 @@ impl Books {
     fn facts(&self, store: &Store, root: &Path, lines: &[NewsLine]) -> Vec<FeedItem> {
         let project = store.key();
         let fact = |line: &NewsLine| {
-            let name = line.name.clone().unwrap_or_else(|| project::name(&root.join(&line.plan)));
+            let name = line.name.clone().unwrap_or_else(|| plan_file::name(&root.join(&line.plan)));
             let path = line.plan.to_string_lossy();
             let about = NotificationSubject { project: &project, plan: &name, path: &path };
             let (notice, what) = match line.book {

@@ -8,7 +8,7 @@ use planwright_core::agent::profile::{PROFILES, Profile};
 use crate::config::{self, Settings, Sources};
 use crate::store::plan_file;
 use crate::store::state_dir;
-use crate::workspace::facts;
+use crate::system::program;
 
 pub const PLANS: &str = "plans";
 /// The roles that plans use most.
@@ -44,8 +44,8 @@ pub enum Error {
 
 pub fn look(root: &Path) -> DetectedProject {
     DetectedProject {
-        programs: ["git", "bash"].into_iter().filter(|name| facts::has_program(name)).collect(),
-        agents: PROFILES.iter().filter(|profile| facts::has_program(profile.program)).collect(),
+        programs: ["git", "bash"].into_iter().filter(|name| program::has_program(name)).collect(),
+        agents: PROFILES.iter().filter(|profile| program::has_program(profile.program)).collect(),
         has_repository: root
             .ancestors()
             .any(|folder| state_dir::is_repository(&folder.join(".git")).unwrap_or(false)),

@@ -19,18 +19,16 @@ use planwright_core::syntax::diagnostic::{Diagnostic, Severity};
 use planwright_core::syntax::source::Source;
 use planwright_core::verify::{self, Facts, Study};
 
-use crate::agent::planning_session;
 use crate::config::policy;
 use crate::config::{self, Config, Settings, Sources};
-use crate::git::base;
-use crate::portfolio::board::is_put_away;
-use crate::run::baseline;
 use crate::store::plan_file::{FileText, ReadOptions};
 use crate::store::{plan_file, state_dir};
 use crate::system::{process, walk};
 use crate::workspace::facts;
 use crate::workspace::index;
 use crate::workspace::index::{FileStamp, IndexEntry, PlanIndex};
+use crate::workspace::session_copy;
+use crate::workspace::staging::is_put_away;
 
 /// The file of document B that names the running plan.
 const POINTER: &str = ".rawko/current-task.yaml";
@@ -59,8 +57,6 @@ pub enum Error {
     Store(#[from] plan_file::Error),
     #[error("cannot verify the plan")]
     Process(#[from] process::Error),
-    #[error("cannot run the contracts on the base commit")]
-    Base(#[from] base::Error),
     #[error("cannot search {} for plans", path.display())]
     Search {
         path: PathBuf,
@@ -209,12 +205,12 @@ impl Project {
         let summary = match plan_file::read(&path, &shown, self.reading()) {
             Ok(FileText::Plan(source)) => {
                 let draft = (source.dialect().skim)(&source);
-                Summary::of(name(&path), shown.clone(), (source.dialect().name, &draft))
+                Summary::of(plan_file::name(&path), shown.clone(), (source.dialect().name, &draft))
             }
             Ok(FileText::Unreadable(unreadable)) => {
-                Summary::unreadable(name(&path), shown.clone(), unreadable.diagnostic.message)
+                Summary::unreadable(plan_file::name(&path), shown.clone(), unreadable.diagnostic.message)
             }
-            Err(error) => Summary::unreadable(name(&path), shown.clone(), error.to_string()),
+            Err(error) => Summary::unreadable(plan_file::name(&path), shown.clone(), error.to_string()),
         };
         if let Some(stamp) = stamp {
             seen.note(shown, stamp, Some(summary.clone()));
@@ -305,9 +301,7 @@ impl Project {
             }
         })?;
         // Plans committed by planners are outside the workspace, but belong to the project.
-        for path in
-            planning_session::kept_plans(&self.root).into_iter().filter(|path| !path.starts_with(&self.root))
-        {
+        for path in session_copy::plans(&self.root).into_iter().filter(|path| !path.starts_with(&self.root)) {
             let shown = path.to_string_lossy().into_owned();
             let sight = look(Found::New { path: path.clone(), shown, stamp: None });
             lock(&found).push((path, sight));
@@ -426,7 +420,7 @@ impl Project {
         let plans = self.plans()?;
         let exact: Vec<&PathBuf> = plans.iter().filter(|plan| is_called(plan, address)).collect();
         let found = match exact.is_empty() {
-            true => plans.iter().filter(|plan| name(plan).starts_with(address)).collect(),
+            true => plans.iter().filter(|plan| plan_file::name(plan).starts_with(address)).collect(),
             false => exact,
         };
         match found.as_slice() {
@@ -436,7 +430,7 @@ impl Project {
                 Err(Error::Staged { name: address.to_owned(), path })
             }
             [] => {
-                let names: Vec<String> = plans.iter().map(|plan| name(plan)).collect();
+                let names: Vec<String> = plans.iter().map(|plan| plan_file::name(plan)).collect();
                 let meant =
                     planwright_core::syntax::nearest::nearest(address, names.iter().map(String::as_str));
                 let meant = meant.map(str::to_owned);
@@ -462,11 +456,6 @@ impl Project {
         }
     }
 
-    /// Reads and verifies a plan; `shown` is the user's name for it.
-    pub fn verify(&self, path: &Path, shown: &str) -> Result<Verified, Error> {
-        self.check(plan_file::read(path, shown, self.reading())?)
-    }
-
     /// Every command that running a plan takes from the settings and the policy, which an approval covers.
     pub fn commands_of(&self, plan: &Plan) -> AgentCommands {
         let has_question = plan.steps.iter().any(|step| step.judge.is_some());
@@ -476,8 +465,8 @@ impl Project {
         self.config.commands_of(plan, weight)
     }
 
-    /// Verifies a plan that was already read.
-    pub fn check(&self, text: FileText) -> Result<Verified, Error> {
+    /// Verifies a plan that was already read, as if nothing was known of its contracts.
+    pub(crate) fn check(&self, text: FileText) -> Result<Verified, Error> {
         let source = match text {
             FileText::Plan(source) => source,
             FileText::Unreadable(unreadable) => {
@@ -491,45 +480,17 @@ impl Project {
                 });
             }
         };
-        let verified = self.judge(source, BTreeMap::new())?;
-        match verified.plan.as_ref().and_then(|plan| self.known_red(plan)) {
-            Some(red) => self.with_red(verified, red),
-            None => Ok(verified),
-        }
+        self.judge(source, BTreeMap::new())
     }
 
-    /// Runs every contract of a plan on the base commit, and verifies the plan again with the results. A plan
-    /// with errors is left alone: nothing of it runs. See [`baseline::check`].
-    pub fn check_red(
+    /// The same plan with the results of its contracts before the work; `passed` are those that passed, and
+    /// how that was determined.
+    pub(crate) fn check_with(
         &self,
         verified: Verified,
-        limits: &baseline::BaselineLimits,
-        progress: &(dyn Fn(&Baseline) + Sync),
+        red: BaselineSet,
+        passed: BTreeMap<String, String>,
     ) -> Result<Verified, Error> {
-        let Some(plan) = &verified.plan else { return Ok(verified) };
-        let base = base::of(&self.root)?;
-        let contracts = baseline::check(self, plan, base.as_ref(), limits, progress)?;
-        self.with_red(verified, BaselineSet { base, contracts })
-    }
-
-    /// The known contract results of a plan, without running any.
-    fn known_red(&self, plan: &Plan) -> Option<BaselineSet> {
-        // Git is used only if contracts were run before. What it cannot tell is unknown; nothing else is
-        // lost.
-        if !baseline::is_known(&self.root) {
-            return None;
-        }
-        let base = base::of(&self.root).ok()??;
-        let contracts = baseline::known(&self.root, plan, &base).ok()?;
-        (!contracts.is_empty()).then_some(BaselineSet { base: Some(base), contracts })
-    }
-
-    /// The plan, verified with the results of its contracts.
-    fn with_red(&self, verified: Verified, red: BaselineSet) -> Result<Verified, Error> {
-        let passed = match (&verified.plan, &red.base) {
-            (Some(plan), Some(base)) => baseline::passed(plan, base, &red.contracts),
-            (None, _) | (_, None) => BTreeMap::new(),
-        };
         let checked = match passed.is_empty() {
             true => verified,
             false => self.judge(verified.source, passed)?,
@@ -598,21 +559,11 @@ fn look(path: &Path) -> Result<Option<std::fs::Metadata>, Error> {
     }
 }
 
-/// The name of a plan: its file name without the extension, or the name of its directory.
-pub fn name(path: &Path) -> String {
-    let path = match path.file_name() {
-        Some(_) => path.to_owned(),
-        None => path.canonicalize().unwrap_or_else(|_| path.to_owned()),
-    };
-    let name = if path.is_dir() { path.file_name() } else { path.file_stem() };
-    name.unwrap_or_default().to_string_lossy().into_owned()
-}
-
 /// The name of a plan in another tool's file: that of the file, or of its directory if the tool uses one
 /// fixed file name.
 pub fn name_of_foreign(path: &Path) -> String {
     const COMMON: &[&str] = &["tasks", "plan", "PLAN", "prd", "issues", "feature_list"];
-    let name = name(path);
+    let name = plan_file::name(path);
     let real = path.canonicalize().ok();
     let above = real.as_deref().and_then(Path::parent).and_then(Path::file_name);
     match above.filter(|_| COMMON.contains(&name.as_str()) && path.is_file()) {
@@ -623,7 +574,7 @@ pub fn name_of_foreign(path: &Path) -> String {
 
 /// Whether a plan has this name: `PLAN-auth.md` is `PLAN-auth`, and `auth` for short.
 fn is_called(path: &Path, called: &str) -> bool {
-    let name = name(path);
+    let name = plan_file::name(path);
     let is_file = path.file_name().is_some_and(|file| file == called);
     is_file || name == called || name.strip_prefix("PLAN-").is_some_and(|short| short == called)
 }

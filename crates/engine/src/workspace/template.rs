@@ -65,7 +65,7 @@ fn of_file(path: &Path) -> Result<TemplateMatch, plan_file::Error> {
     let title = Source::new("template", text.as_str()).draft().title;
     let title = title.map(|title| title.value).filter(|title| !title.contains("{{"));
     Ok(TemplateMatch {
-        name: crate::workspace::project::name(path),
+        name: plan_file::name(path),
         summary: title.unwrap_or_else(|| "a template of this project".to_owned()),
         path: Some(path.to_owned()),
         text,

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use crate::store::plan_file;
 use crate::store::plan_file::FileText;
-use crate::workspace::project;
 use crate::workspace::project::Project;
 
 /// File extensions of versions.
@@ -17,20 +16,20 @@ const PREVIOUS: &str = "previousPlanId";
 /// nowhere.
 pub fn of(project: &Project, path: &Path) -> Vec<PathBuf> {
     let mut chain = vec![path.to_owned()];
-    let mut seen = BTreeSet::from([project::name(path)]);
+    let mut seen = BTreeSet::from([plan_file::name(path)]);
     let mut first = path.to_owned();
     while let Some(earlier) = previous(project, &first).and_then(|name| sibling(path, &name)) {
-        if !seen.insert(project::name(&earlier)) {
+        if !seen.insert(plan_file::name(&earlier)) {
             break;
         }
         chain.insert(0, earlier.clone());
         first = earlier;
     }
     let others = siblings(path);
-    while let Some(last) = chain.last().map(|last| project::name(last)) {
+    while let Some(last) = chain.last().map(|last| plan_file::name(last)) {
         let follows = |other: &&PathBuf| previous(project, other).is_some_and(|name| name == last);
         let later = others.iter().find(follows);
-        let Some(later) = later.filter(|later| seen.insert(project::name(later))) else { break };
+        let Some(later) = later.filter(|later| seen.insert(plan_file::name(later))) else { break };
         chain.push(later.clone());
     }
     chain
@@ -53,11 +52,11 @@ fn siblings(path: &Path) -> Vec<PathBuf> {
     let entries = path.parent().and_then(|folder| folder.read_dir().ok());
     let paths = entries.into_iter().flatten().flatten().map(|entry| entry.path());
     // Markdown files are numerous; only those named like a version of this plan are read.
-    let name = project::name(path);
+    let name = plan_file::name(path);
     let base = name.rsplit_once("-v").map_or(name.as_str(), |(base, _)| base).to_owned();
     let is_version = |path: &PathBuf| {
         path.extension().is_none_or(|ending| ending != "md")
-            || project::name(path)
+            || plan_file::name(path)
                 .strip_prefix(&base)
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with("-v"))
     };

@@ -3,6 +3,7 @@
 use planwright_engine::audit::rerun::{RerunOptions, RerunScope};
 
 use crate::site::{Site, words};
+use planwright_engine::run::baseline;
 
 /// A plan in one dialect that says all of its steps are done: one that is, one that is not, one that nobody can tell of. Its
 /// path and its files.
@@ -93,7 +94,12 @@ pub(crate) fn a_plan_with_faults_is_swept_too() {
         ("Make two", "", "test -e two"),
         ("✅ Odd bash", "", "if then"),
     ]);
-    assert!(site.project().verify(&site.root().join("plan.md"), "plan.md").expect("read").plan.is_none());
+    assert!(
+        baseline::verify(&site.project(), &site.root().join("plan.md"), "plan.md")
+            .expect("read")
+            .plan
+            .is_none()
+    );
     let sweep = RerunOptions { scope: RerunScope::Claims, ..RerunOptions::default() };
     assert_eq!(words(&site.audit(&sweep)), ["1 FALSE", "3 FALSE"]);
     assert_eq!(words(&site.audit(&RerunOptions::default())), ["1 FALSE", "2 open", "3 FALSE"]);

@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use planwright_engine::Project;
 use planwright_engine::audit::rerun::{
-    Content, Earlier, PlanAudit, RerunBasis, RerunOptions, RerunReport, RerunScope, StepAudit, record,
+    Earlier, PlanAudit, RerunBasis, RerunOptions, RerunReport, RerunScope, StepAudit, record,
 };
 use planwright_engine::audit::{AuditBasis as Source, AuditReport, PlanReport};
 use planwright_engine::core::audit::bundle;
 use planwright_engine::core::audit::rerun::{Broke, CurrentResult, MarkClaim, Recorded, RerunOutcome};
 use planwright_engine::core::audit::{AuditFinding, Kind};
+use planwright_engine::git::pristine::Content;
 use planwright_engine::system::process::Stop;
 use schemars::JsonSchema;
 use serde::Serialize;

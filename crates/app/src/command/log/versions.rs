@@ -9,7 +9,7 @@ use planwright_engine::run::Runs;
 use planwright_engine::store::plan_file;
 use planwright_engine::store::plan_file::FileText;
 use planwright_engine::system::clock;
-use planwright_engine::workspace::{project, version as versions};
+use planwright_engine::workspace::version as versions;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -155,7 +155,7 @@ pub(crate) fn run(plan: &str, out: &mut Out<'_>) -> Result<Response, Failure> {
         }
     }
     if all.iter().all(|version| version.runs.is_empty()) {
-        out.talk(&format!("{} has not been run", clean_line(&project::name(&path))));
+        out.talk(&format!("{} has not been run", clean_line(&plan_file::name(&path))));
     }
     let next = NextCommand::new(["planwright", "show", shown(&path).as_str()]);
     Ok(Response::done("history", &History { versions: all }).next(next))
@@ -243,7 +243,7 @@ fn version(project: &Project, path: &Path) -> Result<Option<Version>, Failure> {
     }
     let (drafts, merges) = said(project, path)?;
     Ok(Some(Version {
-        name: project::name(path),
+        name: plan_file::name(path),
         path: shown(path),
         version: key("version"),
         previous: key("previousPlanId"),

@@ -5,7 +5,6 @@ use planwright_engine::core::plan::edit::PlanEdit;
 use planwright_engine::core::plan::verified;
 use planwright_engine::store::plan_file;
 use planwright_engine::system::clock;
-use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -50,7 +49,7 @@ pub(crate) fn run(from: &str, name: &str, out: &mut Out<'_>) -> Result<Response,
         false => dialect.compose(&source.draft(), &NewPlan { id: &home.id, now: &clock::utc_now() }),
     };
     plan_file::create_plan(&to, &text, dialect)?;
-    let data = Cloned { from: shown(&path), plan: project::name(&to), path: shown(&to) };
+    let data = Cloned { from: shown(&path), plan: plan_file::name(&to), path: shown(&to) };
     let word = out.palette().paint(Tone::Good, "wrote");
     out.line(&format!("{word}  {}   from {}", clean_line(&data.path), clean_line(&data.from)));
     Ok(Response::done("clone", &data).next(NextCommand::new(["planwright", "verify", data.path.as_str()])))

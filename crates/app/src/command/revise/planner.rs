@@ -14,8 +14,9 @@ use planwright_engine::core::agent::planner::plan_json::PlanJsonAction;
 use planwright_engine::core::approval::ledger::{Drafting, Setback};
 use planwright_engine::core::plan::identity::Identity;
 use planwright_engine::core::syntax::source::Source;
+use planwright_engine::run::baseline;
+use planwright_engine::store::plan_file;
 use planwright_engine::store::plan_file::FileText;
-use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -153,7 +154,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if args.copy {
         let text = version::copied(args, &case)?;
         let found = Found {
-            verified: case.project.check(FileText::Plan(text))?,
+            verified: baseline::verify_text(&case.project, FileText::Plan(text))?,
             changes: args.changes.clone(),
             reasoning: args.reasoning.clone(),
         };
@@ -266,7 +267,7 @@ fn read(args: &Args, case: &Case, said: &str) -> Result<Read, Failure> {
         Ok(next) => next,
         Err(refusal) => return returned(Some(written), vec![refusal.to_string()]),
     };
-    let verified = case.project.check(FileText::Plan(next))?;
+    let verified = baseline::verify_text(&case.project, FileText::Plan(next))?;
     let mut complaints = planning::complaints(&verified.source, &verified.diagnostics);
     complaints.extend(planning::unkept(&case.draft, &case.finished, &verified.source.draft()));
     complaints.extend(
@@ -293,7 +294,7 @@ fn write(
         found.verified.source.text(),
         case.source.dialect(),
     )?;
-    let verified = case.project.verify(&file, &shown(&file))?;
+    let verified = baseline::verify(&case.project, &file, &shown(&file))?;
     let step = case.failed.map(|place| case.ids[place].clone()).unwrap_or_default();
     let drafting = Drafting {
         task: case.draft.title.as_ref().map(|title| title.value.clone()).unwrap_or_default(),
@@ -321,7 +322,7 @@ fn write(
     if !args.no_propose && !args.copy {
         let offered = proposal::propose(&decisions, (&file, &verified), &by)?;
         out.warn_all(&offered.complaints);
-        proposal::print(&project::name(&file), &offered, out);
+        proposal::print(&plan_file::name(&file), &offered, out);
         proposed = Some(proposal::data(&file, offered));
     }
     case.talk_of_the_old_run(out);

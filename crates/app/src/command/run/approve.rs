@@ -10,9 +10,10 @@ use planwright_engine::core::plan::verified::{Contract, Step};
 use planwright_engine::core::run::event::AgentCommands;
 use planwright_engine::core::run::schedule::{HUMAN, SHELL};
 use planwright_engine::core::workspace::portfolio::CircuitBreaker;
-use planwright_engine::run::{Run, RunApproval, Runs, user};
+use planwright_engine::run::{Run, RunApproval, Runs};
 use planwright_engine::store::journal::blob_of;
-use planwright_engine::workspace::facts;
+use planwright_engine::system::program;
+use planwright_engine::system::user::user;
 
 use super::{AgentData, Subject, named};
 use crate::interaction::confirm::{ConfirmPrompt, ask, say_approved, who};
@@ -244,5 +245,5 @@ pub(super) fn warn_of_missing_agents(subject: &Subject<'_>, out: &mut Out<'_>) {
 
 /// Whether a program can be found; one that is named by its path is looked for when it is started.
 fn is_there(program: &str) -> bool {
-    program == SHELL || program.contains('/') || facts::has_program(program)
+    program == SHELL || program.contains('/') || program::has_program(program)
 }

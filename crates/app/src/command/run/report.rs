@@ -4,6 +4,7 @@ use planwright_engine::core::run::event::{AskReason, Event, RunOutcome};
 use planwright_engine::core::run::state::{RunStatus, StepState};
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::git::worktree;
+use planwright_engine::run::baseline;
 use planwright_engine::run::driver::Progress;
 use planwright_engine::run::{Run, Runs};
 use planwright_engine::store::plan_file;
@@ -176,7 +177,9 @@ fn text_now(subject: &Subject<'_>) -> Option<Source> {
 
 /// Whether this text is still what was approved.
 fn means_the_same(subject: &Subject<'_>, now: &Source) -> bool {
-    let plan = subject.project.check(FileText::Plan(now.clone())).ok().and_then(|verified| verified.plan);
+    let plan = baseline::verify_text(subject.project, FileText::Plan(now.clone()))
+        .ok()
+        .and_then(|verified| verified.plan);
     plan.is_some_and(|plan| planwright_engine::core::plan::digest::Digest::of(&plan) == subject.digest)
 }
 

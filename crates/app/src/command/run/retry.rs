@@ -3,7 +3,7 @@
 
 use planwright_engine::approval::Approvals;
 use planwright_engine::core::plan::lifecycle::PlanState;
-use planwright_engine::workspace::project;
+use planwright_engine::store::plan_file;
 
 use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::project::shown;
@@ -27,6 +27,6 @@ pub(crate) fn check(plan: &str) -> Result<(), Failure> {
         | PlanState::Running
         | PlanState::Failed => "run",
     };
-    let message = format!("cannot retry {}: it is {state}, not failed", project::name(&path));
+    let message = format!("cannot retry {}: it is {state}, not failed", plan_file::name(&path));
     Err(Failure::new(Exit::No, message).next(NextCommand::new(["planwright", verb, shown(&path).as_str()])))
 }

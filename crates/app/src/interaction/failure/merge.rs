@@ -1,5 +1,6 @@
 //! Why nothing was merged.
 
+use planwright_engine::audit::rerun;
 use planwright_engine::git::repository;
 use planwright_engine::portfolio::merge_queue;
 
@@ -12,7 +13,7 @@ pub(crate) fn merge_failed(error: merge_queue::Error, again: impl Fn() -> NextCo
         merge_queue::Error::Decisions(error) => error.into(),
         merge_queue::Error::Project(error) => error.into(),
         merge_queue::Error::Runs(error) => error.into(),
-        merge_queue::Error::Rerun(error) => error.into(),
+        merge_queue::Error::Checkout(error) => rerun::Error::from(error).into(),
         merge_queue::Error::Store(error) => error.into(),
         merge_queue::Error::Cycle(_) => failure(Exit::No)
             .hint("`depends_on` in front of one of them has to go")

@@ -10,9 +10,9 @@ use planwright_core::agent::permission::{
 use serde_json::Value;
 
 use super::HookReply;
-use crate::run;
 use crate::run::permission::{guard_file, guard_of, note, of_process, real};
 use crate::store::state_dir;
+use crate::system::clock;
 use crate::system::process;
 use crate::workspace::project::Project;
 
@@ -81,8 +81,12 @@ fn settle(
         Decision::Denied(why) => (PermissionMode::Block, why),
     };
     let tool = call.map(|call| call.tool.clone()).unwrap_or_default();
-    let refused =
-        RefusedCall { at_ms: run::now(), tool, why: why.clone(), is_blocked: mode == PermissionMode::Block };
+    let refused = RefusedCall {
+        at_ms: clock::now(),
+        tool,
+        why: why.clone(),
+        is_blocked: mode == PermissionMode::Block,
+    };
     if let Err(error) = note(notes, &refused) {
         complaints.push(format!("cannot record this: {error}"));
     }

@@ -12,37 +12,18 @@ use planwright_core::plan::verified::slug;
 
 use super::Error;
 use crate::approval::Approvals;
+use crate::run::baseline;
 use crate::store::{plan_file, state_dir};
 use crate::workspace::project;
 use crate::workspace::project::Project;
+use crate::workspace::session_copy::{THREADS, folder};
 
-const THREADS: &str = "threads";
 /// The name of a plan whose title and topic have no letters.
 const NAMELESS: &str = "thread";
 /// The longest name, without a number appended.
 const NAME_CHARS_MAX: usize = 50;
 /// Stands in for the digest of a copy that is no longer a plan; no digest looks like it.
 const NO_PLAN: &str = "no plan";
-
-/// The directory of the copies of a project, with links resolved.
-pub(super) fn folder(root: &Path) -> Result<PathBuf, Error> {
-    let folder = state_dir::folder_of(&state_dir::folder(), root)?.join(THREADS);
-    Ok(folder.canonicalize().unwrap_or(folder))
-}
-
-pub(crate) fn plans(root: &Path) -> Vec<PathBuf> {
-    let Ok(folder) = folder(root) else { return Vec::new() };
-    // The directory does not exist before the first commit.
-    let entries = folder.read_dir().into_iter().flatten().flatten();
-    let is_plan = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default();
-        let is_hidden = name.as_encoded_bytes().starts_with(b".");
-        !is_hidden && name != plan_file::ARCHIVE && path.symlink_metadata().is_ok_and(|data| data.is_dir())
-    };
-    let mut plans: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_plan).collect();
-    plans.sort();
-    plans
-}
 
 /// The name of a committed plan by the path of its copy; `None` if it is not one.
 pub fn name_of_copy(path: &Path) -> Option<String> {
@@ -88,7 +69,7 @@ impl SessionCopy {
         if !plan_file::is_there(&path) {
             return Ok(None);
         }
-        let read = match project.verify(&path, plan) {
+        let read = match baseline::verify(project, &path, plan) {
             // Its files were deleted.
             Err(project::Error::Store(plan_file::Error::NotAFile { .. })) => None,
             verified => verified?.plan.map(|plan| Digest::of(&plan).to_string()),
@@ -106,7 +87,7 @@ impl SessionCopy {
         let name = words.iter().map(|words| slug(words)).find(|name| !name.is_empty());
         let name: String = name.as_deref().unwrap_or(NAMELESS).chars().take(NAME_CHARS_MAX).collect();
         let name = name.trim_end_matches('-');
-        let known: BTreeSet<String> = project.plans()?.iter().map(|plan| project::name(plan)).collect();
+        let known: BTreeSet<String> = project.plans()?.iter().map(|plan| plan_file::name(plan)).collect();
         let mut count = 1_usize;
         loop {
             let name = if count == 1 { name.to_owned() } else { format!("{name}-{count}") };

@@ -10,6 +10,7 @@ use planwright_core::dialect::directory::{PLAN_FILE, TASK_FOLDER};
 
 use super::Error;
 use crate::config::Config;
+use crate::run::baseline;
 use crate::store::{plan_file, state_dir};
 use crate::workspace::project::{Project, Verified};
 
@@ -123,6 +124,6 @@ pub(super) fn content(project: &Project, folder: &Path) -> Result<Content, Error
     if found.iter().all(|(path, _)| **path == tasks) {
         return Ok(Content::Nothing);
     }
-    let verified = project.verify(folder, &folder.to_string_lossy())?;
+    let verified = baseline::verify(project, folder, &folder.to_string_lossy())?;
     Ok(Content::Plan(Box::new(verified)))
 }

@@ -19,9 +19,9 @@ use crate::run::Runs;
 use crate::run::contract::{ContractRun, ContractRunner};
 use crate::store::journal::RunId;
 use crate::store::{plan_file, state_dir};
+use crate::system::clock;
 use crate::system::process;
 use crate::system::process::{Stop, Supervisors};
-use crate::workspace::project;
 use crate::workspace::project::Project;
 
 /// Time limit of all contracts of one check; agents wait five minutes for a hook.
@@ -99,13 +99,12 @@ fn matter(project: &Project) -> Result<Option<Matter>, Error> {
     let [row] = rows.as_slice() else { return Ok(None) };
     let case = decisions.case_of(row.plan.clone())?;
     // Only approved contracts run: the text in the workspace may be anyone's by now.
-    let (Some(_), Some(revision)) = (case.standing.approved(crate::run::now()), case.standing.newest())
-    else {
+    let (Some(_), Some(revision)) = (case.standing.approved(clock::now()), case.standing.newest()) else {
         return Ok(None);
     };
     let plan = decisions.plan(&case, revision)?;
     let sealed = revision.subject.sealed.clone();
-    Ok(Some(Matter { plan, sealed, name: Some(project::name(&row.plan)), only: None }))
+    Ok(Some(Matter { plan, sealed, name: Some(plan_file::name(&row.plan)), only: None }))
 }
 
 /// What an agent in an attempt works on, by the tag that it was started with: `…/RUN/STEP/ATTEMPT/agent`, or

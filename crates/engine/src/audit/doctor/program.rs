@@ -7,7 +7,7 @@ use super::{DoctorFinding, DoctorLevel};
 use crate::git::base;
 use crate::system::process;
 use crate::system::process::{How, ProcessJob, Stop};
-use crate::workspace::facts;
+use crate::system::program;
 
 const VERSION_SECONDS: u64 = 10;
 /// The first git that merges without a working copy (`merge-tree --write-tree`).
@@ -44,7 +44,7 @@ pub(super) fn programs() -> Vec<DoctorFinding> {
 
 /// A program's version: the first number it prints.
 pub(super) fn version(program: &str) -> Result<String, String> {
-    if !facts::has_program(program) {
+    if !program::has_program(program) {
         return Err("not on the PATH".to_owned());
     }
     let job = ProcessJob {
@@ -83,7 +83,7 @@ fn is_older(version: &str, than: [u32; 2]) -> bool {
 
 /// Whether the repository can be read as far as the work needs it. Not all of it: `git fsck` takes minutes.
 pub(super) fn repository(root: &Path) -> Vec<DoctorFinding> {
-    if !facts::has_program("git") {
+    if !program::has_program("git") {
         return Vec::new();
     }
     let unsound = |what: String| vec![DoctorFinding::warn(format!("repository: {what}"), "git fsck")];

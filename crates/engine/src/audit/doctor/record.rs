@@ -9,9 +9,9 @@ use planwright_core::workspace::worktree::typed;
 use super::{DoctorFinding, DoctorLevel, RepairKind, counted, is_old};
 use crate::approval;
 use crate::approval::Approvals;
-use crate::run;
 use crate::store::journal::{self, RunId, Store};
 use crate::store::state_dir;
+use crate::system::clock;
 use crate::system::process;
 use crate::workspace::project::Project;
 
@@ -61,7 +61,7 @@ pub(super) fn old_outputs(project: &Project) -> Option<DoctorFinding> {
     let store = Store::exists(root).ok().filter(|&is_there| is_there).and_then(|_| Store::open(root).ok())?;
     let before_ms = match days {
         0 => u64::MAX >> 1,
-        days => run::now().saturating_sub(days * DAY_MS),
+        days => clock::now().saturating_sub(days * DAY_MS),
     };
     let found = store.old_outputs(before_ms).ok().filter(|found| found.outputs > 0)?;
     let megabytes = found.bytes.div_ceil(1_000_000);

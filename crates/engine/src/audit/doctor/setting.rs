@@ -12,7 +12,8 @@ use super::{DoctorFinding, counted};
 use crate::config;
 use crate::config::{Config, schema};
 use crate::store::journal::Store;
-use crate::workspace::{facts, notify};
+use crate::system::program;
+use crate::workspace::notify;
 
 pub(super) fn faults(error: &config::Error) -> Vec<DoctorFinding> {
     let file = match error {
@@ -53,7 +54,7 @@ pub(super) fn agents(root: &Path, config: &Config) -> Vec<DoctorFinding> {
         let command = config.command_of(name);
         let Some(program) = profile::program(&command) else { continue };
         let is_path = program.contains('/') && !program.starts_with('/');
-        if if is_path { root.join(program).is_file() } else { facts::has_program(program) } {
+        if if is_path { root.join(program).is_file() } else { program::has_program(program) } {
             there.push(name.as_str());
         } else {
             let key = schema::key(&["agents".to_owned(), name.clone(), "command".to_owned()]);
@@ -71,7 +72,7 @@ pub(super) fn agents(root: &Path, config: &Config) -> Vec<DoctorFinding> {
 
 /// Whether a known agent is installed and signed in; `None` if it is not installed.
 fn installed(profile: &Profile, config: &Config) -> Option<DoctorFinding> {
-    if !facts::has_program(profile.program) {
+    if !program::has_program(profile.program) {
         return None;
     }
     let version = version(profile.program).unwrap_or_else(|why| why);
@@ -105,7 +106,7 @@ pub(super) fn hooks(root: &Path, config: &Config) -> Vec<DoctorFinding> {
         let key = if name == "webhook" { "hooks.webhook.url".to_owned() } else { format!("hooks.{name}") };
         let show = format!("planwright config {key}");
         let is_path = program.contains('/');
-        if !(is_path || facts::has_program(program)) {
+        if !(is_path || program::has_program(program)) {
             findings.push(DoctorFinding::warn(
                 format!("hook `{name}` runs `{program}`, which is not on the PATH"),
                 show,

@@ -6,7 +6,6 @@ use planwright_core::workspace::worktree::{CreatedBy, PruneDecision, WorktreeSta
 use super::{DoctorFinding, RepairKind, counted};
 use crate::agent::planning_session;
 use crate::agent::planning_session::Unfinished;
-use crate::git::base;
 use crate::git::repository;
 use crate::git::repository::OwnedRefs;
 use crate::git::worktree;
@@ -15,7 +14,8 @@ use crate::portfolio::merge_queue;
 use crate::run::checkout;
 use crate::store::journal::Store;
 use crate::store::state_dir;
-use crate::workspace::facts;
+use crate::store::temp_dir;
+use crate::system::program;
 use crate::workspace::project::Project;
 
 /// How many worktrees a sentence names.
@@ -24,7 +24,7 @@ const PRUNE: &str = "planwright worktree prune";
 
 /// Whether planwright has any state for the project. A check must not create it.
 fn is_known(project: &Project) -> bool {
-    facts::has_program("git")
+    program::has_program("git")
         && state_dir::folder_of(&state_dir::folder(), &project.root).is_ok_and(|folder| folder.is_dir())
 }
 
@@ -165,7 +165,7 @@ pub(super) fn kept(project: &Project) -> Vec<DoctorFinding> {
             counted(references, "reference")
         )));
     }
-    let left = base::abandoned(&project.root);
+    let left = temp_dir::abandoned(&project.root);
     if left > 0 {
         findings.push(DoctorFinding::ok(format!(
             "directories of killed attempts, removed by the next attempt: {left}"

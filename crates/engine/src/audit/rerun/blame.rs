@@ -6,9 +6,10 @@ use planwright_core::plan::verified::{Contract, Step};
 use planwright_core::syntax::shell;
 
 use super::record::{RerunBasis, RerunRecord, of_run};
-use super::{Content, Error, RerunReport};
+use super::{Error, RerunReport};
 use crate::git::base;
 use crate::git::base::{Checkout, LogCommit, tree_of_workspace};
+use crate::git::pristine::Content;
 use crate::git::worktree;
 use crate::run::contract::ContractRunner;
 use crate::store::journal::Store;

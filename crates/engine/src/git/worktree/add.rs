@@ -11,17 +11,18 @@ use super::intent::WorktreeIntent;
 use super::provision;
 use super::provision::{Furnished, Setup, furnish};
 use super::setup_script::ScriptRun;
+use super::stack::UnmergedPlan;
 use super::{Error, POINTER, Worktrees, copy_ignored, marker};
 use crate::git::base;
 use crate::git::repository;
 use crate::git::repository::{BRANCH_PREFIX, CloneHistory};
-use crate::run;
+use crate::store::temp_dir;
 use crate::store::worktree_registry;
 use crate::store::worktree_registry::RegisteredWorktree;
 use crate::store::{plan_file, state_dir};
+use crate::system::clock;
 use crate::system::process;
 use crate::workspace::active_plan;
-use crate::workspace::project;
 
 #[derive(Debug, Clone, Copy)]
 pub struct AddOptions<'a> {
@@ -30,6 +31,8 @@ pub struct AddOptions<'a> {
     pub name: Option<&'a str>,
     /// The commit to start with; `None`: the branch of the plan, or the workspace.
     pub base: Option<&'a str>,
+    /// The plans whose work a new worktree starts with, unless it starts with a given commit.
+    pub after: &'a [UnmergedPlan],
     /// Whether the setup command runs.
     pub setup: Setup,
 }
@@ -57,7 +60,7 @@ impl Worktrees {
         let plan = self.plan_in(wish.plan)?;
         let name = match wish.name {
             Some(name) => WorktreeName::of(name)?,
-            None => WorktreeName::of_plan(&project::name(&self.project.root.join(&plan)))?,
+            None => WorktreeName::of_plan(&plan_file::name(&self.project.root.join(&plan)))?,
         };
         let door = self.notes.lock()?;
         self.settle()?;
@@ -77,7 +80,7 @@ impl Worktrees {
         }
         let (tree, mut complaints) = match (known, is_there) {
             (Some(tree), true) => (tree, Vec::new()),
-            (known, _) => self.plant(known, (&name, &plan), wish.base)?,
+            (known, _) => self.plant(known, (&name, &plan), wish)?,
         };
         self.plant_beside(&tree)?;
         complaints.extend(self.bind(&tree)?);
@@ -97,7 +100,7 @@ impl Worktrees {
 
     /// A plan as a path relative to the root of the project, whether the user is in the workspace or in a
     /// worktree.
-    pub(super) fn plan_in(&self, plan: &Path) -> Result<PathBuf, Error> {
+    pub(crate) fn plan_in(&self, plan: &Path) -> Result<PathBuf, Error> {
         let elsewhere = || Error::Elsewhere { plan: plan.to_owned(), root: self.project.root.clone() };
         let above = plan.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
         // The plan itself may be a link; its directory counts.
@@ -138,17 +141,17 @@ impl Worktrees {
         &self,
         known: Option<RegisteredWorktree>,
         (name, plan): (&str, &Path),
-        base: Option<&str>,
+        wish: &AddOptions<'_>,
     ) -> Result<(RegisteredWorktree, Vec<String>), Error> {
         let branch = known
             .as_ref()
             .and_then(|tree| tree.branch.clone())
             .unwrap_or_else(|| format!("{BRANCH_PREFIX}{name}"));
-        let (mut commit, mut begin) = self.beginning(&branch, base)?;
+        let (mut commit, mut begin) = self.beginning(&branch, wish.base)?;
         let mut complaints = Vec::new();
         let reference = format!("refs/heads/{branch}");
-        if base.is_none() && self.keep.get(&reference)?.is_none() {
-            let joined = self.joined(plan, &commit)?;
+        if wish.base.is_none() && self.keep.get(&reference)?.is_none() {
+            let joined = self.joined(wish.after, &commit)?;
             complaints = joined.complaints;
             if joined.commit != commit {
                 // A merge commit of two plans' work belongs to nobody yet.
@@ -172,14 +175,14 @@ impl Worktrees {
             branch: Some(branch.clone()),
             base: begin,
             ports: known.map(|tree| tree.ports).unwrap_or_default(),
-            created_at_ms: run::now(),
+            created_at_ms: clock::now(),
         };
         self.notes.set(name, WorktreeIntent::Add)?;
         worktree_registry::register(&tree)?;
         let staging = self.staging(name);
         // Nothing ever worked in what is there: it was never where a worktree is found.
         if staging.symlink_metadata().is_ok() {
-            base::remove_folder(&staging).map_err(|source| Error::File { path: staging.clone(), source })?;
+            temp_dir::remove(&staging).map_err(|source| Error::File { path: staging.clone(), source })?;
         }
         self.keep.plant(&commit, &staging, &branch, CloneHistory::Whole)?;
         place(&staging, &path)?;

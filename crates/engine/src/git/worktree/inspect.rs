@@ -18,8 +18,8 @@ use super::git_dir::Own;
 use super::{Error, POINTER, marker, sibling, within};
 use crate::git::base;
 use crate::git::repository::OwnedRefs;
-use crate::run;
 use crate::store::journal::Store;
+use crate::store::journal::lock::workspace_lock;
 use crate::store::plan_file;
 use crate::store::plan_file::FileText;
 use crate::store::worktree_registry::RegisteredWorktree;
@@ -163,14 +163,14 @@ impl<'a> WorktreeInspection<'a> {
     fn busy(&self, tree: &RegisteredWorktree) -> Result<Option<String>, Error> {
         if let (Some(root), Some(owner)) = (&tree.owner, sibling::owner_of(tree)) {
             // Whoever works there works in its neighbors as well.
-            let name = run::workspace_lock(&within(&owner.path, owner_part(root, &owner)));
+            let name = workspace_lock(&within(&owner.path, owner_part(root, &owner)));
             return match Store::exists(root)? {
                 true => Ok(Store::open(root)?.holder_named(&name)?.map(|holder| holder.to_string())),
                 false => Ok(None),
             };
         }
         let Some(store) = &self.store else { return Ok(None) };
-        let name = run::workspace_lock(&within(&tree.path, self.keep.part()));
+        let name = workspace_lock(&within(&tree.path, self.keep.part()));
         Ok(store.holder_named(&name)?.map(|holder| holder.to_string()))
     }
 

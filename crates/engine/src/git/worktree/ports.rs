@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use super::Error;
 use crate::git::repository;
 use crate::git::repository::OwnedRefs;
-use crate::run;
 use crate::store::state_dir;
 use crate::store::worktree_registry;
 use crate::store::worktree_registry::RegisteredWorktree;
+use crate::system::clock;
 use crate::workspace::project::Project;
 
 /// The lock file for changes of leases.
@@ -54,7 +54,7 @@ pub fn lend(project: &Project, top: &Path) -> Result<Option<PortLease>, Error> {
         branch: None,
         base: String::new(),
         ports: Vec::new(),
-        created_at_ms: run::now(),
+        created_at_ms: clock::now(),
     })?;
     let lent = PortLease { top };
     lease(&lent.top, settings.ports, settings.port_range)?;

@@ -14,12 +14,13 @@ use super::setup_script;
 use super::setup_script::{ScriptRun, ScriptTarget};
 use super::sibling;
 use super::{Error, WorktreeFinding, Worktrees};
-use crate::git::base;
-use crate::run;
+use crate::store::journal::lock::workspace_lock;
 use crate::store::journal::{RunLock, Store};
 use crate::store::state_dir;
+use crate::store::temp_dir;
 use crate::store::worktree_registry;
 use crate::store::worktree_registry::RegisteredWorktree;
+use crate::system::clock;
 
 /// Where plans and progress of removed worktrees are saved, in the state directory of the repository.
 const SAVED: &str = "removed";
@@ -167,7 +168,7 @@ impl Worktrees {
         }
         let saved = self.save(name, tree, look)?;
         self.forget(path)?;
-        base::remove_folder(&aside).map_err(|source| Error::File { path: aside.clone(), source })?;
+        temp_dir::remove(&aside).map_err(|source| Error::File { path: aside.clone(), source })?;
         self.keep.forget(&aside);
         Ok(saved)
     }
@@ -188,7 +189,7 @@ impl Worktrees {
     ) -> Result<Vec<PathBuf>, Error> {
         let Some(plan) = tree.and_then(|tree| tree.plan.as_deref()) else { return Ok(Vec::new()) };
         let root = self.place(&self.aside(name));
-        let folder = self.states.join(SAVED).join(format!("{name}-{}", run::now()));
+        let folder = self.states.join(SAVED).join(format!("{name}-{}", clock::now()));
         let mut saved = Vec::new();
         let own = look.excused(&root, plan);
         for path in
@@ -220,7 +221,7 @@ impl Worktrees {
             return Ok(None);
         }
         let store = Store::open(root).map_err(|_| None)?;
-        let name = run::workspace_lock(&self.place(path));
+        let name = workspace_lock(&self.place(path));
         match store.lock_named(&name).map_err(|_| None)? {
             Some(lock) => Ok(Some(lock)),
             None => Err(store.holder_named(&name).ok().flatten().map(|holder| holder.to_string())),
@@ -298,7 +299,7 @@ impl Worktrees {
         let (staging, path) = (self.staging(name), self.site(name));
         if folder_at(&staging)? == WorktreeFolder::There {
             // Nothing ever worked in it: it was never where a worktree is found.
-            base::remove_folder(&staging).map_err(|source| Error::File { path: staging, source })?;
+            temp_dir::remove(&staging).map_err(|source| Error::File { path: staging, source })?;
         }
         let is_ours = worktree_registry::tree_at(&path)?.is_some();
         if is_ours && folder_at(&path)? == WorktreeFolder::Absent {

@@ -12,11 +12,12 @@ use super::provision::{Setup, furnish};
 use super::{Error, Worktrees};
 use crate::git::base;
 use crate::git::repository::{CloneHistory, OwnedRefs};
-use crate::run;
 use crate::store::plan_file;
 use crate::store::plan_file::FileText;
+use crate::store::temp_dir;
 use crate::store::worktree_registry;
 use crate::store::worktree_registry::RegisteredWorktree;
+use crate::system::clock;
 use crate::workspace::project::Project;
 use crate::workspace::repository_set;
 use crate::workspace::repository_set::OtherRepository;
@@ -85,8 +86,7 @@ impl Worktrees {
             // Nothing ever worked in what is there: it was never where a worktree is found.
             let staging = above.join(format!(".planting-{}", other.folder));
             if staging.symlink_metadata().is_ok() {
-                base::remove_folder(&staging)
-                    .map_err(|source| Error::File { path: staging.clone(), source })?;
+                temp_dir::remove(&staging).map_err(|source| Error::File { path: staging.clone(), source })?;
             }
             let keep = OwnedRefs::of(&other.root)?;
             let branch = tree.branch.clone().unwrap_or_default();
@@ -103,7 +103,7 @@ impl Worktrees {
                 base: begun,
                 owner: Some(self.project.root.clone()),
                 ports: Vec::new(),
-                created_at_ms: run::now(),
+                created_at_ms: clock::now(),
                 ..tree.clone()
             })?;
             let project = Project::find(&other.root).map_err(|error| Error::Project(Box::new(error)))?;

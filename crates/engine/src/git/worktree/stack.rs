@@ -8,30 +8,35 @@ use super::add::WorktreeStart;
 use super::inspect::{WorktreeInspection, progress_of};
 use super::{Error, POINTER, Worktrees, marker};
 use crate::git::repository::{MergeCommit, SyncResult};
-use crate::portfolio::board;
 use crate::store::worktree_registry;
 use crate::store::worktree_registry::RegisteredWorktree;
 use crate::system::process::Repository;
 
+/// A finished plan whose work is on a branch and not merged yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnmergedPlan {
+    pub name: String,
+    /// Of its branch.
+    pub commit: String,
+}
+
 impl Worktrees {
     /// A commit with the work of the plans that a plan follows by what it touches. Conflicting work is left
     /// out, and reported.
-    pub(super) fn joined(&self, plan: &Path, from: &str) -> Result<WorktreeStart, Error> {
+    pub(super) fn joined(&self, after: &[UnmergedPlan], from: &str) -> Result<WorktreeStart, Error> {
         let mut begun = WorktreeStart { commit: from.to_owned(), complaints: Vec::new() };
-        let found = board::unlanded(&self.project, plan);
-        // The records of others may be broken; whoever reads them reports that, and it blocks nobody.
-        for (name, tip) in found.unwrap_or_default() {
-            if self.keep.is_ancestor(&tip, &begun.commit)? {
+        for UnmergedPlan { name, commit: tip } in after {
+            if self.keep.is_ancestor(tip, &begun.commit)? {
                 continue;
             }
-            if self.keep.is_ancestor(&begun.commit, &tip)? {
-                begun.commit = tip;
+            if self.keep.is_ancestor(&begun.commit, tip)? {
+                begun.commit = tip.clone();
                 continue;
             }
-            match self.keep.merge(&begun.commit, &tip)? {
+            match self.keep.merge(&begun.commit, tip)? {
                 MergeCommit::Clean { tree } => {
                     let message = format!("Start with the work of {name}");
-                    begun.commit = self.keep.commit(&tree, &[&begun.commit, &tip], &message)?;
+                    begun.commit = self.keep.commit(&tree, &[&begun.commit, tip], &message)?;
                 }
                 MergeCommit::Conflict { paths, .. } => begun.complaints.push(format!(
                     "it starts without the work of {name}, which is done but not merged: conflicts in {}",
@@ -44,7 +49,7 @@ impl Worktrees {
 
     /// Updates the worktree of a plan that is about to run with the work of the plans it follows, if nothing
     /// was done in it yet. Returns conflicts.
-    pub fn catch_up(&self, plan: &Path) -> Result<Vec<String>, Error> {
+    pub fn catch_up(&self, plan: &Path, after: &[UnmergedPlan]) -> Result<Vec<String>, Error> {
         let plan = self.plan_in(plan)?;
         let is_its = |tree: &RegisteredWorktree| tree.owner.is_none() && tree.plan.as_ref() == Some(&plan);
         let Some(tree) = self.known().into_iter().find(|tree| is_its(tree) && tree.path.is_dir()) else {
@@ -58,7 +63,7 @@ impl Worktrees {
         if is_begun || !look.work(&tree.path, Some(&tree)).is_nothing() {
             return Ok(Vec::new());
         }
-        let WorktreeStart { commit, mut complaints } = self.joined(&plan, &tree.base)?;
+        let WorktreeStart { commit, mut complaints } = self.joined(after, &tree.base)?;
         if commit == tree.base {
             return Ok(complaints);
         }

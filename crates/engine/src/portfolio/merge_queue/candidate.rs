@@ -21,7 +21,6 @@ use crate::store::plan_file::FileText;
 use crate::store::worktree_registry;
 use crate::store::worktree_registry::RegisteredWorktree;
 use crate::system::process::Repository;
-use crate::workspace::project;
 use crate::workspace::repository_set;
 
 /// What git leaves in its directory during an operation, and the operation.
@@ -128,14 +127,14 @@ pub(super) fn batch(decisions: &Approvals, options: &MergeOptions) -> Result<Bat
     for path in if is_named { &options.plans } else { &all } {
         match gathering.look(path)? {
             Look::Work(candidate) => members.push(*candidate),
-            Look::Held(why) => held.push(HeldPlan { plan: project::name(path), why }),
+            Look::Held(why) => held.push(HeldPlan { plan: plan_file::name(path), why }),
             Look::Already { at_ms, candidate } => {
                 already.push(candidate.name.clone());
                 guards.push((at_ms, *candidate));
             }
             Look::NotDone(_) | Look::Nothing(_) if !is_named => {}
-            Look::NotDone(state) => return Err(Error::NotDone { plan: project::name(path), state }),
-            Look::Nothing(branch) => return Err(Error::NoWork { plan: project::name(path), branch }),
+            Look::NotDone(state) => return Err(Error::NotDone { plan: plan_file::name(path), state }),
+            Look::Nothing(branch) => return Err(Error::NoWork { plan: plan_file::name(path), branch }),
         }
     }
     if is_named {
@@ -206,7 +205,7 @@ struct Gathering<'a> {
 impl Gathering<'_> {
     fn look(&mut self, path: &Path) -> Result<Look, Error> {
         let plan = self.decisions.runs().relative(path);
-        let name = project::name(path);
+        let name = plan_file::name(path);
         let case = self.decisions.case_of(plan.clone())?;
         let into = &self.repositories[0].branch;
         let merged = case.standing.merged.as_ref().filter(|merged| merged.into == *into);
@@ -436,7 +435,7 @@ impl Gathering<'_> {
                 if members.iter().any(|other| key(&other.name) == key(name)) {
                     continue;
                 }
-                let known = all.iter().find(|path| key(&project::name(path)) == key(name));
+                let known = all.iter().find(|path| key(&plan_file::name(path)) == key(name));
                 let Some(path) = known else {
                     return Ok(Some((place, format!("depends on {name}, which was not found"))));
                 };
@@ -456,7 +455,7 @@ impl Gathering<'_> {
             return Ok(Some(format!("is {state}")));
         }
         let own = &self.repositories[0];
-        let Some(branch) = self.branch(&plan, &project::name(path))? else { return Ok(None) };
+        let Some(branch) = self.branch(&plan, &plan_file::name(path))? else { return Ok(None) };
         let tip = exact(&own.keep, &branch)?;
         let is_there = tip.is_none_or(|tip| own.keep.is_ancestor(&tip, &own.head).unwrap_or(false));
         Ok((!is_there).then(|| "is not merged".to_owned()))

@@ -9,8 +9,8 @@ use super::Error;
 use super::candidate::exact;
 use crate::approval::Approvals;
 use crate::git::repository::{BRANCH_PREFIX, OwnedRefs};
+use crate::store::plan_file;
 use crate::store::worktree_registry;
-use crate::workspace::project;
 
 /// A plan that was evicted and is still waiting.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub fn evicted(decisions: &Approvals) -> Result<Vec<Outcast>, Error> {
         let case = decisions.case_of(path.clone())?;
         let (PlanState::Done, Some(said)) = (case.state(), &case.standing.evicted) else { continue };
         let LedgerEntry::Evicted { into, with, evidence, paths, .. } = &said.entry else { continue };
-        let plan = project::name(&path);
+        let plan = plan_file::name(&path);
         let is_its = |tree: &worktree_registry::RegisteredWorktree| {
             tree.owner.is_none() && tree.repository == keep.common() && tree.plan.as_ref() == Some(&path)
         };

@@ -33,6 +33,12 @@ impl std::fmt::Display for LockHolder {
     }
 }
 
+/// The name of the lock held while working in a workspace.
+pub(crate) fn workspace_lock(root: &Path) -> String {
+    let root = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
+    format!("workspace-{}", &root[..16])
+}
+
 /// Takes the lock; `None` if another process has it.
 pub(super) fn acquire(path: &Path) -> io::Result<Option<RunLock>> {
     let mut file = open(path)?;

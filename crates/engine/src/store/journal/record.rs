@@ -17,7 +17,7 @@ use planwright_core::run::receipt::Blob;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{Anchored, Error, JournalChain, RunId, Store, anchor, blob_of, ledger};
-use crate::workspace::project;
+use crate::store::plan_file;
 
 /// Everything recorded about one plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -58,7 +58,7 @@ impl Store {
                 Recording { outstanding: anchor::outstanding(&view)?, ..Recording::default() };
             recording.bundle.store = identity(&view)?;
             recording.bundle.plan = plan.to_string_lossy().into_owned();
-            recording.bundle.name = project::name(plan);
+            recording.bundle.name = plan_file::name(plan);
             if let Some(id) = ledger::number(&view, plan.as_os_str().as_bytes())? {
                 recording.bundle.ledger = Some(book(&view, JournalChain::Plan(id), &mut recording.misfiled)?);
             }

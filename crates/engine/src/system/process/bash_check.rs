@@ -80,7 +80,7 @@ fn faults(commands: &[&String]) -> Result<Vec<(usize, BashFault)>, Error> {
     bash.args(["-O", "extglob", "-n", SCRIPT])
         .env_clear()
         .env("LC_ALL", "C")
-        .env("PATH", crate::workspace::facts::search_path());
+        .env("PATH", crate::system::program::search_path());
     let (said, is_content) = stderr_of(&mut bash, "bash", script.as_bytes())?;
     let faults = said.lines().filter_map(|message| {
         let (line, text) = message.strip_prefix(SCRIPT)?.strip_prefix(": line ")?.split_once(": ")?;

@@ -170,7 +170,7 @@ pub(crate) fn filters(repository: &Repository) -> BTreeSet<String> {
 
 /// PATH without directories that somebody could put a program into: relative ones and those below the roots.
 pub(crate) fn path_outside(roots: &[&Path]) -> OsString {
-    let path = crate::workspace::facts::search_path();
+    let path = crate::system::program::search_path();
     let is_outside =
         |folder: &PathBuf| folder.is_absolute() && !roots.iter().any(|root| folder.starts_with(root));
     let folders = std::env::split_paths(&path).filter(is_outside);

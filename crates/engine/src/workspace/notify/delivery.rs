@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Closing, Delivered, Encode, Hook, PendingDeliveries, suppression, wants};
-use crate::run::now;
 use crate::store::journal::{Delivery, Error, Store};
+use crate::system::clock::now;
 use crate::workspace::feed::{EventFeed, FeedItem, Filter};
 use crate::workspace::project::Project;
 

@@ -19,7 +19,7 @@ use planwright_engine::run;
 use planwright_engine::run::{Run, Runs};
 use planwright_engine::store::plan_file;
 use planwright_engine::store::plan_file::FileText;
-use planwright_engine::workspace::{project, version};
+use planwright_engine::workspace::version;
 
 use super::Args;
 use crate::interaction::agent_guard::agent_sign;
@@ -78,7 +78,7 @@ impl Case {
         let said = || failed.and_then(|failed| said(&draft, (failed, &ids), run.as_ref(), runs.as_ref()));
         let error = args.error.clone().or_else(said).unwrap_or_default();
         let finished = finished(&draft, &ids, run.as_ref());
-        let name = project::name(&path);
+        let name = plan_file::name(&path);
         let next = planner::next(&name, &draft);
         let chain = version::of(&project, &path);
         let setbacks = setbacks(&project, &chain)?;
@@ -112,7 +112,7 @@ impl Case {
 
     /// Prevents endless replanning: too many versions, or the same failure without new information.
     pub(super) fn refuse_endless(&self, args: &Args, out: &mut Out<'_>) -> Result<(), Failure> {
-        let place = self.chain.iter().position(|version| project::name(version) == self.name).unwrap_or(0);
+        let place = self.chain.iter().position(|version| plan_file::name(version) == self.name).unwrap_or(0);
         if let Some(later) = self.chain.get(place + 1) {
             let message = format!("{} already has a newer version: {}", self.name, shown(later));
             let last = self.chain.last().unwrap_or(later);
@@ -193,7 +193,7 @@ impl Case {
             }
         });
         let same = versions.find(|(_, version)| planner::says_the_same(version, text));
-        same.map(|(path, _)| project::name(path))
+        same.map(|(path, _)| plan_file::name(path))
     }
 
     /// What is wrong with the revision that an agent had read, if it is another one than the newest.
@@ -258,7 +258,7 @@ fn finished(draft: &Draft, ids: &[String], run: Option<&Run>) -> BTreeSet<usize>
 /// Why there were versions before, the oldest first. The record leads on where the file of an earlier version is gone.
 fn setbacks(project: &Project, chain: &[PathBuf]) -> Result<Vec<Setback>, Failure> {
     let Some(decisions) = Approvals::open_existing(project)? else { return Ok(Vec::new()) };
-    let mut seen: BTreeSet<String> = chain.iter().map(|version| project::name(version)).collect();
+    let mut seen: BTreeSet<String> = chain.iter().map(|version| plan_file::name(version)).collect();
     let mut rest = chain.to_vec();
     let mut setbacks = Vec::new();
     while let Some(version) = rest.pop() {
