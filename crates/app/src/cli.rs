@@ -347,7 +347,6 @@ fn settle(command: &mut Command) -> Result<(), Failure> {
 fn records(command: &Command) -> bool {
     match command {
         Command::Review(_)
-        | Command::Run(_)
         | Command::Answer(_)
         | Command::Stop(_)
         | Command::Rollback(_)
@@ -361,7 +360,6 @@ fn records(command: &Command) -> bool {
         | Command::Delete(_)
         | Command::Edit(_)
         | Command::Draft(_)
-        | Command::Quick(_)
         | Command::Discover(_)
         | Command::Arbiter(_)
         | Command::Archive(_)
@@ -369,6 +367,8 @@ fn records(command: &Command) -> bool {
         | Command::Merge(_)
         | Command::Mcp(_) => true,
         Command::Verify(args) => args.is_recorded(),
+        Command::Run(args) => !args.is_dry(),
+        Command::Quick(args) => !args.dry_run,
         Command::Init(_)
         | Command::New(_)
         | Command::ShouldPlan(_)

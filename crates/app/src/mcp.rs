@@ -188,7 +188,10 @@ impl Server {
                 Ok(Message::Notification { .. }) => {}
                 Ok(Message::Answer { id, result }) => self.peer.answer(&id, result),
                 // Where the client does not even read, it is not told.
-                Err((id, fault)) => output.offer(&response(id.as_ref(), Err(fault))),
+                Err(wrong) => {
+                    let (id, fault) = *wrong;
+                    output.offer(&response(id.as_ref(), Err(fault)));
+                }
             }
         }
     }

@@ -253,7 +253,7 @@ pub fn file_findings(
     for fault in faults {
         match fault {
             bundle::BundleFault::Line(line, why) => {
-                found.find(Kind::FileUnreadable, format!("{path}:{line}"), format!("invalid line: {why}"))
+                found.find(Kind::FileUnreadable, format!("{path}:{line}"), format!("invalid line: {why}"));
             }
             bundle::BundleFault::Seal => found.find(
                 Kind::FileChanged,
@@ -261,7 +261,7 @@ pub fn file_findings(
                 "checksum mismatch with its last line".to_owned(),
             ),
             bundle::BundleFault::Cut => {
-                found.find(Kind::FileCut, path.to_owned(), "truncated: its last line is missing".to_owned())
+                found.find(Kind::FileCut, path.to_owned(), "truncated: its last line is missing".to_owned());
             }
         }
     }

@@ -1,10 +1,9 @@
 //! Our reading of shell scripts against bash itself. Rulings rest on a parser that is not bash: here bash runs, or reads, what chance
 //! makes of its grammar, and whatever was judged to only look must do nothing else.
 //!
-//! Plain runs take the same scripts every time. `PLANWRIGHT_BASH_SECONDS=N` draws new ones for so long; `scripts/fuzz bash` does that.
+//! Plain runs take the same scripts every time. `PLANWRIGHT_BASH_SECONDS=N` draws new ones for N seconds.
 #![expect(
     clippy::disallowed_methods,
-    clippy::disallowed_types,
     clippy::print_stderr,
     reason = "these tests stand outside of the program: they start bash"
 )]

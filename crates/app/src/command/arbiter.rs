@@ -127,7 +127,7 @@ fn choose(args: &Args, project: &Project, case: &ArbiterCase, out: &mut Out<'_>)
 
 /// Whether an agent was asked and not followed.
 fn was_asked(choice: &ArbiterChoice) -> bool {
-    choice.reasons.iter().any(|reason| reason.contains("was asked as arbiter"))
+    choice.reasons.iter().any(|reason| reason.starts_with("ignored the answer of arbiter"))
 }
 
 /// Records the agent's choice as a comment on the plan.

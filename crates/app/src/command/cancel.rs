@@ -105,7 +105,7 @@ fn end(
     let word = out.palette().paint(Tone::Good, word);
     out.line(&format!("{word}  {}   {}", clean_line(&name), clean_line(&args.message)));
     for what in &busy {
-        out.line(&format!("           ended: {}", clean_line(what)));
+        out.line(&format!("           was running: {}", clean_line(what)));
     }
     if let Some(holder) = &holder {
         let who = clean_line(&holder.to_string()).into_owned();

@@ -168,7 +168,7 @@ fn refuse_unclean(candidate: &Candidate) -> Result<(), Failure> {
         .unwrap_or_default();
     let name = shown(&candidate.path);
     let failure = Failure::new(Exit::No, format!("{name} has errors; fix them before proposing"))
-        .hint(format!("first error: {first}"));
+        .hint(format!("first error: {first}; nothing was proposed"));
     Err(match candidate.is_new {
         true => failure,
         false => failure.next(NextCommand::new(["planwright", "verify", name.as_str()])),

@@ -124,6 +124,11 @@ impl Args {
         Self { rev, ..self }
     }
 
+    /// Whether nothing is started or recorded.
+    pub(crate) const fn is_dry(&self) -> bool {
+        self.dry_run
+    }
+
     /// The same, but nothing is started.
     pub(crate) fn dry(self) -> Self {
         Self { dry_run: true, ..self }
@@ -416,7 +421,7 @@ fn start(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<Start,
     };
     match runs.start(&options)? {
         Start::NeedsApproval(Missing::Agents { run, now }) => {
-            approve::renew(subject, runs, (&run, &now), out)?
+            approve::renew(subject, runs, (&run, &now), out)?;
         }
         Start::NeedsApproval(Missing::Plan { lapsed, trip, live }) => {
             approve::approve(subject, runs, (&lapsed, trip.as_ref(), live.as_deref()), out)?;

@@ -71,7 +71,7 @@ fn print(name: &str, busy: &[String], holder: Option<&LockHolder>, out: &mut Out
     let word = out.palette().paint(Tone::Good, "stopped");
     out.line(&format!("{word}  {}   resume with planwright run", clean_line(name)));
     for what in busy {
-        out.line(&format!("         ended: {}", clean_line(what)));
+        out.line(&format!("         was running: {}", clean_line(what)));
     }
     if let Some(holder) = holder {
         let who = clean_line(&holder.to_string()).into_owned();

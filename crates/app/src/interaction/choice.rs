@@ -65,21 +65,26 @@ pub(crate) fn choose(question: &str, choices: &[Choice], out: &mut Out<'_>) -> R
         };
         let typed =
             typed.map_err(|error| Failure::new(Exit::Machine, "cannot read your answer").because(&error))?;
-        let echoes = keyboard.is_some();
+        // A terminal in raw mode does not echo.
+        let end_line = |key: &str, out: &mut Out<'_>| {
+            if keyboard.is_some() {
+                echo(key, out);
+            }
+        };
         let key = match typed {
             Typed::Interrupt => {
-                end_line(echoes, "^C", out);
+                end_line("^C", out);
                 return Err(Failure::new(Exit::Interrupted, "interrupted; nothing was decided"));
             }
             Typed::End => {
-                end_line(echoes, "", out);
+                end_line("", out);
                 return Ok(Pressed::Nothing);
             }
             Typed::Enter => choices.iter().find(|choice| choice.is_safe()).map_or('q', Choice::key),
             Typed::Sequence => '\u{fffd}',
             Typed::Key(key) => key.to_ascii_lowercase(),
         };
-        end_line(echoes, key.to_string().as_str(), out);
+        end_line(key.to_string().as_str(), out);
         match key {
             '?' => explain(choices, out),
             'q' => return Ok(Pressed::Nothing),
@@ -114,12 +119,9 @@ fn explain(choices: &[Choice], out: &mut Out<'_>) {
     }
 }
 
-/// Echoes the pressed key: the terminal doesn't in raw mode.
-fn end_line(echoes: bool, key: &str, out: &mut Out<'_>) {
-    if echoes {
-        let shown = if key.chars().all(|character| character.is_ascii_graphic()) { key } else { "" };
-        out.complain(&format!("{shown}\n"));
-    }
+fn echo(key: &str, out: &mut Out<'_>) {
+    let shown = if key.chars().all(|character| character.is_ascii_graphic()) { key } else { "" };
+    out.complain(&format!("{shown}\n"));
 }
 
 /// What was pressed.

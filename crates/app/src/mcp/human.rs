@@ -165,8 +165,7 @@ fn asks(runs: &Runs) -> Result<Vec<Value>, ToolError> {
             Some(step) => format!("{}/{step}", run.plan),
             None => run.plan.clone(),
         };
-        let is_manual = run.tally.asks.iter().any(|open| open.ask == ask.ask && open.is_manual);
-        let choices = wording::choices_of(&id, ask.reason, is_manual);
+        let choices = wording::choices_of(&id, ask.reason, run.tally.judged_by(&ask.ask));
         asks.push(json!({
             "id": id,
             "reason": wording::reason_words(ask.reason),
@@ -329,7 +328,9 @@ fn start(call: &ToolRequest<'_>) -> ToolResult {
         }
         Readiness::Follow(_, holder) => return Ok(ToolReply::text(driven(&name, &holder)).into()),
         Readiness::NeedsApproval(missing) => return Err(by_hand(&name, &missing_words(&name, &missing))),
-        Readiness::NeedsRetry(_) => return Err(by_hand(&name, &(format!("{name} has failed"), "retry"))),
+        Readiness::NeedsRetry(_) => {
+            return Err(by_hand(&name, &(format!("{name} has failed"), "run --retry")));
+        }
         Readiness::Blocked(blocker) => return Err(blocked(&name, blocker)),
     };
     let command = format!("planwright run {}", wording::word(&name));
@@ -345,7 +346,7 @@ fn start(call: &ToolRequest<'_>) -> ToolResult {
             }
             Start::Following(_, holder) => Ok(ToolReply::text(driven(&name, &holder))),
             Start::NeedsApproval(missing) => Err(by_hand(&name, &missing_words(&name, &missing))),
-            Start::NeedsRetry(_) => Err(by_hand(&name, &(format!("{name} has failed"), "retry"))),
+            Start::NeedsRetry(_) => Err(by_hand(&name, &(format!("{name} has failed"), "run --retry"))),
             Start::Blocked(blocker) => Err(blocked(&name, blocker)),
         }
     };

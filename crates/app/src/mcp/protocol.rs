@@ -89,11 +89,12 @@ pub(super) struct Request {
 }
 
 /// Reads a message, or says what is wrong with it and which request it was, if that can be told.
-pub(super) fn read(line: &[u8]) -> Result<Message, (Option<Value>, Fault)> {
+pub(super) fn read(line: &[u8]) -> Result<Message, Box<(Option<Value>, Fault)>> {
     let value: Value = serde_json::from_slice(line)
-        .map_err(|error| (None, Fault::parse_error(format!("invalid JSON: {error}"))))?;
-    let wrong =
-        |id: Option<Value>, what: &str| Err((id, Fault::invalid_request(format!("invalid message: {what}"))));
+        .map_err(|error| Box::new((None, Fault::parse_error(format!("invalid JSON: {error}")))))?;
+    let wrong = |id: Option<Value>, what: &str| {
+        Err(Box::new((id, Fault::invalid_request(format!("invalid message: {what}")))))
+    };
     let Value::Object(mut object) = value else { return wrong(None, "not an object") };
     let is_id = |id: &Value| id.is_string() || id.is_i64() || id.is_u64();
     let id = object.remove("id");

@@ -43,7 +43,7 @@ impl Printer {
                 self.gap();
             }
             Event::Start(Tag::Item) => self.is_item = true,
-            Event::End(TagEnd::Item) => self.flush(),
+            Event::End(TagEnd::Item) | Event::Start(Tag::CodeBlock(_)) => self.flush(),
             Event::End(TagEnd::Heading(_)) => {
                 let heading = self.palette.paint(Tone::Strong, self.words.trim());
                 self.words.clear();
@@ -57,7 +57,6 @@ impl Printer {
                     self.gap();
                 }
             }
-            Event::Start(Tag::CodeBlock(_)) => self.flush(),
             Event::End(TagEnd::CodeBlock) => {
                 for line in std::mem::take(&mut self.words).lines() {
                     self.text.push_str(format!("{CODE_INDENT}{line}").trim_end());

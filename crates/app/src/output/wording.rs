@@ -15,7 +15,7 @@ use planwright_engine::core::agent::report::ReportFinding;
 use planwright_engine::core::plan::budget;
 use planwright_engine::core::plan::verified::Contract;
 use planwright_engine::core::run::event::{
-    AnswerKind, AskAnswer, AskReason, AttemptEnd, Event, RunOutcome, StopMode,
+    AnswerKind, AskAnswer, AskReason, AttemptEnd, Event, JudgedBy, RunOutcome, StopMode,
 };
 use planwright_engine::core::run::forecast::Forecast;
 use planwright_engine::core::run::state::{AskState, Phase, RunStatus};
@@ -167,12 +167,16 @@ pub(crate) fn subject(run: &Run, ask: &AskState) -> String {
 
 /// The commands that answer an ask, each with what it does.
 pub(crate) fn choices(run: &Run, ask: &AskState) -> Vec<(String, &'static str)> {
-    let is_manual = ask.step.is_some_and(|place| run.plan.steps[place].contract == Contract::Manual);
-    choices_of(&subject(run, ask), ask.reason, is_manual)
+    let judged_by = JudgedBy::of(ask.step.map(|place| &run.plan.steps[place].contract));
+    choices_of(&subject(run, ask), ask.reason, judged_by)
 }
 
 /// The commands that answer what is asked about `subject`, each with what it does.
-pub(crate) fn choices_of(subject: &str, reason: AskReason, is_manual: bool) -> Vec<(String, &'static str)> {
+pub(crate) fn choices_of(
+    subject: &str,
+    reason: AskReason,
+    judged_by: JudgedBy,
+) -> Vec<(String, &'static str)> {
     let subject = shell_word(subject);
     if reason == AskReason::Stalled {
         return vec![
@@ -193,7 +197,7 @@ pub(crate) fn choices_of(subject: &str, reason: AskReason, is_manual: bool) -> V
         };
         (format!("planwright answer {subject} {}{more}", flag(*kind)), what)
     };
-    reason.answers(is_manual).iter().map(choice).collect()
+    reason.answers(judged_by).iter().map(choice).collect()
 }
 
 /// The option of `answer` that says this.
@@ -214,8 +218,7 @@ pub(crate) fn fitting(reason: AskReason, contract: Option<&Contract>) -> String 
     if reason == AskReason::Stalled {
         return "resume, fail, cancel".to_owned();
     }
-    let is_manual = contract == Some(&Contract::Manual);
-    let flags: Vec<&str> = reason.answers(is_manual).iter().map(|&kind| flag(kind)).collect();
+    let flags: Vec<&str> = reason.answers(JudgedBy::of(contract)).iter().map(|&kind| flag(kind)).collect();
     let judged = if flags.contains(&"--take-over") { "; the contract still decides" } else { "" };
     flags.join(", ") + judged
 }

@@ -103,7 +103,9 @@ const TRIES: &[Try] = &[
         act: |_| bash("printf '[hooks]\\ndone = [\"touch\", \"hooked\"]\\n' >> planwright.toml"),
         found: |scene, _| match &scene.complaint {
             None => Outcome::Denied,
-            Some(words) if words.contains("`hooks.done` can't be set") && !scene.bench.has("hooked") => {
+            Some(words)
+                if words.contains("cannot set `hooks.done` for a project") && !scene.bench.has("hooked") =>
+            {
                 Outcome::Flagged
             }
             Some(_) => Outcome::Unseen,

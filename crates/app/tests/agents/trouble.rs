@@ -140,7 +140,7 @@ pub(crate) fn is_ended_though_it_ignores_the_signal(installed: &Installed) {
     bench.wait_until("the agent's tool is at work", || bench.has("working"));
     // It is as stubborn as it should be.
     bench.bash("kill -TERM $(cat stubborn); sleep 0.3; kill -0 $(cat stubborn)").expect(0, &[]);
-    bench.run(&["stop", "it", "--now"]).expect(0, &["was under way: 1 hang, attempt 1"]);
+    bench.run(&["stop", "it", "--now"]).expect(0, &["was running: 1 hang, attempt 1"]);
     running.end();
     bench.nothing_is_alive();
     assert_eq!(bench.finished(1)["end"], "stopped");

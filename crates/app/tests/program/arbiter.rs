@@ -93,9 +93,9 @@ fn an_agent_as_arbiter_is_bounded() {
         ),
         (r#"echo '{"agent":"root","action":"replan"}'"#, "replan", "built-in", "invalid agent `root`"),
         (r#"echo '{"action":"approve","agent":"sage"}'"#, "replan", "built-in", "invalid action `approve`"),
-        ("echo I would try again", "replan", "built-in", "it gave no answer"),
+        ("echo I would try again", "replan", "built-in", "it is not a choice in JSON"),
         ("echo broken >&2; exit 3", "replan", "built-in", "it exited with 3: broken"),
-        ("sleep 600", "replan", "built-in", "did not answer within 1 s"),
+        ("sleep 600", "replan", "built-in", "timed out after 1 s"),
     ];
     for (script, action, by, because) in cases {
         with_arbiter(&place, script);
@@ -114,7 +114,10 @@ fn an_agent_as_arbiter_is_bounded() {
     assert_eq!(place.standing()["state"], "waiting");
     place.run(&["arbiter", "it", "--built-in"]).expect(0, &["built-in"]);
     let agent = run(place.planwright(&["arbiter", "it"]).env("CLAUDECODE", "1"), b"");
-    agent.expect(0, &["an agent is at this terminal, so the arbiter was not asked"]);
+    agent.expect(
+        0,
+        &["arbiter not asked, because this terminal belongs to an agent; using the built-in choice"],
+    );
 }
 
 // A command line that an agent could have written into the project is not run by a question; the same one is, once the user says it.
@@ -129,7 +132,7 @@ fn what_the_project_says_is_not_run_as_arbiter() {
     assert!(!place.has("started"));
     place.write("planwright.toml", "");
     place.run(&["config", "set", "agents.evil.command", &words, "--user"]).expect(0, &[]);
-    place.run(&["arbiter", "it"]).expect(0, &["did not answer"]);
+    place.run(&["arbiter", "it"]).expect(0, &["no answer from `evil`: it exited with 0", "built-in"]);
     assert!(place.has("started"), "the guard was what kept it from starting");
     place.write("planwright.toml", "[arbiter]\nagent = \"evil\"\n");
     place.run(&["arbiter", "it"]).expect(2, &["arbiter.agent"]);

@@ -19,7 +19,9 @@ const AFTER: Sketch<'static> = ("after", "", "touch after.out", "test -e after.o
 #[track_caller]
 fn waiting() -> Place {
     let place = Place::with_plan(&[STUCK, AFTER]);
-    place.approve_and_run().expect(3, &["attempt 2 of 2, exit 7", "stuck needs you", "planwright status it"]);
+    place
+        .approve_and_run()
+        .expect(3, &["attempt 2 of 2, exit 7", "stuck needs you", "next: planwright answer it/stuck"]);
     place
 }
 
@@ -91,7 +93,7 @@ fn a_retry_without_help_asks_again() {
 #[test]
 fn what_a_person_took_over_is_judged_by_the_contract() {
     let place = waiting();
-    place.run(&["answer", "it/stuck", "--confirm"]).expect(2, &["the contract judges"]);
+    place.run(&["answer", "it/stuck", "--confirm"]).expect(2, &["the contract still decides"]);
     place.run(&["answer", "it/stuck", "--take-over"]).expect(0, &[]);
     place.run(&["run", "it"]).expect(3, &["exit 7", "stuck needs you"]);
     assert!(!place.has("after.out"));
@@ -198,7 +200,7 @@ fn an_agent_s_work_without_a_contract_waits_for_a_person() {
 #[test]
 fn a_person_s_step_is_judged_by_its_contract() {
     let place = Place::with_plan(&[("sign", "**target:** human", "Sign it.", "test -s signed")]);
-    place.approve_and_run().expect(3, &["sign needs you", "the contract judges"]);
+    place.approve_and_run().expect(3, &["sign needs you", "the contract decides"]);
     place.run(&["answer", "it/sign", "--take-over"]).expect(0, &[]);
     place.run(&["run", "it"]).expect(3, &["sign needs you"]);
     place.write("signed", "ada\n");
@@ -219,7 +221,7 @@ fn an_agent_that_is_not_there_parks_the_step() {
     place.run(&["answer", "it/ask", "--retry"]).expect(0, &[]);
     // A command line that was not there when the plan was approved is approved first.
     let ran = place.run(&["run", "it"]);
-    let name = ran.expect(4, &["coder  was  nothing"]).stderr.rsplit_once("--rev ").expect("a name").1.trim();
+    let name = ran.expect(4, &["coder  was  none"]).stderr.rsplit_once("--rev ").expect("a name").1.trim();
     place.run(&["run", "it", "--rev", name]).expect(0, &["1 of 1 step passed"]);
     assert!(place.read("out").contains("Write it."));
 }

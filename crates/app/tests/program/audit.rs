@@ -217,18 +217,18 @@ const ALTERED: &[(&str, Act, Kind, &str)] = &[
     ("an end that is gone", Act::Sql("DELETE FROM head"), Kind::OtherHead, "run 1"),
     ("an end that is another", Act::Sql("UPDATE head SET hash = zeroblob(32)"), Kind::OtherHead, "run 1"),
     ("an end that is earlier", Act::Sql("UPDATE head SET seq = 2"), Kind::OtherHead, "run 1"),
-    ("a journal that is cut", Act::Sql(CUT), Kind::CutOff, "the anchor file knows"),
+    ("a journal that is cut", Act::Sql(CUT), Kind::CutOff, "the anchor file has record"),
     (
         "a journal that is cut, and its anchor",
         Act::All(&[Act::Sql(CUT), Act::Anchor(without_last_of_run)]),
         Kind::CutOff,
-        "(exported) knows",
+        "(exported) has record",
     ),
     (
         "a journal that is cut, its anchor and its copy",
         Act::All(&[Act::Sql(CUT), Act::Anchor(without_last_of_run), Act::Bash("rm -r .planwright")]),
         Kind::CutOff,
-        "refs/planwright/anchor knows",
+        "refs/planwright/anchor has record",
     ),
     (
         "a run that is gone",
@@ -326,7 +326,7 @@ const ALTERED: &[(&str, Act, Kind, &str)] = &[
         "an output under another name",
         Act::Sql("UPDATE blob SET hash = '00' || substr(hash, 3)"),
         Kind::Database,
-        "is not what was written",
+        "is corrupt: hash mismatch",
     ),
     (
         "work that nobody intended",
@@ -473,7 +473,7 @@ fn a_stranger_checks_the_record_from_a_clone() {
 #[test]
 fn verdicts_are_written_as_statements() {
     let place = ground();
-    place.run(&["audit", "it", "--statements", "out"]).expect(0, &["wrote 3 statements into out"]);
+    place.run(&["audit", "it", "--statements", "out"]).expect(0, &["wrote 3 statements to out"]);
     let text = place.read("out/plans--it.md.run-1-two-1.intoto.json");
     let statement: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(statement["predicate"]["result"], "PASSED");
@@ -504,7 +504,7 @@ fn heads_are_kept_in_a_note_too_and_nothing_is_kept_of_a_record_that_was_altered
     place.run(&["audit"]).expect(0, &["compared with the anchor file", "the note on"]);
     Act::Sql(CUT).on(&place);
     place.run(&["audit", "--anchor", "ref"]).expect(1, &["cannot anchor a record with findings"]);
-    place.run(&["audit"]).expect(1, &["the note on", "refs/planwright/anchor knows"]);
+    place.run(&["audit"]).expect(1, &["but the note on", "refs/planwright/anchor has record"]);
 }
 
 // An agent in the middle of a run must not make a forged record the truth.

@@ -33,9 +33,9 @@ fn every_agent_is_connected_once_and_only_on_a_yes() {
     ran.expect(
         3,
         &[
-            "make    .claude/settings.json for claude",
+            "create  .claude/settings.json for claude",
             "+            \"command\": \"planwright hook session-start\"",
-            "nothing was written for an agent",
+            "nothing was written for agents: pass --write",
             "next: planwright init --agents claude,codex,gemini,qwen,opencode,pi,copilot --write",
         ],
     );
@@ -139,8 +139,8 @@ fn a_skill_of_the_users_own_stays() {
     place.run(&["init", "--agents", "claude", "--write"]).expect(
         0,
         &[
-            "by hand .claude/skills/plan/SKILL.md for claude: it is yours",
-            "`planwright prompt skill` prints all of it",
+            "by hand .claude/skills/plan/SKILL.md for claude: it belongs to you",
+            "`planwright prompt skill` prints the rest",
         ],
     );
     assert_eq!(place.read(file), "# How we plan here\n");
@@ -184,8 +184,9 @@ fn every_plan_in_the_skill_verifies() {
         assert_eq!(ran.code, 0, "{plan}\n{ran:#?}");
         place.run_with(&["verify", "-"], plan.replace("### 1.", "### 7.")).expect(1, &["error"]);
     }
-    // Every command that it teaches is one.
-    let help = place.run(&["help"]).stdout;
+    // Every command that it teaches is one, for people or for agents.
+    let printed = |topic: &str| place.run(&["help", topic]).expect(0, &[]).stdout.clone();
+    let help = printed("--all") + &printed("agents");
     for line in skill.lines().filter(|line| line.contains("`planwright ")) {
         for typed in line.split("`planwright ").skip(1) {
             let verb = typed.split([' ', '`']).next().unwrap_or_default();

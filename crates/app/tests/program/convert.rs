@@ -55,7 +55,14 @@ fn what_is_lost_is_listed_and_strict_refuses() {
     let plan = format!("{}\n## Appendix\n\nElephants are grey.\n", sound("A good plan", 1));
     place.write("plans/good.md", plan);
     let strict = place.run(&["convert", "plans/good.md", "--to", "directory", "--strict"]);
-    strict.expect(1, &["can't be said in full", "Elephants are grey", "nothing was written"]);
+    strict.expect(
+        1,
+        &[
+            "dialect directory cannot express all of plans/good.md",
+            "Elephants are grey",
+            "nothing was written",
+        ],
+    );
     assert!(!place.has("plans/good"));
     place
         .run(&["convert", "plans/good.md", "--to", "directory"])
@@ -171,7 +178,7 @@ fn files_of_other_tools_become_drafts() {
         assert!(place.read(&plan).contains("status: draft"), "{}", place.read(&plan));
     }
     place.write("notes.txt", "nothing\n");
-    place.run(&["import", "notes.txt"]).expect(1, &["looks like no plan", "--from"]);
+    place.run(&["import", "notes.txt"]).expect(1, &["cannot detect the format of notes.txt", "--from"]);
     place.run(&["import", "prd.json", "--from", "ralhp"]).expect(2, &["did you mean `ralph`?"]);
 }
 

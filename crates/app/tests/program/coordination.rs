@@ -103,7 +103,7 @@ fn plans_of_a_harness_folder_that_git_ignores_are_on_the_queue() {
     assert_eq!(names(&queue["ready"]), ["auth"]);
     assert_eq!(names(&queue["staged"]), ["later"]);
     place.run(&["status", "--queue"]).expect(0, &["PLAN-auth (1).md is a conflict copy"]);
-    place.run(&["unshelve", "later"]).expect(0, &["activated"]);
+    place.run(&["unshelve", "later"]).expect(0, &["unshelved  .harness/PLAN-later.md"]);
     assert_eq!(names(&data(&place, &["status", "--queue", "--json"])["ready"]), ["auth", "later"]);
 }
 
@@ -153,13 +153,13 @@ fn the_status_of_a_plan_is_asked_for_by_its_name() {
     assert_eq!(carry_out(&place, "m1"), 0);
     for words in [&["status", "m1"][..], &["status", "PLAN-m1"], &["status", "--name", "m1"]] {
         let ran = place.run(words);
-        assert!(!ran.expect(0, &["m1"]).said().contains("was not run"), "{words:?}: {ran:#?}");
+        assert!(!ran.expect(0, &["m1"]).said().contains("has not been run"), "{words:?}: {ran:#?}");
     }
     place.run(&["shelve", "m1"]).expect(1, &["`m1` is done; only drafts can be shelved"]);
     // What was run is known by its name, also where its file is gone.
     place.bash("rm .harness/PLAN-m1.md").expect(0, &[]);
     place.run(&["status", "PLAN-m1"]).expect(0, &["Done"]);
-    place.run(&["status", "nobody"]).expect(0, &["nobody was not run here yet"]);
+    place.run(&["status", "nobody"]).expect(0, &["nobody has not been run"]);
 }
 
 // D-07, D-08
@@ -238,10 +238,10 @@ fn a_staged_plan_is_put_in_its_place_and_never_over_another() {
     place.run(&["unshelve", "later"]).expect(2, &["already exists"]);
     assert!(staged(&place) && place.read(".harness/PLAN-later.md") == "mine");
     place.bash("rm .harness/PLAN-later.md");
-    place.run(&["unshelve", "PLAN-later.md"]).expect(0, &["activated"]);
+    place.run(&["unshelve", "PLAN-later.md"]).expect(0, &["unshelved  .harness/PLAN-later.md"]);
     assert!(!staged(&place) && place.read(".harness/PLAN-later.md") == later);
     place.run(&["unshelve", "later"]).expect(2, &["shelved plan `later` not found"]);
-    place.run(&["shelve", "later"]).expect(0, &["staged"]);
+    place.run(&["shelve", "later"]).expect(0, &["shelved  .harness/queued-plans/PLAN-later.md"]);
     assert!(staged(&place) && !place.has(".harness/PLAN-later.md"));
     place.run(&["unshelve", "later"]).expect(0, &[]);
     assert_eq!(carry_out(&place, "later"), 0);
@@ -352,7 +352,7 @@ fn a_plan_that_repeats_another_is_told_of_it() {
     let new = |name: &str, title: &str| place.run(&["new", name, "--title", title]);
     new("second", "Fix the login timeout")
         .expect(0, &["first may be the same work: the titles are nearly the same"]);
-    new("cache", "Something else").expect(0, &["cache may be the same work", "is staged"]);
+    new("cache", "Something else").expect(0, &["cache may be the same work", "is shelved"]);
     new("mail", "Another thing").expect(0, &["mail may be the same work", "is archived"]);
     let alone = new("alone", "Move the users table");
     assert!(!alone.expect(0, &[]).said().contains("may be the same"), "{alone:#?}");

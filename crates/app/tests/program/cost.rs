@@ -18,12 +18,15 @@ fn costs_are_counted_warned_about_and_asked_about() {
         [("a", "test -e done-a"), ("b", "test -e done-b"), ("c", "test -e done-c"), ("d", "test -e done-d")];
     let steps = steps.map(|(id, contract)| (id, "**target:** coder", "Do it.", contract));
     let place = Place::with_plan(&steps);
-    place.run(&["stats", "--cost"]).expect(0, &["nothing was spent yet"]);
+    place.run(&["stats", "--cost"]).expect(0, &["no costs: nothing has been run"]);
     let script = r#"cat > /dev/null; touch done-a done-b done-c done-d; echo '{"tokens": 1000, "dollars": 0.41}' > "$PLANWRIGHT_USAGE""#;
     let words = serde_json::json!(["bash", "-c", script]);
     place.write("planwright.toml", format!("[roles]\ncoder = \"mine\"\n[agents.mine]\ncommand = {words}\n"));
     let ran = place.approve_and_run();
-    ran.expect(3, &["82% of the dollars budget used", "budget is spent", "3 of 4 steps passed"]);
+    ran.expect(
+        3,
+        &["82% of the dollars budget used", "The budget is used up: 1 step left", "3 of 4 steps passed"],
+    );
     place.run(&["stats", "--cost"]).expect(
         0,
         &[
@@ -33,7 +36,7 @@ fn costs_are_counted_warned_about_and_asked_about() {
             "$0.41",
             "$1.23",
             "it: 1 step left, about $0.41, 1000 tokens",
-            "123 % of its budget is spent",
+            "123% of its budget is spent",
         ],
     );
     let cost = data(&place.run(&["stats", "--cost", "--plan", "it", "--json"]))["cost"].clone();

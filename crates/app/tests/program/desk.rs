@@ -240,12 +240,20 @@ fn what_does_not_fit_is_refused_with_the_way_out() {
         (
             &["plan", "remove-thread", "--thread-id", "thread_456"],
             2,
-            &["no additional thread `thread_456`", &id],
+            &["unknown additional thread `thread_456`", &id],
         ),
-        (&["plan", "remove-thread", "--thread-id", ""], 2, &["no additional thread ``"]),
-        (&["plan", "remove-thread", "--thread-id", "../../etc"], 2, &["no additional thread `../../etc`"]),
-        (&["plan", "remove-thread", "--thread-id", &format!("{id}/..")], 2, &["no additional thread"]),
-        (&["plan", "remove-thread", "--thread-id", &extra.to_string_lossy()], 2, &["no additional thread"]),
+        (&["plan", "remove-thread", "--thread-id", ""], 2, &["unknown additional thread ``"]),
+        (
+            &["plan", "remove-thread", "--thread-id", "../../etc"],
+            2,
+            &["unknown additional thread `../../etc`"],
+        ),
+        (&["plan", "remove-thread", "--thread-id", &format!("{id}/..")], 2, &["unknown additional thread"]),
+        (
+            &["plan", "remove-thread", "--thread-id", &extra.to_string_lossy()],
+            2,
+            &["unknown additional thread"],
+        ),
         (
             &["plan", "remove-thread", "--thread-id", &own],
             1,
@@ -351,7 +359,7 @@ fn what_is_committed_is_reviewed_approved_and_run_by_its_name() {
     assert_ne!(first, second);
     place.run(&["approve", "make-it", "--rev", &second]).expect(0, &["approved"]);
     // What somebody approved is not revised over their head, and the same again changes nothing.
-    ask(&place, &["plan", "commit"]).expect(0, &["unchanged  make-it  approved"]);
+    ask(&place, &["plan", "commit"]).expect(0, &["unchanged  make-it  still approved"]);
     write(&folder, "Make it", &TASK.replace("Make one.", "Make one, and more."));
     ask(&place, &["plan", "commit"]).expect(1, &["it is already approved", "planwright revise make-it"]);
     place.run(&["run", "make-it"]).expect(0, &["1 of 1 step passed"]);
@@ -372,7 +380,7 @@ fn what_was_decided_about_is_not_taken_back() {
     write(&extra, "Same title", TASK);
     ask(&place, &["plan", "commit"]).expect(0, &["proposed  same-title  r1", "proposed  same-title-2  r1"]);
     place.run(&["reject", "same-title", "-m", "smaller steps"]).expect(0, &[]);
-    ask(&place, &["plan", "commit"]).expect(0, &["unchanged  same-title  rejected"]);
+    ask(&place, &["plan", "commit"]).expect(0, &["unchanged  same-title  still rejected"]);
     write(&folder, "Same title", &TASK.replace("Make one.", "Make one half."));
     ask(&place, &["plan", "commit"]).expect(0, &["proposed  same-title  r2", "unchanged  same-title-2  r1"]);
     place
@@ -519,5 +527,5 @@ fn a_folder_that_stays_holds_nobody_up() {
     fs::remove_file(&stuck).expect("removed");
     let ran = place.run(&["status", "--inbox"]);
     assert!(!ran.expect(0, &["good"]).said().contains("cannot remove"), "{ran:#?}");
-    assert!(!place.run(&["doctor"]).said().contains("planners"));
+    assert!(!place.run(&["doctor"]).said().contains("is still there after its session ended"));
 }

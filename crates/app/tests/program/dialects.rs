@@ -256,7 +256,7 @@ fn many_notes_at_once_are_whole_lines() {
 fn a_dialect_can_be_said_and_nothing_is_guessed() {
     let place = Place::empty();
     place.write("notes.md", "# Notes\n\nNothing to do here.\n");
-    place.run(&["verify", "notes.md"]).expect(1, &["PW0116", "none of the dialects", "--dialect"]);
+    place.run(&["verify", "notes.md"]).expect(1, &["PW0116", "not a plan in any known dialect", "--dialect"]);
     place.write(
         "x.md",
         "# T\n\n### 1. A\n\n- **What:** x\n- **Verification:** `test -e x`\n- **Status:** [ ]\n",
@@ -279,7 +279,7 @@ fn pointers_that_lead_nowhere_and_conflict_copies_are_told_of() {
     for words in [&["list"][..], &["doctor"]] {
         let ran = place.run(words);
         let said = ran.said();
-        assert!(said.contains("conflict copy") && said.contains("`gone`, which is not there"), "{said}");
+        assert!(said.contains("conflict copy") && said.contains("`gone`, which was not found"), "{said}");
     }
     assert_eq!(place.run(&["list", "--json"]).stdout.matches("\"steps\"").count(), 1);
     assert_eq!(place.read(copy), kind.files[0].1);
@@ -291,7 +291,7 @@ fn the_settings_of_proposals_are_looked_at() {
     let place = KINDS[1].place();
     place.write(".pi/plans.json", "{ \"guardedTools\": [\"gmail_send\"], \"stale_after_day\": 3 }");
     let said = place.run(&["doctor"]).said();
-    for words in ["1 guarded tools, stale after 30 days", "did you mean `stale_after_days`?"] {
+    for words in ["1 guarded tool, stale after 30 days", "did you mean `stale_after_days`?"] {
         assert!(said.contains(words), "{words}: {said}");
     }
 }

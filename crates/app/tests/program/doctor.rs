@@ -79,7 +79,7 @@ fn kept_bytes_that_were_changed_are_found() {
         &records(&place),
         "UPDATE blob SET bytes = CAST('x' AS BLOB) WHERE instr(bytes, 'said-by-the-agent') = 1",
     );
-    place.run(&["doctor"]).expect(1, &["error records", "was changed"]);
+    place.run(&["doctor"]).expect(1, &["error records", "is corrupt: hash mismatch"]);
 }
 
 /// A process that says it belongs to this run.
@@ -99,7 +99,9 @@ fn processes_of_a_dead_run_are_found_and_ended() {
     let said = "run 1 is not running but left 1 process behind     fix: planwright doctor --fix";
     wait_until("the process is seen", || place.run(&["doctor"]).said().contains(said));
     assert!(ours.try_wait().expect("a child").is_none(), "looking ends nobody");
-    place.run(&["doctor", "--fix"]).expect(0, &["fixed processes of run 1", "healthy"]);
+    place
+        .run(&["doctor", "--fix"])
+        .expect(0, &["fixed run 1 is not running but left 1 process behind", "healthy"]);
     assert_eq!(end(&mut ours), 128 + 9);
     assert!(other.try_wait().expect("a child").is_none(), "a process of another project is left alone");
     other.kill().expect("killed");
@@ -113,7 +115,7 @@ fn processes_of_a_run_that_is_driven_are_left_alone() {
     wait_until("the agent is at work", || place.path("began").exists());
     let ran = place.run(&["doctor", "--fix"]);
     ran.expect(0, &["healthy"]);
-    assert!(!ran.said().contains("alive"), "{ran:#?}");
+    assert!(!ran.said().contains("is not running but left"), "{ran:#?}");
     running.kill();
 }
 

@@ -61,7 +61,9 @@ fn injected_drift_is_healed() {
         let expected = ("warn".to_owned(), format!("{BEHIND}{said}"), "planwright doctor --fix".to_owned());
         assert_eq!(wrong(&place), [expected]);
         assert_eq!(place.read(FILE), text, "looking writes nothing");
-        place.run(&["doctor", "--fix"]).expect(0, &["fixed plans/it.md does not say", said, "healthy"]);
+        place
+            .run(&["doctor", "--fix"])
+            .expect(0, &["fixed plans/it.md is out of date with the record: ", said, "healthy"]);
         assert_eq!(place.read(FILE), done, "{said}");
         let again = place.run(&["doctor", "--fix"]);
         assert!(!again.expect(0, &["healthy"]).said().contains("fixed"), "{again:#?}");
@@ -88,7 +90,9 @@ fn a_mark_lost_with_its_driver_is_set_and_one_without_a_receipt_is_settled_by_th
     let said = wrong(&place);
     assert!(said.is_empty(), "whoever drives it is about to set the marks: {said:?}");
     running.kill();
-    wait_until("its processes are gone", || !place.run(&["doctor"]).said().contains("alive"));
+    wait_until("its processes are gone", || {
+        !place.run(&["doctor"]).said().contains("is not running but left")
+    });
     // Exactly what is left where the verdict was recorded and the file not written any more.
     place.write(FILE, before.replace("Do c", "✅ Do c"));
     let said = wrong(&place);
@@ -181,7 +185,7 @@ fn every_finding_is_gone_once_its_command_was_typed() {
         ("is accessible to others", "planwright doctor --fix"),
         ("`make` is done", "planwright doctor --fix"),
         (".it.md.aB3dE9 was left behind", "planwright doctor --fix"),
-        ("is a conflict copy that", "mv -- 'plans/it (conflicted copy"),
+        ("is a conflict copy by Google Drive or Dropbox", "mv -- 'plans/it (conflicted copy"),
         (
             "can be removed without losing work (0 merged, 1 orphaned, 1 MB): gone",
             "planwright worktree prune",
@@ -211,7 +215,9 @@ fn every_finding_is_gone_once_its_command_was_typed() {
     place
         .bash(&format!("test ! -e '{gone}' && cat '{work}/notes' && rm '{work}/notes'"))
         .expect(0, &["mine"]);
-    place.run(&["doctor", "--fix"]).expect(0, &["fixed trees that are done with", "healthy"]);
+    place
+        .run(&["doctor", "--fix"])
+        .expect(0, &["fixed unused worktrees can be removed without losing work", "healthy"]);
     place.bash(&format!("test ! -e '{work}'")).expect(0, &[]);
     assert!(place.has("plans/it (conflicted copy 2026-05-27).md.aside"), "put aside, not deleted");
 }
@@ -261,7 +267,9 @@ fn what_a_killed_run_left_is_shown_and_forgotten() {
     let mut running = place.start(&["--jobs", "2"]);
     wait_until("the agent is at work", || place.has("../agent"));
     running.kill();
-    wait_until("its processes are gone", || !place.run(&["doctor"]).said().contains("alive"));
+    wait_until("its processes are gone", || {
+        !place.run(&["doctor"]).said().contains("is not running but left")
+    });
     place.run(&["doctor"]).expect(0, &["directories of killed attempts, removed by the next attempt: "]);
     place.bash("rm -rf \"$HOME/.cache/planwright\"").expect(0, &[]);
     let said = wrong(&place);
@@ -270,7 +278,9 @@ fn what_a_killed_run_left_is_shown_and_forgotten() {
         said.iter().any(|(_, what, fix)| what.starts_with(gone) && fix == "planwright doctor --fix"),
         "{said:?}"
     );
-    place.run(&["doctor", "--fix"]).expect(0, &["fixed trees of attempts", "healthy"]);
+    place
+        .run(&["doctor", "--fix"])
+        .expect(0, &["fixed registered worktrees of attempts without a directory: 1", "healthy"]);
     place.write("../go", "");
     place.run(&["run", "it", "--jobs", "2"]).expect(0, &["2 of 2 steps passed"]);
     place.run(&["doctor"]).expect(0, &["the repository keeps work of finished runs (", "healthy"]);
@@ -315,5 +325,5 @@ fn what_hinders_only_some_of_it_is_a_warning() {
     place.write("planwright.toml", "[limits]\nfree_mb = 0\n");
     place.run(&["doctor"]).expect(0, &["healthy"]);
     place.bash("rm -rf .git/objects/??").expect(0, &[]);
-    place.run(&["doctor"]).expect(0, &["warn  repository: the commit ", "fix: git fsck"]);
+    place.run(&["doctor"]).expect(0, &["warn  repository: cannot read commit ", "fix: git fsck"]);
 }

@@ -477,8 +477,7 @@ fn every_answer_about_a_run_is_one_line_with_one_envelope_as_its_schema_says() {
             // A word with several views has a schema for each.
             match case.0 {
                 [_, "--inbox", ..] => Some("planwright.inbox/1".to_owned()),
-                [_, "--queue", ..] => Some("planwright.queue/1".to_owned()),
-                [_, _, "--work-item"] => Some("planwright.queue/1".to_owned()),
+                [_, "--queue", ..] | [_, _, "--work-item"] => Some("planwright.queue/1".to_owned()),
                 [_, "--since", ..] => Some("planwright.standup/1".to_owned()),
                 [_, "--all", ..] => Some("planwright.events/1".to_owned()),
                 [_, _, "--versions"] => Some("planwright.history/1".to_owned()),

@@ -74,12 +74,11 @@ fn stats_count_what_happened_and_nothing_else() {
         .filter_map(|gap| Some((gap["kind"].as_str()?, gap["name"].as_str()?)))
         .collect();
     assert_eq!(gaps, [("tool", "odoo-toolbox"), ("program", "no-such-program")]);
-    let said =
-        ["first try", "33 %", "  shell", "1 contract has never failed", "planwright stats --contracts"];
+    let said = ["first try", "33%", "  shell", "1 contract has never failed", "planwright stats --contracts"];
     place.run(&["stats"]).expect(0, &said);
     place.run(&["stats", "--contracts"]).expect(0, &["it/easy", "never", "test -e easy.out"]);
     place.run(&["stats", "--tools", "--plans"]).expect(0, &["odoo-toolbox", "it/stuck", "no-such-program"]);
-    place.run(&["stats", "--plan", "it"]).expect(0, &["33 %"]);
+    place.run(&["stats", "--plan", "it"]).expect(0, &["33%"]);
     place.run(&["stats", "--since", "soon"]).expect(2, &["`soon` is not a duration", "--since 7d"]);
     place.run(&["stats", "--since", "7"]).expect(2, &["`7` is not a duration"]);
     wait_until("the run is older than a second", || {

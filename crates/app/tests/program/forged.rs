@@ -41,7 +41,7 @@ fn an_agent_carries_out_no_plan_and_has_no_contract_run() {
     let codes = place.read("codes");
     assert!(codes.starts_with("3 run\n3 run\n3 quick\n"), "{codes}\n{}", place.read("said"));
     assert!(place.read("said").contains("only a person may approve or run a plan"), "{}", place.read("said"));
-    place.run(&["status", "other"]).expect(0, &["was not run here yet"]);
+    place.run(&["status", "other"]).expect(0, &["plans/other.md has not been run"]);
     // What a person has run afterwards is what is so.
     place.run(&["verify", "other", "--red"]).expect(0, &["fails before the work"]);
     place.run(&["audit", "other", "--rerun"]).expect(0, &["FAILS  exit 1"]);

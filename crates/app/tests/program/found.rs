@@ -132,10 +132,12 @@ fn a_reviewer_that_says_nothing_has_not_said_that_all_is_well() {
     critic("echo '```findings'; echo '[]'; echo '```'")
         .run(&["verify", "it", "--reviewer"])
         .expect(0, &["found nothing"]);
-    critic("echo Looks good to me").run(&["verify", "it", "--reviewer"]).expect(5, &["listed no findings"]);
+    critic("echo Looks good to me")
+        .run(&["verify", "it", "--reviewer"])
+        .expect(5, &["no answer from `critic`: it returned no list of findings"]);
     critic("sleep 600")
         .run(&["verify", "it", "--reviewer", "--config", "consult.seconds=1"])
-        .expect(5, &["did not answer within 1 s"]);
+        .expect(5, &["`critic` timed out after 1 s"]);
     let place = critic("true");
     place.write("planwright.toml", "[agents.evil]\ncommand = [\"bash\", \"-c\", \"touch started\"]\n");
     place

@@ -101,7 +101,7 @@ fn a_broken_plan_is_repaired_by_what_the_tool_says_and_then_waits_for_a_person()
     let again = client.call("plan_propose", &json!({"path": "plans/say-it.md"}));
     again.fine(&["was already proposed: revision 1"]);
     client.end();
-    place.run(&["status", "--inbox"]).expect(0, &["say-it", "r1 waits for review", "by test"]);
+    place.run(&["status", "--inbox"]).expect(0, &["say-it", "r1 is pending review", "by test"]);
     place.run(&["run", "say-it"]).expect(3, &["is not approved"]);
 }
 
@@ -178,7 +178,7 @@ fn a_planner_revises_its_own_proposal_and_nobody_elses_text() {
     // A person changes it: from here on it is theirs.
     let theirs = place.read("plans/it.md").replace("Write part 2.", "Write part 2 by hand.");
     place.write("plans/it.md", &theirs);
-    propose(&mut client, 3).refused(&["already contains a plan", "changed since"]);
+    propose(&mut client, 3).refused(&["already contains a plan", "it changed after it was proposed"]);
     assert_eq!(place.read("plans/it.md"), theirs);
     place.write("plans/hers.md", sound("Hers", 1));
     let taken = json!({"plan": sound("Hers", 2), "path": "plans/hers.md"});
@@ -280,11 +280,11 @@ fn the_plan_that_is_taught_has_no_fault() {
     let taught = client.call("plan_format", &json!({}));
     taught.fine(&[
         "contract",
-        "doctor (played by codex)",
+        "doctor (codex)",
         "Available executor tools",
         "- odoo: read, search",
         "- go-easy\n",
-        "what every agent has: read, edit, write, bash, shell, web",
+        "the tools of every agent: read, edit, write, bash, shell, web",
         "shell",
         "on_fail",
     ]);

@@ -47,7 +47,7 @@ fn without_a_dialog_a_model_gets_the_command_and_nothing_is_recorded() {
         for (answer, text, command) in ANSWERS {
             let given = json!({"id": "it/look", "answer": answer, "text": text});
             let said = client.call("ask_answer", &given);
-            said.refused(&["Only a person decides this", "Nothing was done", command]);
+            said.refused(&["Only a person can decide this", "Nothing was done", command]);
         }
         client
             .call("run_stop", &json!({"id": "it", "now": true}))
@@ -56,7 +56,7 @@ fn without_a_dialog_a_model_gets_the_command_and_nothing_is_recorded() {
         let budget = json!({"id": "it", "answer": "budget", "text": "$5"});
         client
             .call("ask_answer", &budget)
-            .refused(&["no answer to what is asked", "say confirm, retry, skip"]);
+            .refused(&["it/look doesn't accept this answer", "use confirm, retry, skip"]);
         client.end();
     }
     assert_eq!(place.facts(), before);
@@ -96,9 +96,12 @@ fn only_the_word_of_a_person_in_the_dialog_decides() {
             false => Client::with_person(&place, accepted("yes")),
             true => Client::stateless(&place, Some(accepted(" Yes "))),
         };
-        client.call("ask_answer", &given).fine(&["as the person confirmed"]);
+        client.call("ask_answer", &given).fine(&["it/look was answered, confirmed by the person"]);
         let dialog = client.dialogs.pop().expect("the person was asked");
-        assert!(dialog.contains("it/look") && dialog.contains("on your word alone"), "{dialog}");
+        assert!(
+            dialog.contains("it/look") && dialog.contains("counts as done because you confirm it"),
+            "{dialog}"
+        );
         client.call("ask_answer", &given).refused(&["no open question about it"]);
         client.end();
         let answers = answers(&place);
@@ -130,7 +133,9 @@ fn an_answer_that_nobody_was_asked_for_counts_for_nothing() {
     let asked = client.request("tools/call", &json!({"name": "ask_answer", "arguments": skip}));
     assert!(is_question(&asked), "{asked}");
     let state = &asked["result"]["requestState"];
-    client.call_again("ask_answer", &given, (&said, state)).refused(&["has changed meanwhile"]);
+    client
+        .call_again("ask_answer", &given, (&said, state))
+        .refused(&["it changed in the meantime", "nothing was done"]);
     let answer = call(&mut client, &skip, state);
     assert!(is_question(&answer), "used up: {answer}");
     client.end();
@@ -178,7 +183,7 @@ fn in_the_shell_of_an_agent_the_dialog_is_not_shown() {
         json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}, "clientInfo": info});
     client.request("initialize", &greeting);
     let said = client.call("ask_answer", &json!({"id": "it/look", "answer": "confirm"}));
-    said.refused(&["an agent is at this terminal (CLAUDECODE)", "planwright answer it/look --confirm"]);
+    said.refused(&["this terminal belongs to an agent (CLAUDECODE)", "planwright answer it/look --confirm"]);
     client.call("inbox_list", &json!({})).fine(&["it/look"]);
     client.end();
 }
@@ -213,7 +218,9 @@ fn a_person_starts_and_stops_runs_and_sees_what_waits() {
         (&json!("running"), &json!("running, attempt 1")),
         "{plan}"
     );
-    client.call("run_stop", &json!({"id": "it", "now": true})).fine(&["is stopped"]);
+    client
+        .call("run_stop", &json!({"id": "it", "now": true}))
+        .fine(&["is paused", "confirmed by the person"]);
     place.write("go", "");
     client.call("run_start", &it).fine(&["is running"]);
     place.wait_for("look ask.opened");
@@ -248,7 +255,7 @@ fn a_run_that_is_started_over_mcp_works_in_trees() {
     let it = json!({"id": "it"});
     client.call("run_start", &it).fine(&["is running"]);
     wait_until("it is done", || client.call("plan_get", &it).data()["run"] == "done");
-    client.call("run_start", &it).fine(&["is done already"]);
+    client.call("run_start", &it).fine(&["is already done"]);
     client.end();
     let project = place.project().display().to_string();
     let folders = [place.read("left.out"), place.read("right.out")];
@@ -262,7 +269,7 @@ fn a_run_that_can_not_be_driven_is_not_said_to_be_under_way() {
     let place = Place::with_plan(&[(
         "slow",
         "",
-        "touch begun; until [ -e go ]; do sleep 0.01; done; touch slow.out",
+        "echo begun >begun; until [ -e go ]; do sleep 0.01; done; touch slow.out",
         "test -e slow.out",
     )]);
     place.write("plans/other.md", runnable(&[AFTER]));
@@ -277,7 +284,7 @@ fn a_run_that_can_not_be_driven_is_not_said_to_be_under_way() {
     let other = json!({"id": "other"});
     client.call("run_start", &other).refused(&["it is running in this directory", "Nothing was started"]);
     assert_eq!(client.dialogs, Vec::<String>::new(), "nobody is asked about what can't be");
-    place.run(&["status", "other"]).expect(0, &["was not run here yet"]);
+    place.run(&["status", "other"]).expect(0, &["plans/other.md has not been run"]);
     place.write("go", "");
     assert_eq!(running.end(), 0);
     client.call("run_start", &other).fine(&["is running"]);

@@ -165,7 +165,15 @@ fn a_file_that_somebody_edited_keeps_everything_where_it_is() {
         finished(&[("a", &[("edit", "", "sed -i 's/two/deux/' shared.txt", "grep -q deux shared.txt")]), B]);
     let before = at(&place, "main");
     place.write("shared.txt", "mine\n").write("own.txt", "mine too\n");
-    place.run(&["merge"]).expect(3, &["shared.txt", "nothing was merged", "next: git status"]);
+    place.run(&["merge"]).expect(
+        3,
+        &[
+            "shared.txt",
+            "local changes would be overwritten by the merge",
+            "nothing was merged",
+            "next: git status",
+        ],
+    );
     assert_eq!(
         (at(&place, "main"), place.read("shared.txt").as_str(), place.has("b.txt")),
         (before, "mine\n", false)
@@ -302,7 +310,7 @@ fn a_plan_that_weakens_the_test_of_another_is_caught() {
     );
     // Each beside `a` in a branch where nothing landed yet: a seal counts as long as its plan is in the batch.
     for (name, branch, word) in
-        [("drop", "one", "tests/more.sh is gone"), ("add", "two", "tests/conftest.sh is new")]
+        [("drop", "one", "sealed file tests/more.sh is missing"), ("add", "two", "tests/conftest.sh is new")]
     {
         let ran = place.run(&["merge", "a", name, "--into", branch]);
         ran.expect(3, &["a sealed file differs from what was approved", word]);
@@ -463,7 +471,15 @@ fn a_plan_of_two_repositories_lands_in_both_or_in_none() {
     let (main, trunk) = (at(&place, "main"), api(&place, "git rev-parse trunk"));
     let both = |place: &Place| (at(place, "main"), api(place, "git rev-parse trunk"));
     place.bash("echo mine >../api/api.txt").expect(0, &[]);
-    place.run(&["merge"]).expect(3, &["../api/api.txt", "nothing was merged", "git -C ../api status"]);
+    place.run(&["merge"]).expect(
+        3,
+        &[
+            "../api/api.txt",
+            "local changes would be overwritten by the merge",
+            "nothing was merged",
+            "git -C ../api status",
+        ],
+    );
     assert_eq!((both(&place), place.has("web.txt")), ((main.clone(), trunk.clone()), false));
     assert_eq!(api(&place, "cat api.txt"), "mine");
     is_clean(&place);

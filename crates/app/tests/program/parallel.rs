@@ -135,7 +135,7 @@ fn a_step_that_strays_into_another_is_done_again_on_what_landed() {
     lines.sort_unstable();
     assert_eq!(lines, ["first", "left", "right"], "both are there, once");
     let said = place.run(&["log", "it", "--json"]).stdout;
-    assert!(said.contains("was changed meanwhile, by what landed or was edited: shared"), "{said}");
+    assert!(said.contains("its changes conflict with changes made meanwhile: shared"), "{said}");
 }
 
 // What somebody wrote into the workspace while a step worked on the same file is not written over.
@@ -228,7 +228,7 @@ fn a_tournament_is_won_by_the_smallest_work_that_passes() {
     }
     let bare = Place::with_plan(&[("a", "", "touch out", "test -e out")]);
     bare.run(&["run", "it", "--tournament", "2", "a", "--rev", &bare.digest()])
-        .expect(1, &["no git repository"]);
+        .expect(1, &["is not in a git repository with a commit"]);
 }
 
 // Entrants work at the same attempt at once; what ends the processes of one must not find those of another.
@@ -252,7 +252,7 @@ fn a_tournament_of_a_step_without_a_contract_is_refused() {
     place
         .run(&["run", "it", "--tournament", "2", "a", "--rev", &place.digest()])
         .expect(2, &["step `a` has no contract", "a person confirms this step"]);
-    place.run(&["status"]).expect(0, &["nothing was run here yet"]);
+    place.run(&["status", "it"]).expect(0, &["plans/it.md has not been run"]);
 }
 
 // A-33: a project that wants all its steps in one folder gets that.
@@ -284,8 +284,9 @@ fn a_second_plan_waits_for_the_workspace() {
     place.write("plans/other.md", runnable(&[("b", "", "echo second >>order", "test -s order")]));
     let mut first = place.start(&[]);
     place.wait_for_file("agent");
-    let digest = place
-        .printed("planwright run other --dry-run --json | grep -o '\"digest\":\"[0-9a-f]*' | cut -d'\"' -f4");
+    let digest = place.printed(
+        "planwright run other --dry-run --json | grep -o '\"digest\":\"[0-9a-f]*' | head -1 | cut -d'\"' -f4",
+    );
     place.run(&["run", "other", "--rev", &digest]).expect(4, &["it"]);
     assert!(!place.run(&["log", "other"]).said().contains("run 1"), "nothing was recorded of it");
     let mut second = place.start_into(&["run", "other", "--rev", &digest, "--wait"], "said");
@@ -315,7 +316,7 @@ fn a_plan_has_one_run_at_a_time_wherever_it_is() {
     place.printed("touch $HOME/go");
     place.run(&["run", "it", "--worktree"]).expect(0, &["1 of 1 step passed"]);
     assert!(!place.has("a.out"), "nothing was done here");
-    place.run(&["rollback", "it", "a"]).expect(1, &["it is over"]);
+    place.run(&["rollback", "it", "a"]).expect(1, &["cannot roll back it: its run has finished"]);
     place.run(&["merge"]).expect(0, &["merged  it"]);
     place.run(&["worktree", "remove", "it"]).expect(0, &[]);
     place.run(&["log", "it"]).expect(0, &["done"]);
@@ -350,7 +351,7 @@ fn a_rollback_that_something_is_in_the_way_of_changes_nothing() {
     place.commit("cfg");
     place.approve_and_run().expect(3, &["b needs you"]);
     place.write("cfg", "mine\n");
-    place.run(&["rollback", "it", "a"]).expect(1, &["cfg", "nothing was put back"]);
+    place.run(&["rollback", "it", "a"]).expect(1, &["cfg", "nothing was restored"]);
     assert_eq!((place.read("cfg").as_str(), place.read(".gitignore").as_str()), ("mine\n", "cfg\n"));
     assert!(place.read(FILE).contains("✅ Do a"), "the step is still done");
 }
@@ -430,7 +431,7 @@ fn a_submodule_that_is_empty_in_trees_is_named() {
         "git init -q ../lib; cd ../lib; git -c user.name=a -c user.email=a@b commit -q --allow-empty -m lib; cd -; \
          git -c protocol.file.allow=always submodule -q add ../lib vendor/lib; git commit -qm lib",
     );
-    let warning = "vendor/lib is a submodule, and is empty in a tree";
+    let warning = "vendor/lib is a submodule and is empty in a worktree";
     place.run(&["worktree", "add", "it"]).expect(0, &[warning]);
     place.run(&["run", "it", "--jobs", "2", "--rev", &place.digest()]).expect(0, &[warning]);
 }
@@ -447,9 +448,12 @@ fn a_plan_that_was_edited_beside_its_tree_is_told_apart() {
     let copy = place.printed("planwright worktree path it");
     place.run(&["run", "it", "--worktree", "--rev", &new]).expect(
         4,
-        &["has a copy of its own of plans/it.md", &format!("cp -rT plans/it.md {copy}/plans/it.md")],
+        &[
+            "the worktree's copy of plans/it.md is different",
+            &format!("cp -rT plans/it.md {copy}/plans/it.md"),
+        ],
     );
-    place.run(&["run", "it", "--worktree"]).expect(3, &["has a copy of its own of plans/it.md"]);
+    place.run(&["run", "it", "--worktree"]).expect(3, &["the worktree's copy of plans/it.md is different"]);
     place.printed(&format!("cp -rT plans/it.md {copy}/plans/it.md"));
     place.run(&["run", "it", "--worktree", "--rev", &new]).expect(0, &["1 of 1 step passed"]);
 }

@@ -70,7 +70,7 @@ fn a_plan_that_is_clean_is_written_and_proposed() {
         0,
         &[
             "planner  pen (it has role planner): bash pen.sh",
-            "verify   try 1: clean",
+            "verify   try 1: no errors",
             "plans/make-files.md   2 steps",
             "First the one",
             "proposed  make-files  r1",
@@ -107,7 +107,7 @@ fn a_broken_answer_goes_back_with_what_is_wrong() {
         ],
     );
     let second = asked(&place, 2).expect("it was asked again");
-    assert!(second.contains("Make two files") && second.contains("no plan in it"), "{second}");
+    assert!(second.contains("Make two files") && second.contains("no plan in the answer"), "{second}");
     let third = asked(&place, 3).expect("it was asked again");
     assert!(third.contains("error[PW0306]") && third.contains("line: true"), "{third}");
     assert_eq!(plans(&place), "make-files.md\n");
@@ -152,11 +152,11 @@ fn a_planner_that_is_missing_is_named_and_nothing_else_is_lost() {
     place.write(USER, "[agents.planner]\ncommand = [\"sleep\", \"600\"]\n");
     place
         .run(&["draft", "Anything", "--config", "draft.seconds=1"])
-        .expect(1, &["did not answer within 1 s"]);
+        .expect(1, &["planner `planner` timed out after 1 s"]);
     place.run(&["new", "by-hand"]).expect(0, &["plans/by-hand.md"]);
     place.run_with(&["draft", "--from", "-"], answer(&plan())).expect(0, &["proposed  make-files"]);
     let nested = run(place.planwright(&["draft", "More"]).env("PLANWRIGHT_TAG", "1"), b"");
-    nested.expect(3, &["can't start a planner"]);
+    nested.expect(3, &["cannot start a planner"]);
 }
 
 // C-24: what stands in the settings of the project may be an agent's word, and nobody has approved it.
@@ -298,7 +298,7 @@ fn a_version_that_changes_what_is_finished_goes_back() {
         .run(&["revise", "files", "--planner"])
         .expect(0, &["try 1: 1 problem", "try 2: 1 problem", "try 3: no errors"]);
     let second = asked(&place, 2).expect("it was asked again");
-    assert!(second.contains("step 1 `one` (Do one) is finished and its contract has changed"), "{second}");
+    assert!(second.contains("step 1 `one` (Do one) is finished, but its contract changed"), "{second}");
     let third = asked(&place, 3).expect("it was asked again");
     assert!(third.contains("identical to files, which failed"), "{third}");
     let place = failed(&[&touched]);
@@ -325,7 +325,7 @@ fn making_a_plan_anew_comes_to_an_end() {
     fail(&place, "files-v2");
     place
         .run(&["revise", "files-v2", "--planner"])
-        .expect(3, &["failed in the same way in files", "goes in a circle", "--discovery"]);
+        .expect(3, &["failed the same way in files", "replanning would loop", "--discovery"]);
     assert_eq!(asked(&place, 2), None, "nobody is asked to go in a circle");
     place
         .run(&["revise", "files-v2", "--planner", "--discovery", "something new"])
@@ -338,14 +338,14 @@ fn making_a_plan_anew_comes_to_an_end() {
             .env("CLAUDECODE", "1"),
         b"",
     );
-    agent.expect(1, &["made anew 2 times, which is the most"]);
+    agent.expect(1, &["cannot replan files-v3: replanned 2 times, the limit"]);
     place.run(&["status", "files-v3"]).expect(0, &["waiting, 1 of 2 steps done"]);
     place
         .run(&["revise", "files-v3", "--planner", "--config", "replan.max=2"])
-        .expect(1, &["which is the most (`replan.max`)"]);
+        .expect(1, &["replanned 2 times, the limit (`replan.max`)"]);
     let text = place.read("plans/files-v3.md");
     assert!(text.contains("status: failed"), "{text}");
-    place.run(&["log", "files-v3"]).expect(0, &["run.finished", "made anew 2 times"]);
+    place.run(&["log", "files-v3"]).expect(0, &["run.finished", "replanned 2 times"]);
 }
 
 // B-12: a person writes the next version without any planner, and hands answers in by hand.

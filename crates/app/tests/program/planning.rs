@@ -71,14 +71,14 @@ fn a_plan_json_block_replaces_what_is_left() {
     };
     place
         .run_with(&["revise", "it", "--from", "-"], patch(1))
-        .expect(1, &["step 1 `one` (Do one) is finished and is missing"]);
+        .expect(1, &["step 1 `one` (Do one) is finished, but missing"]);
     place
         .run_with(&["revise", "it", "--from", "-"], patch(9))
         .expect(1, &["replace_from_step 9: the plan has 3 steps"]);
     let stale = patch(2).replace("\"steps\"", "\"revision\":7,\"steps\"");
     place
         .run_with(&["revise", "it", "--from", "-"], stale)
-        .expect(1, &["made for revision 7, and the plan is at r1"]);
+        .expect(1, &["the block is for revision 7 but the plan is at r1"]);
     place
         .run_with(&["revise", "it", "--from", "-"], patch(2))
         .expect(0, &["plans/it-v2.md", "proposed  it-v2"]);
@@ -228,7 +228,7 @@ fn a_quick_task_needs_no_file() {
     quick("true", &[]).expect(1, &["PW0306", "nothing was started"]);
     place
         .run(&["quick", "Do", "--contract", "test -e x"])
-        .expect(1, &["no command line is known for `coder`"]);
+        .expect(1, &["agent `coder` has no command; set agents.coder.command"]);
     assert_eq!(place.bash("ls").stdout, "made\nplanwright.toml\n");
 }
 
@@ -252,7 +252,7 @@ fn discovered_work_is_listed_and_becomes_a_step() {
     let before = place.read("plans/it.md");
     place
         .run(&["discover", "it", "--add", "2"])
-        .expect(0, &["step mend-the-fence", "has to be approved again"]);
+        .expect(0, &["step mend-the-fence", "the plan needs a new approval"]);
     let text = place.read("plans/it.md");
     assert!(text.starts_with(before.trim_end()), "{text}");
     for words in ["### 3. Mend the fence", "**needs:** one", "It leans.", "**contract:** manual"] {

@@ -42,7 +42,9 @@ fn digest(place: &Place) -> String {
 fn approve(place: &Place) -> String {
     let digest = digest(place);
     place.run(&["propose", "it"]).expect(0, &["proposed", "red check: 2 of 2 contracts fail"]);
-    place.run(&["approve", "it", "--rev", &digest]).expect(0, &["approved", "unprotected"]);
+    place
+        .run(&["approve", "it", "--rev", &digest])
+        .expect(0, &["approved", "unsigned: any program running as you could have approved this"]);
     digest
 }
 
@@ -94,7 +96,7 @@ fn an_agent_decides_nothing() {
         &["unshelve", "it"],
         &["run", "it", "--rev", digest.as_str()],
     ] {
-        agent(words).expect(3, &["an agent is at this terminal (CLAUDECODE)"]);
+        agent(words).expect(3, &["only a person may", "this terminal belongs to an agent (CLAUDECODE)"]);
     }
     agent(&["comment", "it/make", "-m", "is this right?"]).expect(0, &["claude (an agent)"]);
     for sign in ["CODEX_SANDBOX_NETWORK_DISABLED", "QWEN_CODE", "PI_CODING_AGENT", "COPILOT_CLI", "AI_AGENT"]
@@ -233,8 +235,8 @@ fn the_third_rejection_waits_for_a_person() {
         command.env("CLAUDECODE", "1");
         crate::place::run(&mut command, b"")
     };
-    agent(&["revise", "it"]).expect(3, &["only a person may take a plan back"]);
-    place.run(&["revise", "it", "-m", "one more"]).expect(0, &["was waiting (revisions-spent), is draft"]);
+    agent(&["revise", "it"]).expect(3, &["only a person may revise a plan"]);
+    place.run(&["revise", "it", "-m", "one more"]).expect(0, &["was waiting (revisions-spent), now draft"]);
 }
 
 #[test]
@@ -264,7 +266,7 @@ fn a_proposal_keeps_its_rejections_in_its_body() {
         .expect(2, &["`steps` is empty"]);
     place
         .run_with(&["propose", "--steps", "-"], r#"{"title": "x", "step": []}"#)
-        .expect(2, &["holds no proposal"]);
+        .expect(2, &["is not a proposal: unknown field `step`"]);
     assert_eq!(place.bash("ls .pi/plans").stdout, before, "half a proposal was written");
 }
 
@@ -320,9 +322,7 @@ fn a_plan_that_failed_is_tried_again() {
     place.write("plans/it.md", runnable(&steps));
     place.bash("rm -r .git && git init --quiet -b main .").expect(0, &[]);
     commit(&place);
-    place
-        .run(&["run", "it", "--retry"])
-        .expect(1, &["it is draft, and only a plan that failed is tried again"]);
+    place.run(&["run", "it", "--retry"]).expect(1, &["cannot retry it: it is draft, not failed"]);
     let digest = digest(&place);
     place.run(&["run", "it", "--rev", &digest]).expect(1, &["failed"]);
     place.write("ready", "");

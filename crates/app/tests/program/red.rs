@@ -63,7 +63,9 @@ fn contracts_that_fail_before_the_work_are_told_from_those_that_pass() {
     assert_eq!(ran.stdout.matches("warning[PW0307]").count(), 1, "said once: {ran:#?}");
     let denied = place.run(&["verify", "it", "--red", "--deny", "passes-already"]);
     denied.expect(1, &["error[PW0307]"]);
-    project(&[("fixed", "", "true")]).run(&["verify", "it", "--red"]).expect(1, &["PW0306", "were not run"]);
+    project(&[("fixed", "", "true")])
+        .run(&["verify", "it", "--red"])
+        .expect(1, &["PW0306", "has errors; contracts not run"]);
 }
 
 // M-01: what is in the workspace and not committed is no part of the base.

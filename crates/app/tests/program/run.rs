@@ -156,7 +156,7 @@ fn an_agent_that_rewrites_its_contract_stops_the_run_and_wins_nothing() {
     let approved = place.read(FILE);
     place
         .approve_and_run()
-        .expect(4, &["edited", "paused", "    -test -s real\n    +test -s digest\n", "verify it"]);
+        .expect(4, &["edited", "paused", "    -test -s real\n    +test -s digest\n", "planwright review it"]);
     assert_eq!(place.facts()[1..], ["lie attempt.started 1", "lie attempt.finished 1"]);
     // The other bytes are not approved, and asking does not end the run of those that are.
     place.run(&["run", "it"]).expect(3, &["it is not approved"]);
@@ -187,7 +187,7 @@ fn a_plan_that_is_edited_during_a_run_pauses_it() {
     place.write(FILE, edited);
     place.run(&["run", "it"]).expect(3, &["it is not approved"]);
     place.rewrite("### 1. Do a", "### 1. Do a ✅");
-    place.approve_and_run().expect(0, &["1 a   was done before"]);
+    place.approve_and_run().expect(0, &["1 a   already done"]);
     assert!(place.has("c.out"));
     assert_eq!(place.count("a attempt.started 1"), 0);
 }
@@ -221,7 +221,7 @@ fn a_mark_that_was_set_by_hand_is_judged_before_it_is_believed() {
     place.write(FILE, plan.replace("Do a", "Do a ✅").replace("Do b", "Do b ✅")).write("a.out", "");
     place
         .approve_and_run()
-        .expect(0, &["1 a   was done before", "2 b   is marked done, but its contract fails"]);
+        .expect(0, &["1 a   already done", "2 b   is marked done, but its contract fails"]);
     let facts = place.facts();
     for (fact, count) in [
         ("a contract.finished 0 passed", 1),
@@ -255,7 +255,7 @@ fn agents_that_are_not_those_that_were_approved_are_not_started() {
     let lapsed = [
         "lapsed  agent commands changed since approval",
         "coder  was  bash -c 'touch right; cat >b.out'",
-        "       is   bash -c 'touch wrong; cat >b.out'",
+        "       now  bash -c 'touch wrong; cat >b.out'",
         "nothing was started",
     ];
     let ran = place.run(&["run", "it"]);
@@ -267,7 +267,7 @@ fn agents_that_are_not_those_that_were_approved_are_not_started() {
     assert_eq!((place.count("b attempt.started 1"), place.count("agents.approved")), (0, 0));
     // What was approved may be put back; nobody has to say anything then.
     place.write("planwright.toml", settings("touch right; cat >b.out"));
-    place.run(&["run", "it", "--dry-run"]).expect(0, &["goes on"]);
+    place.run(&["run", "it", "--dry-run"]).expect(0, &["resumes     run 1, approved"]);
     place.write("planwright.toml", settings("touch other; cat >b.out"));
     let ran = place.run(&["run", "it"]);
     place.run(&["run", "it", "--rev", &proposed(&ran)]).expect(0, &["2 of 2 steps passed"]);

@@ -127,7 +127,7 @@ fn a_second_run_of_a_plan_follows_the_first() {
     }
     // One of them leaves, and nothing else changes.
     fourth.signal(&place, "INT");
-    fourth.end().expect(130, &["detached; the run continues", "for the process that drives"]);
+    fourth.end().expect(130, &["detached; the run continues", "this run is owned by another process"]);
     place.write("go", "");
     assert_eq!(first.end(), 0);
     let driver = format!("process {}", first.pid());
@@ -151,7 +151,7 @@ fn a_follower_ends_with_the_code_of_the_driver() {
     second.wait_for("following run 1");
     place.write("go", "");
     assert_eq!(first.end(), 3);
-    second.end().expect(3, &["waiting  it   0 of 2", "planwright status it"]);
+    second.end().expect(3, &["needs you  it   0 of 2 steps passed", "planwright answer it/a"]);
 }
 
 // another text of a plan that is under way is refused with the owner, and so is another plan in the same folder.
@@ -167,7 +167,7 @@ fn what_would_disturb_a_run_is_refused_with_the_owner() {
         envelope["data"]["digest"].as_str().expect("a digest").to_owned()
     };
     let other = digest(place.run(&["run", "other", "--dry-run", "--json"]));
-    place.run(&["run", "other", "--rev", &other]).expect(4, &["it is being run in this folder", &driver]);
+    place.run(&["run", "other", "--rev", &other]).expect(4, &["it is running in this directory", &driver]);
     let approved = place.read(FILE);
     place.rewrite("Because.", "Because of you.");
     place.approve_and_run().expect(4, &[&driver]);

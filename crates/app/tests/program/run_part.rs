@@ -55,7 +55,7 @@ fn only_does_one_step_and_names_what_is_missing() {
     assert_eq!(made(&place), "ab");
     place.run(&["run", "it", "--only", "nothing"]).expect(2, &["its steps are a, b, c, d"]);
     place.run(&["run", "it", "--only", "c", "--until", "c"]).expect(2, &["cannot be used with"]);
-    place.run(&["run", "it", "--jobs", "0"]).expect(2, &["--jobs 0"]);
+    place.run(&["run", "it", "--jobs", "0"]).expect(2, &["--jobs must be at least 1"]);
 }
 
 // P-21: a dry run says what would be done, by whom and what is only claimed; it starts and writes nothing.
@@ -127,7 +127,7 @@ fn a_failure_is_told_in_full_once_and_short_at_the_end() {
     let expected = [
         "2 b   ",
         "attempt 1 of 2, exit 7",
-        "lines before this: planwright log it/b@1 --contract",
+        "11 earlier lines: planwright log it/b@1 --contract",
         "  retrying with this output",
         "attempt 2 of 2, exit 7",
         "it/2 b needs you",
@@ -170,7 +170,7 @@ fn a_budget_that_is_spent_is_asked_about() {
         &[
             "it needs you",
             "The budget is used up: 3 steps left",
-            "waits      2 b, 3 c, 4 d",
+            "blocked    2 b, 3 c, 4 d",
             "planwright answer it  --budget",
             "$0.95",
         ],

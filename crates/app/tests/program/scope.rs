@@ -42,7 +42,7 @@ fn the_hook_denies_what_is_out_of_scope_and_says_why() {
     ask(&tools, "Bash", &json!({"command": "ls"})).expect(2, &[words]);
     let plan = with_scope(&json!({"mode": "plan"}));
     ask(&plan, "Write", &json!({"file_path": "a"})).expect(2, &["Tool Write is not available in plan scope"]);
-    ask(&plan, "Bash", &json!({"command": "ls; rm a"})).expect(2, &["`rm` is not on the list"]);
+    ask(&plan, "Bash", &json!({"command": "ls; rm a"})).expect(2, &["`rm` is not a known read-only command"]);
     ask(&plan, "Bash", &json!({"command": "git log | head"})).expect(0, &[]);
     let copilot = json!({"toolName": "create", "toolArgs": "{\"path\":\"a\"}", "cwd": plan.project()});
     ask_with(&plan, &copilot.to_string()).expect(2, &["Tool create is not available"]);
@@ -78,7 +78,7 @@ fn a_question_that_cannot_be_read_is_a_no() {
     ask(&place, "Read", &json!({})).expect(2, &["cannot read the scope of this attempt"]);
     let noting = with_scope(&json!({"mode": "log"}));
     ask_with(&noting, "no JSON").expect(0, &[]);
-    assert!(noting.read("../home/scope.log").contains("can't be read"));
+    assert!(noting.read("../home/scope.log").contains("cannot parse the call"));
 }
 
 // C-15: both modes, and the pointer to the proposal.
@@ -215,7 +215,7 @@ fn a_violation_counts_until_a_person_has_seen_it() {
     let fields = "**touches:** src/**\n**on_fail:** retry(1), then escalate";
     let (place, ran) = attempt_by(once, "[scope]\nviolation = \"fail\"\n", fields);
     // The next attempt could not pass whatever it does, so there is none before a person has answered.
-    ran.expect(3, &["An attempt changed what it may not touch: docs/z.md."]);
+    ran.expect(3, &["An attempt changed files outside its scope: docs/z.md."]);
     assert!(!ran.said().contains("attempt 2"), "{ran:#?}");
     place.run(&["answer", "it/a", "--retry"]).expect(0, &[]);
     place.run(&["run", "it"]).expect(0, &["1 of 1 step passed"]);
@@ -230,7 +230,7 @@ fn no_change_outside_is_hidden() {
                   echo target >.gitignore; echo built >target/built\n\
                   cp -p agent.sh same; printf '####' | dd of=agent.sh conv=notrunc status=none; touch -r same agent.sh; rm same";
     let (place, ran) = attempt_by(hiding, "[scope]\nviolation = \"fail\"\n", "**touches:** src/**");
-    ran.expect(3, &["hanged what it may not touch: .git/info/exclude, .gitignore"]);
+    ran.expect(3, &["hanged files outside its scope: .git/info/exclude, .gitignore"]);
     let expected = json!([
         ".git/info/exclude",
         ".gitignore",
@@ -274,6 +274,8 @@ fn a_tool_that_is_not_there_is_named_before_anything_is_started() {
     for verb in ["verify", "propose"] {
         place.run(&[verb, "it"]).expect(1, &["uses unknown tool `odoo-tools`"]);
     }
+    place.run(&["verify", "it"]).expect(1, &["available: go-easy, odoo-toolbox"]);
+    place.write("plans/it.md", runnable(&[("a", "**tools:** odoo-tolbox", "true", "test -e x")]));
     place.run(&["verify", "it"]).expect(1, &["did you mean `odoo-toolbox`?"]);
     place.write("plans/it.md", runnable(&[("a", "**tools:** odoo-toolbox", "true", "test -e x")]));
     place.run(&["verify", "it"]).expect(0, &[]);

@@ -192,7 +192,7 @@ fn the_queue_shows_what_is_in_a_work_item() {
     );
     place.write("go", "");
     assert_eq!(running.end(), 0);
-    place.run(&["show", "it/b", "--work-item"]).expect(1, &["no attempt of it/b waits"]);
+    place.run(&["show", "it/b", "--work-item"]).expect(1, &["it/b has no queued or running attempt"]);
 }
 
 // prompt, output and contract log of every attempt, on one page and one by one.

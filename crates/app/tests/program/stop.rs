@@ -22,8 +22,8 @@ fn a_stopped_run_judges_what_is_under_way_and_begins_nothing() {
     running.end();
     assert_eq!(stopping.end(), 0);
     let said = place.read("said");
-    assert!(said.contains("stopped  it") && said.contains("was under way: 1 b, attempt 1"), "{said}");
-    assert!(!said.contains("still drives it") && !said.contains("planwright run"), "{said}");
+    assert!(said.contains("stopped  it") && said.contains("was running: 1 b, attempt 1"), "{said}");
+    assert!(!said.contains("pauses when") && !said.contains("next: planwright run"), "{said}");
     let wanted = ["run.stopped", "b attempt.finished 1", "b contract.finished 1 passed"];
     assert_eq!(place.facts()[2..], wanted);
     assert_eq!((place.standing()["state"].clone(), place.has("c.out")), ("stopped".into(), false));
@@ -38,7 +38,7 @@ fn a_run_that_is_stopped_at_once_ends_its_attempts() {
     let place = Place::with_plan(&[SLOW]);
     let mut running = place.start(&[]);
     let agent = place.wait_for_file("agent");
-    place.run(&["stop", "it", "--now"]).expect(0, &["stopped  it", "was under way: 1 b, attempt 1"]);
+    place.run(&["stop", "it", "--now"]).expect(0, &["stopped  it", "was running: 1 b, attempt 1"]);
     running.end();
     assert!(!place.is_alive(&agent));
     let end = place.events().into_iter().find(|event| event["event"] == "attempt.finished").expect("an end");
@@ -59,7 +59,7 @@ fn a_run_that_nobody_drives_can_be_stopped() {
     running.kill();
     place.run(&["stop", "it"]).expect(0, &["stopped  it"]);
     assert_eq!(place.standing()["state"], "stopped");
-    place.run(&["stop", "nobody"]).expect(2, &["no plan `nobody`"]);
+    place.run(&["stop", "nobody"]).expect(2, &["plan `nobody` not found"]);
 }
 
 // for good, with a reason, by a person; driven or not.
@@ -72,13 +72,15 @@ fn a_cancelled_run_is_over_and_nothing_of_it_is_alive() {
     let by_agent =
         crate::place::run(place.planwright(&["cancel", "it", "-m", "x"]).env("CLAUDECODE", "1"), b"");
     by_agent.expect(3, &["only a person may cancel a run"]);
-    place.run(&["cancel", "it", "-m", "no longer wanted"]).expect(0, &["cancelled  it", "1 b, attempt 1"]);
+    place
+        .run(&["cancel", "it", "-m", "no longer wanted"])
+        .expect(0, &["cancelled  it", "was running: 1 b, attempt 1"]);
     running.end();
     assert!(!place.is_alive(&agent));
     assert_eq!(place.facts().last().map(String::as_str), Some("run.finished cancelled"));
     place.run(&["log", "it"]).expect(0, &["cancelled: no longer wanted"]);
     assert!(!place.read(FILE).contains("in-progress"), "{}", place.read(FILE));
-    place.run(&["cancel", "it", "-m", "again"]).expect(1, &["it is over (cancelled)"]);
+    place.run(&["cancel", "it", "-m", "again"]).expect(1, &["it has already finished (cancelled)"]);
     place.run(&["status", "--queue"]).expect(0, &["no queued or running attempts"]);
     // Going on takes a new approval.
     place.run(&["run", "it"]).expect(3, &["it is not approved"]);
@@ -93,9 +95,9 @@ fn a_worker_leaves_in_order_when_it_is_told_to() {
         wait_until("it waits", || place.read("said").contains("waiting for attempts"));
         place.bash(&format!("kill -{signal} {}", worker.pid()));
         assert_eq!(worker.end(), code, "{signal}");
-        assert!(place.read("said").contains("left  0 delivered"));
+        assert!(place.read("said").contains("stopped  0 delivered"));
     }
-    place.run(&["worker", "--once"]).expect(0, &["left  0 delivered"]);
+    place.run(&["worker", "--once"]).expect(0, &["stopped  0 delivered"]);
 }
 
 // P-01, A-24: a driver that makes no attempt leaves them to a worker; one that is told to leave gives its attempt back.
@@ -104,7 +106,7 @@ fn a_worker_makes_the_attempts_of_a_driver_that_makes_none() {
     let place = Place::with_plan(&[SLOW, AFTER]);
     let mut running = place.start(&["--workers", "0"]);
     place.wait_for("b attempt.started 1");
-    place.run(&["status"]).expect(0, &["Running", "shell waits for a worker"]);
+    place.run(&["status"]).expect(0, &["Running", "shell waiting for a worker"]);
     place.run(&["status", "--queue"]).expect(0, &["it/b@1", "queued"]);
     let mut worker = place.start_into(&["worker"], "said");
     let agent = place.wait_for_file("agent");

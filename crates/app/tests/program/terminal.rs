@@ -148,7 +148,7 @@ fn quiet_leaves_the_data_and_the_errors() {
     let failed = place.run(&["show", "nobody", "-q"]);
     assert_eq!((failed.stdout.as_str(), failed.code), ("", 2));
     assert!(
-        failed.stderr.starts_with("error: there is no plan") && !failed.stderr.contains("next:"),
+        failed.stderr.starts_with("error: plan `nobody` not found") && !failed.stderr.contains("next:"),
         "{failed:#?}"
     );
     assert_eq!(place.run(&["edit", "auth", "--note", "a", "--quiet"]).said(), "");

@@ -21,7 +21,7 @@ fn what_is_no_file_is_named_and_never_waited_for() {
         {
             place
                 .run(&[command, &[path]].concat())
-                .expect(2, &["is not a regular file", "a plan is a file, or a folder"]);
+                .expect(2, &["is not a regular file", "a plan is a file, or a directory with plan.md"]);
         }
     }
     place.run(&["verify", "dangling.md"]).expect(2, &["file dangling.md not found"]);

@@ -134,7 +134,7 @@ fn a_plan_comes_on_standard_input() {
     assert!(!ran.stderr.contains("--fix"), "what came on a pipe can't be repaired: {ran:#?}");
     place.run_with(&["verify", "-"], "").expect(1, &["PW0"]);
     place.run_with(&["verify", "--fix", "-"], "").expect(2, &["standard input cannot be fixed"]);
-    place.run_with(&["verify", "--watch", "-"], "").expect(2, &["standard input can't be"]);
+    place.run_with(&["verify", "--watch", "-"], "").expect(2, &["standard input cannot be fixed or watched"]);
 }
 
 // `planwright plan verify x` is `planwright verify x`.
@@ -181,8 +181,10 @@ fn plans_are_named_by_path_name_prefix_and_step() {
     }
     place
         .run(&["verify", "auth"])
-        .expect(2, &["could be any of 2 plans", "plans/auth-cookie.md, plans/auth-timeout.md"]);
-    place.run(&["verify", "good"]).expect(2, &["could be any of 2 plans", "other/good.md, plans/good.md"]);
+        .expect(2, &["is ambiguous: 2 plans match", "plans/auth-cookie.md, plans/auth-timeout.md"]);
+    place
+        .run(&["verify", "good"])
+        .expect(2, &["is ambiguous: 2 plans match", "other/good.md, plans/good.md"]);
     place
         .run(&["verify", "auth-timout"])
         .expect(2, &["plan `auth-timout` not found", "did you mean `auth-timeout`?"]);

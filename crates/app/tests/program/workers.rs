@@ -180,7 +180,7 @@ fn a_plan_that_does_not_say_what_it_touches_is_waited_for() {
     // Whoever does not wait is told.
     let tree = place.printed("planwright worktree path three");
     let ran = place.bash(&format!("cd '{tree}' && planwright run --plain"));
-    ran.expect(3, &["warning: one is at work and may change any file", "pass --wait to wait for it"]);
+    ran.expect(3, &["warning: one is running and may change any file", "pass --wait to wait for it"]);
     place.printed("touch $HOME/go");
     assert_eq!((one.end(), two.end()), (0, 0), "{}", said(&place, "two"));
 }

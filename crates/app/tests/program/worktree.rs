@@ -177,12 +177,12 @@ fn a_tree_with_work_is_not_removed() {
     place.run(&["worktree", "add", "one"]).expect(0, &[]);
     let at = path(&place, "one");
     place.bash(&format!("echo x > '{at}/notes.txt'")).expect(0, &[]);
-    place.run(&["worktree", "remove", "one"]).expect(1, &["stays", "notes.txt", "next: cd "]);
+    place.run(&["worktree", "remove", "one"]).expect(1, &["kept worktree `one`", "notes.txt", "next: cd "]);
     // The list in the tree's own git folder is the agent's: what it hides is work all the same.
     place
         .bash(&format!("cp '{at}/.git/info/exclude' list; echo '*' >> '{at}/.git/info/exclude'"))
         .expect(0, &[]);
-    place.run(&["worktree", "remove", "one"]).expect(1, &["stays", "notes.txt"]);
+    place.run(&["worktree", "remove", "one"]).expect(1, &["kept worktree `one`", "notes.txt"]);
     place.bash(&format!("mv list '{at}/.git/info/exclude'")).expect(0, &[]);
     place.bash(&format!("cd '{at}' && git add -A && {GIT} commit -q -m 'by hand'")).expect(0, &[]);
     place.run(&["worktree", "remove", "one"]).expect(1, &["not in your repository", "by hand"]);
@@ -199,7 +199,7 @@ fn what_can_t_be_done_is_said() {
     let place = repository();
     place.run(&["worktree", "path", "nothing"]).expect(2, &["worktree `nothing` not found"]);
     place.run(&["worktree", "add", "one", "--name", "../x"]).expect(2, &["invalid worktree name"]);
-    place.run(&["worktree", "add", "one", "--base", "nowhere"]).expect(2, &["no commit `nowhere`"]);
+    place.run(&["worktree", "add", "one", "--base", "nowhere"]).expect(2, &["commit `nowhere` not found"]);
     place.run(&["worktree", "add", "one", "--name", "mine"]).expect(0, &["plan/mine"]);
     place.run(&["worktree", "add", "two", "--name", "mine"]).expect(1, &["belongs to another plan"]);
     place.run(&["worktree", "add", "one", "--name", "other"]).expect(1, &["already has a worktree: `mine`"]);
@@ -207,7 +207,7 @@ fn what_can_t_be_done_is_said() {
     Place::empty()
         .write("plans/one.md", runnable(&[("a", "", "true", "true")]))
         .run(&["worktree", "add", "one"])
-        .expect(2, &["no commit `HEAD`"]);
+        .expect(2, &["commit `HEAD` not found"]);
 }
 
 /// Puts a git in the place of git that kills whoever asks it for the Nth time.

@@ -315,7 +315,7 @@ impl ApprovalStatus {
                 self.reach(PlanState::Running, at_ms);
             }
             LedgerEntry::Ended { run, outcome, is_revised } => {
-                self.end(*run, (*outcome, *is_revised), at_ms)?
+                self.end(*run, (*outcome, *is_revised), at_ms)?;
             }
             LedgerEntry::Merged { into, commit, tip, .. } => {
                 self.evicted = None;

@@ -222,7 +222,7 @@ mod tests {
             for (to, actor) in from.ways() {
                 match to {
                     PlanState::Approved | PlanState::Rejected => {
-                        assert_eq!(actor, Actor::Person, "{from} to {to}")
+                        assert_eq!(actor, Actor::Person, "{from} to {to}");
                     }
                     PlanState::Done => assert_eq!(actor, Actor::Harness, "{from} to {to}"),
                     PlanState::Draft

@@ -333,7 +333,7 @@ pub fn bounded(
         Ok(text) => reply::parse_object(text, &["agent", "action"]),
         Err(why) => return refuse(built_in, why),
     };
-    let Some(object) = object else { return refuse(built_in, "it did not answer".to_owned()) };
+    let Some(object) = object else { return refuse(built_in, "it is not a choice in JSON".to_owned()) };
     let (agent, action) = (reply::text(&object, "agent", 256), reply::text(&object, "action", 64));
     let Some(&action) = table.actions.iter().find(|known| known.word() == action) else {
         let allowed: Vec<&str> = table.actions.iter().map(|action| action.word()).collect();

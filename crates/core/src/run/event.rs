@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::account::{Account, Usage};
+use crate::plan::verified::Contract;
 use crate::run::receipt::{ApprovedBy, Blob, Receipt};
 
 /// Agent commands, by the target of the steps that they run.
@@ -302,12 +303,25 @@ impl AskAnswer {
     }
 }
 
+/// Who settles a step: its contract, or a person if it has none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JudgedBy {
+    Contract,
+    Person,
+}
+
+impl JudgedBy {
+    /// A question about the whole run counts as settled by contracts.
+    pub fn of(contract: Option<&Contract>) -> Self {
+        if contract == Some(&Contract::Manual) { Self::Person } else { Self::Contract }
+    }
+}
+
 impl AskReason {
-    /// The answers that fit, and nothing else says which do: faces offer these, and a journal takes no other. `is_manual` where it
-    /// is about a step that only a person confirms.
-    pub const fn answers(self, is_manual: bool) -> &'static [AnswerKind] {
+    /// The answers that fit, decided here alone: faces offer these, and a journal accepts no other.
+    pub const fn answers(self, judged_by: JudgedBy) -> &'static [AnswerKind] {
         use AnswerKind::{Budget, Confirm, Retry, Revise, Skip, Stop, TakeOver};
-        match (self, is_manual) {
+        match (self, judged_by) {
             (Self::Budget, _) => &[Budget, Revise, Stop],
             (Self::Stalled, _) => &[Retry, Revise, Stop],
             (
@@ -317,7 +331,7 @@ impl AskReason {
                 | Self::Parked
                 | Self::Question
                 | Self::Strayed,
-                true,
+                JudgedBy::Person,
             ) => &[Confirm, Retry, Skip, Revise, Stop],
             (
                 Self::AttemptsSpent
@@ -326,7 +340,7 @@ impl AskReason {
                 | Self::Parked
                 | Self::Question
                 | Self::Strayed,
-                false,
+                JudgedBy::Contract,
             ) => &[Retry, TakeOver, Skip, Revise, Stop],
         }
     }

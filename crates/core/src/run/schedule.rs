@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::plan::verified::{Contract, Last, Plan, Step};
-use crate::run::event::{AskAnswer, AskReason, RunOutcome};
+use crate::run::event::{AskAnswer, AskReason, JudgedBy, RunOutcome};
 use crate::run::state::{CLAIM, Phase, RunState, RunStatus, StepState};
 use crate::syntax::glob;
 use crate::syntax::glob::Glob;
@@ -385,5 +385,5 @@ pub fn outlook(plan: &Plan, state: &RunState) -> String {
 
 /// Whether this answer fits a question of this kind about a step with this contract.
 pub fn fits(reason: AskReason, answer: &AskAnswer, contract: Option<&Contract>) -> bool {
-    reason.answers(contract == Some(&Contract::Manual)).contains(&answer.kind())
+    reason.answers(JudgedBy::of(contract)).contains(&answer.kind())
 }

@@ -10,7 +10,7 @@ use crate::agent::report;
 use crate::agent::report::ReportFinding;
 use crate::plan::draft::Mark;
 use crate::plan::verified::{Contract, Plan, Step};
-use crate::run::event::{AskAnswer, AskReason, AttemptEnd, Event, RunOutcome};
+use crate::run::event::{AskAnswer, AskReason, AttemptEnd, Event, JudgedBy, RunOutcome};
 use crate::run::judge::JudgeFailure;
 use crate::run::receipt::Blob;
 
@@ -458,8 +458,9 @@ impl RunState {
             return Err(self.illegal(event, None, "answers to open questions"));
         };
         let is_manual = open.step.is_some_and(|place| self.steps[place].is_manual);
-        if !open.reason.answers(is_manual).contains(&answer.kind()) {
-            return Err(self.illegal(event, open.step, allowed_answers(open.reason, is_manual)));
+        let judged_by = if is_manual { JudgedBy::Person } else { JudgedBy::Contract };
+        if !open.reason.answers(judged_by).contains(&answer.kind()) {
+            return Err(self.illegal(event, open.step, allowed_answers(open.reason, judged_by)));
         }
         match open.step {
             Some(place) => self.settle((place, open.reason), (answer, by)),
@@ -567,8 +568,8 @@ impl RunState {
 }
 
 /// The answers that fit, in words.
-const fn allowed_answers(reason: AskReason, is_manual: bool) -> &'static str {
-    match (reason, is_manual) {
+const fn allowed_answers(reason: AskReason, judged_by: JudgedBy) -> &'static str {
+    match (reason, judged_by) {
         (AskReason::Budget, _) => "budget, revise, stop",
         (AskReason::Stalled, _) => "retry, revise, stop",
         (
@@ -578,7 +579,7 @@ const fn allowed_answers(reason: AskReason, is_manual: bool) -> &'static str {
             | AskReason::Parked
             | AskReason::Question
             | AskReason::Strayed,
-            true,
+            JudgedBy::Person,
         ) => "confirm, retry, skip, revise, stop",
         (
             AskReason::AttemptsSpent
@@ -587,7 +588,7 @@ const fn allowed_answers(reason: AskReason, is_manual: bool) -> &'static str {
             | AskReason::Parked
             | AskReason::Question
             | AskReason::Strayed,
-            false,
+            JudgedBy::Contract,
         ) => "take over, retry, skip, revise, stop: the contract judges",
     }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::account::Usage;
 use crate::agent::work_item::WorkKind;
 use crate::plan::verified::{Contract, Plan};
+use crate::run::event::JudgedBy;
 use crate::run::state::{CLAIM, Phase, RunState, RunStatus};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,6 +75,12 @@ const fn letter(status: &RunStatus) -> char {
 }
 
 impl RunSummary {
+    /// Who settles what an open question is about.
+    pub fn judged_by(&self, ask: &str) -> JudgedBy {
+        let is_manual = self.asks.iter().any(|open| open.ask == ask && open.is_manual);
+        if is_manual { JudgedBy::Person } else { JudgedBy::Contract }
+    }
+
     pub fn of(plan: &Plan, state: &RunState) -> Self {
         let steps = || plan.steps.iter().zip(&state.steps);
         let attempts = steps().filter_map(|(step, now)| match now.status {

@@ -201,7 +201,7 @@ fn is_old(path: &Path) -> bool {
 }
 
 /// A number with its noun: "1 run", "2 runs".
-fn counted<N: std::fmt::Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
+fn counted<N: std::fmt::Display + PartialEq + From<u8> + Copy>(number: N, noun: &str) -> String {
     let ending = if number == N::from(1) { "" } else { "s" };
     format!("{number} {noun}{ending}")
 }

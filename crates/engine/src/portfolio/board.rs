@@ -307,7 +307,7 @@ fn gather(project: &Project, known: &Known<'_>) -> Result<Board, Error> {
         }
         let mut card = known.card(project, sight)?;
         if card.entry.status != PlanProgress::Done {
-            (card.entry.status, card.state) = (PlanProgress::Staged, "staged".to_owned());
+            (card.entry.status, card.state) = (PlanProgress::Staged, "shelved".to_owned());
         }
         cards.push(card);
     }

@@ -122,7 +122,7 @@ pub(super) fn renew(
     // The plan digest doesn't cover these commands, so they have their own.
     let (full, words) = (agents_name(&subject.digest.to_string(), now), subject.args.words());
     let matter = ConfirmPrompt {
-        what: format!("the agent commands of {}", subject.name),
+        what: format!("the list of agent commands of {}", subject.name),
         full: &full,
         question: "Approve the new commands and resume?",
         exit: Exit::Moved,

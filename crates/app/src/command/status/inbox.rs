@@ -67,8 +67,7 @@ pub(crate) fn run(out: &mut Out<'_>) -> Result<Response, Failure> {
             Some(step) => format!("{}/{step}", run.plan),
             None => run.plan.clone(),
         };
-        let is_manual = run.tally.asks.iter().any(|open| open.ask == ask.ask && open.is_manual);
-        let choices = wording::choices_of(&subject, ask.reason, is_manual);
+        let choices = wording::choices_of(&subject, ask.reason, run.tally.judged_by(&ask.ask));
         let data = AskData {
             plan: run.plan.clone(),
             run: ask.run.number(),

@@ -53,13 +53,11 @@ pub(crate) fn merge_failed(error: merge_queue::Error, again: impl Fn() -> NextCo
                 None => NextCommand::new(["git", "status"]),
             };
             failure(Exit::Person)
-                .hint(
-                    "commit them, or put them away with `git stash push`, and merge again; nothing was moved",
-                )
+                .hint("nothing was merged; commit the changes or run `git stash push`, then merge again")
                 .next(look)
         }
         merge_queue::Error::Restless { .. } => {
-            failure(Exit::Moved).hint("nothing was moved; merge again when it rests").next(again())
+            failure(Exit::Moved).hint("nothing was merged; merge again when it stops moving").next(again())
         }
         merge_queue::Error::Repositories(_) => failure(Exit::Usage)
             .hint("set repositories.NAME to its path, and list it under `repositories:` in the plan")

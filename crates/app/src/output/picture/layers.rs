@@ -167,7 +167,9 @@ impl Drawing {
             for step in 0..self.layers.len() {
                 let layer = if is_down { step } else { self.layers.len() - 1 - step };
                 let layer = self.layers[layer].clone();
-                let wanted: Vec<usize> = layer.iter().map(|&item| self.wanted(item, is_down)).collect();
+                let near = |item: &Item| if is_down { item.above.clone() } else { item.below.clone() };
+                let wanted: Vec<usize> =
+                    layer.iter().map(|&item| self.wanted(item, &near(&self.items[item]))).collect();
                 let widths: Vec<usize> = layer.iter().map(|&item| self.items[item].width + GAP).collect();
                 for (item, left) in layer.into_iter().zip(spread(&wanted, &widths)) {
                     self.items[item].left = left;
@@ -181,10 +183,9 @@ impl Drawing {
         }
     }
 
-    /// Where an item would begin if nothing were beside it.
-    fn wanted(&self, item: usize, is_down: bool) -> usize {
+    /// Where an item would begin if it were alone: below or above the middle of its neighbours.
+    fn wanted(&self, item: usize, near: &[usize]) -> usize {
         let it = &self.items[item];
-        let near = if is_down { &it.above } else { &it.below };
         let middles: Vec<usize> =
             near.iter().map(|&other| self.items[other].left + self.items[other].width / 2).collect();
         mean(&middles).map_or(it.left, |middle| ((middle + 500) / 1000).saturating_sub(it.width / 2))

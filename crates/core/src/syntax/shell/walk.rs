@@ -239,7 +239,7 @@ impl Walk {
                 self.perhaps(body);
             }
             CommandKind::Subshell(body) | CommandKind::Background(body) | CommandKind::Coprocess(body) => {
-                self.apart(body)
+                self.apart(body);
             }
             CommandKind::Group(body) => self.command(body),
             CommandKind::Condition(condition) => self.condition(condition),

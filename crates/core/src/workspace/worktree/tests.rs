@@ -31,6 +31,7 @@ fn a_tree_beside_another_never_goes_by_itself() {
 
 // D-24: the four states, and which of them are safe to reclaim.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table")]
 fn each_state_follows_from_facts_and_only_what_loses_nothing_is_safe() {
     let lost = || WorktreeWork { commits: vec!["abc".to_owned()], ..WorktreeWork::default() };
     let unknown = || WorktreeWork { unknown: Some("no git folder".to_owned()), ..WorktreeWork::default() };

@@ -136,7 +136,7 @@ pub(super) fn unfinished(project: &Project) -> Vec<DoctorFinding> {
             }));
         }
         Err(error) => {
-            findings.push(DoctorFinding::doubt("planner sessions", &error, "planwright session show"))
+            findings.push(DoctorFinding::doubt("planner sessions", &error, "planwright session show"));
         }
     }
     findings

@@ -30,7 +30,7 @@ impl Worktrees {
                 continue;
             }
             if self.keep.is_ancestor(&begun.commit, tip)? {
-                begun.commit = tip.clone();
+                begun.commit.clone_from(tip);
                 continue;
             }
             match self.keep.merge(&begun.commit, tip)? {
