@@ -86,7 +86,7 @@ fn the_embedded_host_conforms() {
 fn the_suite_refuses_a_host_that_breaks_a_rule() {
     for (breach, said) in [
         (Breach::BeginsFirst, "s1/1 began before its intent was durable"),
-        (Breach::RecordsTwice, "run is already running in another process"),
+        (Breach::RecordsTwice, "is already running in another process"),
         (Breach::RecordsHalf, "a record is all of it or nothing"),
         (Breach::BuriesNothing, "is recorded as over and is alive"),
     ] {

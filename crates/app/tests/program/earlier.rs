@@ -82,6 +82,11 @@ impl Left {
 
     /// Holds every answer of this release against that of the other one.
     fn says_the_same(&self) {
+        self.says_the_same_but(&[]);
+    }
+
+    /// The same, apart from keys that this fixture can't keep.
+    fn says_the_same_but(&self, lost: &[&str]) {
         let said = self.said.as_object().expect("answers by commands");
         assert!(said.len() >= 9, "{}", said.len());
         for (command, before) in said {
@@ -93,7 +98,8 @@ impl Left {
             assert_eq!(ran.code, before["exit"], "{command}: {ran:#?}");
             assert_eq!(now["schema"], before["schema"], "{command}");
             let sayings = if command.starts_with("log ") { &[][..] } else { SAYINGS };
-            let facts = |answer: &Value| facts(&answer["data"], sayings);
+            let sayings = [sayings, lost].concat();
+            let facts = |answer: &Value| facts(&answer["data"], &sayings);
             let (now, before) = (facts(&now), facts(before));
             assert!(now == before, "{command}:\n{now:#}\nwas\n{before:#}");
         }
@@ -143,7 +149,8 @@ fn merged_and_evicted_plans_of_the_first_release_are_read() {
 
 #[test]
 fn signed_approvals_and_planning_sessions_of_the_first_release_are_read() {
-    Left::behind("strict").says_the_same();
+    // Reading settles the planning session, which records an entry with the time of now.
+    Left::behind("strict").says_the_same_but(&["head"]);
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn a_plan_json_block_replaces_what_is_left() {
         .expect(1, &["step 1 `one` (Do one) is finished, but missing"]);
     place
         .run_with(&["revise", "it", "--from", "-"], patch(9))
-        .expect(1, &["replace_from_step 9: the plan has 3 steps"]);
+        .expect(1, &["replace_from_step 9: out of range, the plan has steps 1 to 3"]);
     let stale = patch(2).replace("\"steps\"", "\"revision\":7,\"steps\"");
     place
         .run_with(&["revise", "it", "--from", "-"], stale)

@@ -113,7 +113,7 @@ fn lines_of_one_file_are_never_shown_with_those_of_another() {
     3 + depends_on: [c]
       |
 
-    plans/auth/: 1 error, 2 warnings; 1 has a repair (planwright verify --fix)
+    plans/auth/: 1 error, 2 warnings; 1 fixable (planwright verify --fix)
     ");
 }
 
