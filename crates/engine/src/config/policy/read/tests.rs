@@ -143,7 +143,7 @@ const FAULTS: &[(&str, &str)] = &[
         "line 3: `auto.paths`: invalid path pattern `src/../**`: `.` and `..`",
     ),
     ("[[auto]]\nname = \"x\"\npaths = [\"/etc/**\"]", "invalid path pattern `/etc/**`"),
-    ("[[auto]]\nname = \"x\"\npaths = [\"a{b\"]", "a `{` has no `}`"),
+    ("[[auto]]\nname = \"x\"\npaths = [\"a{b\"]", "unclosed `{`"),
     ("[[auto]]\nname = \"x\"\npaths = \"**\"", "must be a non-empty list of strings"),
     ("[[auto]]\nname = \"x\"\ntools = \"all\"", "`auto.tools` must be a non-empty list of strings"),
     ("[[auto]]\nname = \"x\"\ndollars = -0.01", "must be an amount from 0 to 1000000, not `-0.01`"),
