@@ -23,7 +23,7 @@ pub use exit::{EXIT_CODES, Exit};
 pub use failure::Failure;
 pub use glyph::{Glyph, Glyphs, Palette, Tone};
 pub(crate) use markdown::markdown;
-pub use next::{NextCommand, shell_word};
+pub use planwright_engine::api::{NextCommand, shell_word};
 pub use settings::{Color, Flags, Settings, Stream};
 pub use table::{Cell, Table, cut};
 

@@ -10,11 +10,11 @@ use planwright_engine::store::plan_file::FileText;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::confirm::{ConfirmPrompt, ask, say_approved, who};
-use crate::interaction::project::shown;
 use crate::interaction::target::{NamedPlan, Opened, open};
 use crate::output::{Exit, Failure, NextCommand, Out, Response, clean_line};
+use planwright_engine::api::shown;
+use planwright_engine::api::{Caller, Right};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -61,8 +61,9 @@ pub(crate) struct ApprovedData {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    refuse_agents("approve")
-        .map_err(|failure| failure.hint("a person must review it first: planwright review"))?;
+    Caller::of_process()
+        .may(Right::Approve)
+        .map_err(|error| error.hint("a person must review it first: planwright review"))?;
     let Opened { path, project, source, .. } = open(&args.plan)?;
     let name = plan_file::name(&path);
     let verified = baseline::verify_text(&project, FileText::Plan(source))?;

@@ -16,10 +16,11 @@ use serde::Serialize;
 
 use rerun::Again;
 
-use crate::interaction::agent_guard::refuse_agents;
-use crate::interaction::project::{here, project_of, shown};
+use crate::interaction::project::{here, project_of};
 use crate::output::wording;
 use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone, clean_line};
+use planwright_engine::api::shown;
+use planwright_engine::api::{Caller, Right};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -138,7 +139,7 @@ impl PlanData {
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if args.anchor.is_some() {
-        refuse_agents("anchor the record")?;
+        Caller::of_process().may(Right::Anchor)?;
     }
     let (project, path) = subject(args.plan.as_deref())?;
     let mut report = Auditor::of(&project, path.as_deref())?;

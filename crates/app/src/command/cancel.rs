@@ -8,12 +8,12 @@ use planwright_engine::store::plan_file;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::confirm::who;
 use crate::interaction::driver::{under_way, wait_for_driver};
-use crate::interaction::project::shown;
 use crate::interaction::target::{NamedPlan, Opened, open};
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
+use planwright_engine::api::shown;
+use planwright_engine::api::{Caller, Right};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -44,7 +44,7 @@ pub(crate) struct Cancelled {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    refuse_agents("cancel a run")?;
+    Caller::of_process().may(Right::Cancel)?;
     if args.message.trim().is_empty() {
         let failure = Failure::new(Exit::Usage, "missing reason: pass -m");
         return Err(failure.next(NextCommand::new(["planwright", "help", "cancel"])));

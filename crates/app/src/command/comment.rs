@@ -8,9 +8,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::interaction::confirm::who;
-use crate::interaction::project::shown;
-use crate::interaction::target::{NamedPlan, Opened, find_step, open};
+use crate::interaction::target::{NamedPlan, Opened, open};
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
+use planwright_engine::api::plan::find_step;
+use planwright_engine::api::shown;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

@@ -1,6 +1,7 @@
 //! `discover`: follow-up work found during a step. Anyone may record it; only a person adds it as a step, and the
 //! plan then needs a new approval.
 
+use planwright_engine::api::plan::find_step;
 use planwright_engine::approval::{Approvals, Find};
 use planwright_engine::core::approval::status::Discovery;
 use planwright_engine::core::plan::draft::{Draft, StepDraft};
@@ -9,12 +10,13 @@ use planwright_engine::core::plan::verified;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::confirm::who;
-use crate::interaction::failure::refused;
-use crate::interaction::project::{here, shown};
-use crate::interaction::target::{Opened, find_step, open};
+use crate::interaction::project::here;
+use crate::interaction::target::{Opened, open};
 use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone, clean_line};
+use planwright_engine::api::shown;
+use planwright_engine::api::unchanged;
+use planwright_engine::api::{Caller, Right};
 
 /// The longest title.
 const TITLE_CHARS_MAX: usize = 200;
@@ -175,7 +177,7 @@ fn list(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
 
 /// Adds follow-up work as a step.
 fn add(args: &Args, number: u32, out: &mut Out<'_>) -> Result<Response, Failure> {
-    refuse_agents("add follow-up work as a step")?;
+    Caller::of_process().may(Right::AddDiscovery)?;
     let Opened { path, project, source: old, .. } = open(&args.what)?;
     let decisions = Approvals::open(&project)?;
     let known = decisions.discoveries(&path)?;
@@ -197,7 +199,7 @@ fn add(args: &Args, number: u32, out: &mut Out<'_>) -> Result<Response, Failure>
     let task = if found.text.is_empty() { found.title.clone() } else { found.text.clone() };
     let change =
         PlanEdit::Append { title: found.title.clone(), task, target: args.target.clone(), after: parent };
-    let edits = old.dialect().patch(&old, &change).map_err(|refusal| refused(&path, &refusal))?;
+    let edits = old.dialect().patch(&old, &change).map_err(|refusal| unchanged(&path, &refusal))?;
     let new = old.edited(&edits);
     let step = match standing(&draft, &new.draft(), found, &known) {
         Some(place) => ids[place].clone(),

@@ -31,10 +31,11 @@ use crate::interaction::confirm::who;
 use crate::interaction::duplicate::warn_of_twins;
 use crate::interaction::planner;
 use crate::interaction::planner::{Judged, Talk};
-use crate::interaction::project::{here, shown};
+use crate::interaction::project::here;
 use crate::interaction::proposal;
 use crate::interaction::proposal::OneProposed;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
+use planwright_engine::api::shown;
 
 /// How many names are tried for a plan that has none of its own.
 const NAMES_MAX: u32 = 1000;

@@ -14,11 +14,12 @@ use planwright_engine::system::clock;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::failure::refused;
-use crate::interaction::project::shown;
-use crate::interaction::target::{Opened, find_step, open};
+use crate::interaction::target::{Opened, open};
 use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean, clean_line};
+use planwright_engine::api::plan::find_step;
+use planwright_engine::api::shown;
+use planwright_engine::api::unchanged;
 
 /// How many bytes of a list are read.
 const LIST_BYTES_MAX: u64 = 1 << 20;
@@ -97,7 +98,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     for wish in wishes(args)? {
         let draft = (dialect.parse)(&new);
         let (change, words) = wish.change(&draft, (&edited.path, dialect))?;
-        new = apply(dialect, &new, &change, &mut edited).map_err(|refusal| refused(&path, &refusal))?;
+        new = apply(dialect, &new, &change, &mut edited).map_err(|refusal| unchanged(&path, &refusal))?;
         edited.changes.push(words);
     }
     if args.dry_run {

@@ -16,12 +16,13 @@ use planwright_engine::system::clock;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::project::{here, project_of, shown};
+use crate::interaction::project::{here, project_of};
 use crate::interaction::target::{Opened, open};
 use crate::output::picture;
 use crate::output::picture::Picture;
 use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean, clean_line};
+use planwright_engine::api::shown;
 
 mod page;
 

@@ -9,10 +9,11 @@ use planwright_engine::store::plan_file::FileText;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::failure::refused;
-use crate::interaction::project::{here, shown};
+use crate::interaction::project::here;
 use crate::interaction::target::{Opened, open, open_file};
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean, clean_line};
+use planwright_engine::api::shown;
+use planwright_engine::api::unchanged;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -64,7 +65,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
 }
 
 fn canonical(path: &Path, source: &Source) -> Result<String, Failure> {
-    source.dialect().format(source).map_err(|refusal| refused(path, &refusal))
+    Ok(source.dialect().format(source).map_err(|refusal| unchanged(path, &refusal))?)
 }
 
 fn report(args: &Args, plans: usize, changed: Vec<String>, out: &mut Out<'_>) -> Response {

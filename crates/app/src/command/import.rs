@@ -17,8 +17,9 @@ use planwright_engine::workspace::project;
 
 use crate::interaction::conversion;
 use crate::interaction::conversion::{ConvertInput, ConvertOptions};
-use crate::interaction::project::{here, shown};
+use crate::interaction::project::here;
 use crate::output::{Exit, Failure, NextCommand, Out, Response};
+use planwright_engine::api::shown;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

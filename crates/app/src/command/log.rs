@@ -16,11 +16,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::interaction::project::shown;
 use crate::interaction::target::{NamedPlan, RunOf, run_of, step_of};
 use crate::output::wording;
 use crate::output::wording::notice_of;
 use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone};
+use planwright_engine::api::shown;
 
 /// Time to wait for events before checking whether the run still has a process.
 const LOOK: Duration = Duration::from_millis(250);

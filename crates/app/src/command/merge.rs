@@ -11,12 +11,13 @@ use planwright_engine::system::process::Stop;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::confirm::who;
-use crate::interaction::failure::merge::merge_failed;
-use crate::interaction::project::{here, shown};
+use crate::interaction::project::here;
 use crate::output::wording;
 use crate::output::{Cell, Exit, Failure, Glyph, NextCommand, Out, Response, Table, Tone, clean, clean_line};
+use planwright_engine::api::merge_failed;
+use planwright_engine::api::shown;
+use planwright_engine::api::{Caller, Right};
 
 /// How many lines of what a contract printed are shown; `--json` has more.
 const OUTPUT_LINES_MAX: usize = 8;
@@ -117,7 +118,7 @@ pub(crate) struct MovedData {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    refuse_agents("merge plans")?;
+    Caller::of_process().may(Right::Merge)?;
     let project = here()?;
     let mut plans: Vec<PathBuf> = Vec::new();
     for name in &args.plans {

@@ -21,8 +21,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::interaction::duplicate::warn_of_twins;
-use crate::interaction::project::{here, shown};
+use crate::interaction::project::here;
 use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone};
+use planwright_engine::api::shown;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

@@ -14,9 +14,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use similar::{Algorithm, TextDiff};
 
-use crate::interaction::agent_guard::refuse_agents;
-use crate::interaction::project::shown;
 use crate::output::{Cell, Failure, NextCommand, Out, Response, Table, Tone, clean};
+use planwright_engine::api::shown;
+use planwright_engine::api::{Caller, Right};
 
 /// How many lines of a difference are shown; the files have the rest.
 const LINES_MAX: usize = 60;
@@ -129,7 +129,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
             Ok(Response::done("policy", &data(&places, Some(&loaded))).next(next))
         }
         Some(Act::Install { file }) => {
-            refuse_agents("change the policy")?;
+            Caller::of_process().may(Right::ChangePolicy)?;
             Ok(install(&places, file, out)?.next(NextCommand::new(["planwright", "policy"])))
         }
     }

@@ -18,10 +18,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::interaction::confirm::who;
-use crate::interaction::project::{here, shown};
+use crate::interaction::project::here;
 use crate::interaction::proposal::{OneProposed, data, print};
 use crate::interaction::target::{Opened, open};
 use crate::output::{Exit, Failure, NextCommand, Out, Response};
+use planwright_engine::api::shown;
 
 /// Argument for standard input.
 pub(crate) const STDIN: &str = "-";

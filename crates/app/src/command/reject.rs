@@ -6,11 +6,11 @@ use planwright_engine::store::plan_file;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::confirm::who;
-use crate::interaction::project::shown;
 use crate::interaction::target::{NamedPlan, Opened, open};
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
+use planwright_engine::api::shown;
+use planwright_engine::api::{Caller, Right};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -41,7 +41,7 @@ pub(crate) struct RejectedData {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    refuse_agents("reject a plan")?;
+    Caller::of_process().may(Right::Reject)?;
     if args.message.trim().is_empty() {
         let failure = Failure::new(Exit::Usage, "missing reason: pass -m");
         return Err(failure.next(NextCommand::new(["planwright", "help", "reject"])));

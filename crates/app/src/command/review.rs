@@ -18,10 +18,11 @@ use serde::Serialize;
 use crate::interaction::choice::{Choice, Pressed, can_ask, choose, line};
 use crate::interaction::confirm::{say_approved, who};
 use crate::interaction::pending::{ReviewData, reviews};
-use crate::interaction::project::{here, project_of, shown};
+use crate::interaction::project::{here, project_of};
 use crate::interaction::target::NamedPlan;
 use crate::output::wording;
 use crate::output::{Cell, Exit, Failure, Glyph, NextCommand, Out, Response, Table, Tone, clean, clean_line};
+use planwright_engine::api::shown;
 use planwright_engine::run::baseline;
 
 #[derive(Debug, clap::Args)]

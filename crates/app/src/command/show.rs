@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use clap::ValueEnum;
+use planwright_engine::api::plan::find_step;
 use planwright_engine::approval::Approvals;
 use planwright_engine::core::dialect::{NATIVE, proposal};
 use planwright_engine::core::plan::view;
@@ -21,7 +22,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::interaction::planner::tell_reasoning;
-use crate::interaction::target::{NamedPlan, find_step, open};
+use crate::interaction::target::{NamedPlan, open};
 use crate::output::picture;
 use crate::output::picture::Picture;
 use crate::output::wording::found::FindingData;

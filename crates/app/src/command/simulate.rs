@@ -4,11 +4,11 @@ use planwright_engine::core::verify;
 use planwright_engine::run::simulate::simulate;
 use planwright_engine::store::plan_file;
 
-use crate::interaction::project::shown;
 use crate::interaction::target::{NamedPlan, Opened, open};
 use crate::output::wording::ahead;
 use crate::output::wording::ahead::Contracts;
 use crate::output::{Exit, Failure, NextCommand, Out, Response};
+use planwright_engine::api::shown;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

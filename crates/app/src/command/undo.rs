@@ -8,11 +8,12 @@ use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::confirm::who;
-use crate::interaction::project::{here, project_of, shown};
+use crate::interaction::project::{here, project_of};
 use crate::interaction::target::NamedPlan;
 use crate::output::{Failure, NextCommand, Out, Response, Tone, clean_line};
+use planwright_engine::api::shown;
+use planwright_engine::api::{Caller, Right};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -39,7 +40,7 @@ pub(crate) struct Undone {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    refuse_agents("undo a decision")?;
+    Caller::of_process().may(Right::Undo)?;
     let here = here()?;
     // Only the path of a deleted plan is known.
     let (path, project) = match here.address(&args.plan) {

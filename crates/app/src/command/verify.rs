@@ -22,14 +22,15 @@ use planwright_engine::system::watch::Watch;
 use planwright_engine::workspace::{project, toolchain};
 use planwright_engine::{Project, Verified};
 
-use crate::interaction::failure::WHAT_IS_A_PLAN;
-use crate::interaction::project::{here, project_of, shown};
+use crate::interaction::project::{here, project_of};
 use crate::interaction::target::{NamedPlan, open};
 use crate::output::diagnostics;
 use crate::output::diagnostics::{CheckedFile, FoundData, SuggestionData, Warnings};
 use crate::output::wording;
 use crate::output::wording::dialect_line;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
+use planwright_engine::api::WHAT_IS_A_PLAN;
+use planwright_engine::api::shown;
 
 /// Rounds of fixes: each may uncover what the last one hid, but a file that never settles is left alone.
 const REPAIR_ROUNDS_MAX: usize = 64;

@@ -1,20 +1,13 @@
 //! How a person approves; shared by `run`, `approve` and `review`. Only an explicit approval of exactly this digest
 //! counts, and never one from an agent.
 
-use std::io;
-use std::path::Path;
-
-use planwright_engine::approval;
-use planwright_engine::config::policy;
 use planwright_engine::core::plan::identity::Identity;
 use planwright_engine::core::plan::verified::{Contract, Plan};
 use planwright_engine::core::workspace::active_plan::ResolvedBy;
-use planwright_engine::store::plan_file;
-use planwright_engine::system::user::user;
 
-use crate::interaction::agent_guard::{agent_sign, refuse_agents};
 use crate::interaction::choice::{Choice, Pressed, can_ask, choose};
 use crate::output::{Exit, Failure, NextCommand, Out, Tone, clean, clean_line};
+use planwright_engine::api::{Caller, Right};
 
 /// How many digits of a digest are enough.
 const DIGITS_MIN: usize = 8;
@@ -48,8 +41,9 @@ pub(crate) fn ask(matter: &ConfirmPrompt<'_>, out: &mut Out<'_>) -> Result<Confi
     let ConfirmPrompt { what, full, question, exit, hint, command, .. } = matter;
     let short = &full[..DIGITS_MIN];
     let by_hand = NextCommand::new(command.iter().copied().chain(["--rev", short]));
-    refuse_agents("approve")
-        .map_err(|failure| failure.hint(format!("a person runs: {}", by_hand.command)))?;
+    Caller::of_process()
+        .may(Right::Approve)
+        .map_err(|error| error.hint(format!("a person runs: {}", by_hand.command)))?;
     if let Some(rev) = matter.rev {
         return match full.starts_with(rev) {
             true if rev.len() >= DIGITS_MIN => Ok("rev"),
@@ -92,10 +86,7 @@ pub(crate) fn ask(matter: &ConfirmPrompt<'_>, out: &mut Out<'_>) -> Result<Confi
 
 /// Who is at this terminal: a person, or the agent that the environment tells of.
 pub(crate) fn who() -> Identity {
-    match agent_sign() {
-        Some(sign) => Identity::agent(sign.agent),
-        None => Identity::person(user()),
-    }
+    Caller::of_process().identity()
 }
 
 /// Prints the approval and how it was given.
@@ -128,76 +119,4 @@ fn print_detail(plan: &Plan, out: &mut Out<'_>) {
         out.line(&format!("  on_fail: {}", step.on_fail));
     }
     out.line("");
-}
-
-impl From<policy::Error> for Failure {
-    fn from(error: policy::Error) -> Self {
-        let exit = match error {
-            policy::Error::Invalid { .. } | policy::Error::Signers { .. } => Exit::Usage,
-            policy::Error::Workspace { .. } | policy::Error::Loose { .. } => Exit::No,
-            // It was named explicitly and does not exist.
-            policy::Error::Read { ref source, .. } if source.kind() == io::ErrorKind::NotFound => Exit::Usage,
-            policy::Error::State { .. } | policy::Error::Read { .. } | policy::Error::Write { .. } => {
-                Exit::Machine
-            }
-        };
-        let failure = Self::from_error(exit, &error);
-        error.faults().iter().fold(failure, |failure, fault| failure.because(fault))
-    }
-}
-
-impl From<approval::Error> for Failure {
-    fn from(error: approval::Error) -> Self {
-        let failure = |exit| Self::from_error(exit, &error);
-        match error {
-            approval::Error::Runs(error) => error.into(),
-            approval::Error::Store(error) => error.into(),
-            approval::Error::Unclean { ref plan, .. } => failure(Exit::No)
-                .hint("nothing was proposed")
-                .next(NextCommand::new(["planwright", "verify", plan])),
-            approval::Error::Unfit(_) | approval::Error::Unsigned(_) => {
-                failure(Exit::No).hint("nothing was recorded")
-            }
-            approval::Error::Policy(error) => error.into(),
-            approval::Error::Signature(_) => failure(Exit::Person)
-                .hint("nothing was recorded; the list of signers decides whose keys count")
-                .next(NextCommand::new(["planwright", "policy"])),
-            approval::Error::Refused(_) => failure(Exit::Person).hint("nothing was recorded"),
-            approval::Error::Moved { ref plan, .. } => failure(Exit::Moved)
-                .hint("review it again; nothing was recorded")
-                .next(NextCommand::new(["planwright", "review", plan])),
-            approval::Error::Lapsed { ref plan, .. } => failure(Exit::Moved)
-                .hint("propose it again and review the changes; nothing was started")
-                .next(NextCommand::new(["planwright", "propose", plan])),
-            approval::Error::Unapproved { ref plan } => {
-                failure(Exit::Person).next(NextCommand::new(["planwright", "propose", plan]))
-            }
-            approval::Error::OpenElsewhere { ref plan, is_tree, .. } => {
-                let next = match is_tree {
-                    true => NextCommand::new(["planwright", "run", plan, "--worktree"]),
-                    false => NextCommand::new(["planwright", "cancel", plan]),
-                };
-                failure(Exit::Moved)
-                    .hint("a plan has one run at a time: resume it there, or cancel it")
-                    .next(next)
-            }
-            approval::Error::Staged { ref plan } => failure(Exit::No)
-                .hint("nothing was proposed or started")
-                .next(NextCommand::new(["planwright", "unshelve", &plan_file::name(Path::new(plan))])),
-            approval::Error::Tripped { ref plan, .. } => failure(Exit::Person)
-                .hint("a person must approve it again; nothing was started")
-                .next(NextCommand::new(["planwright", "run", plan])),
-            approval::Error::Running { ref plan, .. } => failure(Exit::Moved)
-                .hint("end the run first; nothing was recorded")
-                .next(NextCommand::new(["planwright", "status", plan])),
-            approval::Error::Seal(_) => failure(Exit::No).hint("nothing was proposed"),
-            approval::Error::Revision { ref plan, .. } => {
-                failure(Exit::Usage).next(NextCommand::new(["planwright", "review", plan]))
-            }
-            approval::Error::Base(_)
-            | approval::Error::Journal(_)
-            | approval::Error::Broken { .. }
-            | approval::Error::Text { .. } => failure(Exit::Machine),
-        }
-    }
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use planwright_engine::Project;
+use planwright_engine::api::workspace::dialect_named;
 use planwright_engine::core::dialect::convert;
 use planwright_engine::core::dialect::convert::Loss;
 use planwright_engine::core::dialect::{Dialect, NewPlan};
@@ -14,9 +15,9 @@ use planwright_engine::system::clock;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::project::{shown, unknown_dialect};
 use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean, clean_line};
+use planwright_engine::api::shown;
 
 /// How many losses are shown; `--json` has all of them.
 const LOSSES_SHOWN_MAX: usize = 20;
@@ -87,7 +88,7 @@ pub(crate) struct ConvertInput<'a> {
 
 /// The dialect with this name.
 pub(crate) fn dialect(name: &str) -> Result<&'static Dialect, Failure> {
-    planwright_engine::core::dialect::named(name).ok_or_else(|| unknown_dialect(name))
+    Ok(dialect_named(name)?)
 }
 
 /// Writes the new plan and says what it can't hold.

@@ -10,9 +10,9 @@ use planwright_engine::store::plan_file;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::failure::merge::merge_failed;
 use super::session;
 use crate::output::{Failure, NextCommand, Out};
+use planwright_engine::api::merge_failed;
 
 /// A plan that waits for a yes or a no.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]

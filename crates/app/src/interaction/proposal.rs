@@ -12,8 +12,8 @@ use planwright_engine::store::plan_file;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::project::shown;
 use crate::output::{Out, Tone, clean_line};
+use planwright_engine::api::shown;
 
 /// One plan that was proposed.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -4,8 +4,6 @@
 use std::path::PathBuf;
 
 use planwright_engine::Project;
-use planwright_engine::core::plan::draft::Draft;
-use planwright_engine::core::plan::verified;
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::core::workspace::active_plan::{Audience, ResolvedBy, task};
 use planwright_engine::git::worktree;
@@ -16,8 +14,10 @@ use planwright_engine::workspace::active_plan;
 use planwright_engine::workspace::active_plan::Binding;
 use planwright_engine::workspace::project;
 
-use super::project::{here, project_of, shown};
+use super::project::{here, project_of};
 use crate::output::{Exit, Failure, NextCommand};
+use planwright_engine::api::plan::find_step;
+use planwright_engine::api::shown;
 
 /// How many steps a hint names; a longer list helps nobody.
 const STEPS_NAMED_MAX: usize = 12;
@@ -209,23 +209,6 @@ pub(crate) fn open_file(path: PathBuf) -> Result<Opened, Failure> {
             Err(failure.next(NextCommand::new(["planwright", "verify", shown(&path).as_str()])))
         }
     }
-}
-
-/// The place of the step that `name` means in the plan `path`: an id, a number, or the beginning of one id alone.
-pub(crate) fn find_step(draft: &Draft, name: &str, path: &str) -> Result<usize, Failure> {
-    let ids = verified::ids(draft);
-    let mut near = ids.iter().enumerate().filter(|(_, id)| id.starts_with(name)).map(|(place, _)| place);
-    let only = || near.next().filter(|_| near.next().is_none());
-    verified::find_step(draft, &ids, name).or_else(only).ok_or_else(|| {
-        let known = match ids.len() {
-            0 => "it has no steps".to_owned(),
-            count if count > STEPS_NAMED_MAX => format!("it has {count} steps"),
-            _ => format!("its steps are {}", ids.join(", ")),
-        };
-        Failure::new(Exit::Usage, format!("{path} has no step `{name}`"))
-            .hint(known)
-            .next(NextCommand::new(["planwright", "show", path]))
-    })
 }
 
 /// The newest run of a plan, as the user points at it.

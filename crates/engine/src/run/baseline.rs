@@ -12,9 +12,11 @@ use std::time::{Duration, Instant};
 
 use ignore::WalkBuilder;
 use planwright_core::approval::ledger::Base;
+use planwright_core::plan::draft::Draft;
 use planwright_core::plan::verified::{Contract, Plan, Step};
 use planwright_core::run::baseline::{Baseline, BaselineResult};
 use planwright_core::run::judge::{Observation, judge};
+use planwright_core::syntax::source::Source;
 
 use crate::config::Config;
 use crate::git::base;
@@ -66,7 +68,15 @@ pub fn verify(project: &Project, path: &Path, shown: &str) -> Result<Verified, p
 
 /// Verifies a plan that was already read, with the known results of its contracts.
 pub fn verify_text(project: &Project, text: FileText) -> Result<Verified, project::Error> {
-    let verified = project.check(text)?;
+    with_known(project, project.check(text)?)
+}
+
+/// The same for a plan that was already parsed.
+pub fn verify_draft(project: &Project, source: Source, draft: Draft) -> Result<Verified, project::Error> {
+    with_known(project, project.judge(source, draft, BTreeMap::new())?)
+}
+
+fn with_known(project: &Project, verified: Verified) -> Result<Verified, project::Error> {
     match verified.plan.as_ref().and_then(|plan| known_set(project, plan)) {
         Some(red) => with_results(project, verified, red),
         None => Ok(verified),

@@ -15,9 +15,9 @@ use planwright_engine::system::process::Stop;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::project::shown;
 use crate::output::wording;
 use crate::output::{Cell, Exit, Failure, NextCommand, Out, Table, Tone, clean_line};
+use planwright_engine::api::shown;
 
 /// How much of what a contract printed is given.
 const OUTPUT_BYTES_MAX: usize = 2_000;

@@ -23,11 +23,11 @@ use serde::Serialize;
 use crate::interaction::confirm::who;
 use crate::interaction::planner;
 use crate::interaction::planner::{Judged, Talk};
-use crate::interaction::project::shown;
 use crate::interaction::proposal;
 use crate::interaction::proposal::OneProposed;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 use case::Case;
+use planwright_engine::api::shown;
 
 #[derive(Debug, clap::Args)]
 #[group(skip)]

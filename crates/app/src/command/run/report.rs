@@ -12,11 +12,11 @@ use planwright_engine::store::plan_file::FileText;
 
 use super::watch::Watched;
 use super::{Ran, StepData, Subject, approve, difference, dollars, named, plain, seconds};
-use crate::interaction::project::shown;
 use crate::output::wording;
 use crate::output::wording::found;
 use crate::output::wording::found::with_findings;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
+use planwright_engine::api::shown;
 
 /// Maximum number of steps in a list.
 const NAMES_MAX: usize = 12;

@@ -5,7 +5,9 @@ use std::ops::Range;
 
 use planwright_engine::core::syntax::source::{Source, Span};
 
-use crate::output::clean::{escape, is_hidden};
+use planwright_engine::api::is_unprintable;
+
+use crate::output::clean::escape;
 use crate::output::glyph::Glyphs;
 
 /// Some lines of a source as they are shown.
@@ -86,7 +88,7 @@ impl Window {
                 '\t' => self.text.push('\t'),
                 // The joiners are needed elsewhere; here a rule may point at one.
                 '\u{200c}' | '\u{200d}' => escape(character, &mut self.text),
-                _ if is_hidden(character) => escape(character, &mut self.text),
+                _ if is_unprintable(character) => escape(character, &mut self.text),
                 _ => self.text.push(character),
             }
         }
