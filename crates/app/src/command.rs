@@ -54,11 +54,11 @@ pub(crate) mod verify;
 pub(crate) mod worker;
 pub(crate) mod worktree;
 
+use planwright_engine::api;
 use planwright_engine::core::workspace::notification::Notification;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 
-use crate::output::diagnostics::VerifyData;
 use crate::output::{Envelope, ErrorEnvelope, Page};
 
 /// How a schema is made.
@@ -79,23 +79,23 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("comment", made::<Envelope<comment::Comments>>),
     ("completions", made::<Envelope<Page>>),
     ("config", made::<Envelope<config::Configured>>),
-    ("convert", made::<Envelope<crate::interaction::conversion::Carried>>),
+    ("convert", made::<Envelope<api::ConvertView>>),
     ("delete", made::<Envelope<delete::Deleted>>),
     ("demo", made::<Envelope<demo::Made>>),
-    ("discover", made::<Envelope<discover::Discovered>>),
+    ("discover", made::<Envelope<api::DiscoveriesView>>),
     ("doctor", made::<Envelope<doctor::Examined>>),
     ("draft", made::<Envelope<draft::Drafted>>),
-    ("edit", made::<Envelope<edit::Edited>>),
+    ("edit", made::<Envelope<api::EditView>>),
     ("error", made::<ErrorEnvelope>),
     ("event", made::<Envelope<Notification>>),
     ("events", made::<Envelope<log::events::Told>>),
     ("explain", made::<Envelope<explain::Rules>>),
     ("export", made::<Envelope<export::Exported>>),
-    ("fmt", made::<Envelope<fmt::Formatted>>),
+    ("fmt", made::<Envelope<api::FormatView>>),
     ("help", made::<Envelope<Page>>),
     ("history", made::<Envelope<log::versions::History>>),
     ("hook", made::<Envelope<hook::Hooked>>),
-    ("import", made::<Envelope<crate::interaction::conversion::Carried>>),
+    ("import", made::<Envelope<api::ConvertView>>),
     ("inbox", made::<Envelope<status::inbox::Inbox>>),
     ("init", made::<Envelope<init::Initialised>>),
     ("list", made::<Envelope<list::Listing>>),
@@ -104,7 +104,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("man", made::<Envelope<Page>>),
     ("mcp", made::<Envelope<mcp::Served>>),
     ("merge", made::<Envelope<merge::MergeData>>),
-    ("merge-driver", made::<Envelope<merge_driver::Merged>>),
+    ("merge-driver", made::<Envelope<api::MergedFile>>),
     ("new", made::<Envelope<new::Created>>),
     ("policy", made::<Envelope<policy::PolicyData>>),
     ("prompt", made::<Envelope<prompt::Prompted>>),
@@ -122,7 +122,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("schema", made::<Envelope<schema::Schemas>>),
     ("session", made::<Envelope<crate::interaction::session::SessionData>>),
     ("should-plan", made::<Envelope<should_plan::Weighed>>),
-    ("show", made::<Envelope<show::Shown>>),
+    ("show", made::<Envelope<api::ShowView>>),
     ("simulate", made::<Envelope<crate::output::wording::ahead::Simulated>>),
     ("stage", made::<Envelope<shelve::Staged>>),
     ("standup", made::<Envelope<status::standup::Standup>>),
@@ -133,7 +133,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("tools", made::<Envelope<tools::Tools>>),
     ("undo", made::<Envelope<undo::Undone>>),
     ("use", made::<Envelope<r#use::Used>>),
-    ("verify", made::<Envelope<VerifyData>>),
+    ("verify", made::<Envelope<api::VerifyView>>),
     ("worker", made::<Envelope<worker::Worked>>),
     ("worktree", made::<Envelope<worktree::Worktrees>>),
 ];

@@ -1,26 +1,64 @@
 //! The façade: what front ends call. Everything below it is an implementation detail of the engine.
 
 pub mod caller;
+mod convert;
+mod diagnostics;
+mod discovery;
+mod edit;
 pub mod error;
+mod export;
+mod format;
+mod input;
 mod next;
 pub mod notify;
 mod path;
 pub mod plan;
+mod run_state;
+mod show;
+mod simulate;
 pub mod start;
 pub mod target;
+mod verify;
 pub mod workspace;
 
 pub use caller::{Caller, Right};
+pub use convert::{Conversion, ConvertOptions, ConvertOutput, ConvertView, dialect_line};
+pub use diagnostics::{
+    BaselineView, CheckCounts, CheckedFile, DiagnosticView, FileView, FixView, RelatedView,
+    ReviewFindingView, SpanView, SuggestionView, TextEditView, VerifyView, Warnings,
+};
+pub use discovery::DiscoveriesView;
+pub use edit::{EditMode, EditRequest, EditView};
 pub use error::merge::merge_failed;
 pub use error::{Error, ErrorKind, WHAT_IS_A_PLAN, unchanged};
+pub use export::{ExportOptions, ExportedRecords, ReceiptsView};
+pub use format::{FormatMode, FormatView};
+pub use input::{STDIN, read_input};
 pub use next::{NextCommand, shell_word};
 pub use notify::Notifications;
 pub use path::shown;
 pub use plan::Plan;
+pub use run_state::FindingView;
+pub use show::{ShowOptions, ShowView};
 pub use target::{ChosenPlan, PlanRun, Target, step_of_run};
-pub use workspace::{OpenOptions, Workspace};
+pub use verify::{
+    BaselineSummary, CheckInput, CheckSummary, CheckedPlan, PlanReviewer, REVIEWER, WarningLevels,
+};
+pub use workspace::{OpenOptions, Workspace, dialect_named};
+
+pub use crate::git::merge_driver::{MergeFiles, MergedFile, drive as merge_files};
+pub use crate::run::Run;
+pub use crate::run::simulate::{SimulatedStep, SimulatedTool, Simulation, SimulationInput};
+pub use crate::store::plan_file::create as create_file;
+pub use crate::system::clock::local as local_time;
 
 // The vocabulary of core that front ends name.
+pub use planwright_core::dialect::proposal::ProposalSection;
+pub use planwright_core::plan::view::{PlanView, StepView};
+pub use planwright_core::run::baseline::{Baseline, BaselineResult};
+pub use planwright_core::syntax::diagnostic::{Diagnostic, Fix, Label, Severity};
 pub use planwright_core::syntax::invisible::is_unprintable;
+pub use planwright_core::syntax::source::{Edit, Source, Span};
+pub use planwright_core::verify::RULES;
 pub use planwright_core::workspace::active_plan::ResolvedBy;
 pub use planwright_core::workspace::notification::Notification;

@@ -126,7 +126,7 @@ fn inline(file: &str) -> Result<Candidate, Failure> {
              …}], \"context\": …}",
         )
     })?;
-    let dialect = crate::interaction::conversion::dialect("proposal")?;
+    let dialect = planwright_engine::api::dialect_named("proposal")?;
     let home = (dialect.home)("proposal", &planwright_engine::store::plan_file::chance()?);
     let birth = NewPlan { id: &home.id, now: &clock::utc_now() };
     let text = dialect.compose(&draft, &birth);

@@ -14,8 +14,8 @@ use serde::Serialize;
 
 use crate::interaction::proposal::print;
 use crate::output::diagnostics;
-use crate::output::diagnostics::CheckedFile;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
+use planwright_engine::api::CheckedFile;
 
 /// Whose words are typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
