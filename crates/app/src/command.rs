@@ -55,6 +55,7 @@ pub(crate) mod worker;
 pub(crate) mod worktree;
 
 use planwright_engine::api;
+use planwright_engine::api::{InboxView, Simulation, StatusView};
 use planwright_engine::core::workspace::notification::Notification;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
@@ -96,7 +97,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("history", made::<Envelope<log::versions::History>>),
     ("hook", made::<Envelope<hook::Hooked>>),
     ("import", made::<Envelope<api::ConvertView>>),
-    ("inbox", made::<Envelope<status::inbox::Inbox>>),
+    ("inbox", made::<Envelope<InboxView>>),
     ("init", made::<Envelope<init::Initialised>>),
     ("list", made::<Envelope<list::Listing>>),
     ("list-plans", made::<Envelope<list_plans::Plans>>),
@@ -123,11 +124,11 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("session", made::<Envelope<crate::interaction::session::SessionData>>),
     ("should-plan", made::<Envelope<should_plan::Weighed>>),
     ("show", made::<Envelope<api::ShowView>>),
-    ("simulate", made::<Envelope<crate::output::wording::ahead::Simulated>>),
+    ("simulate", made::<Envelope<Simulation>>),
     ("stage", made::<Envelope<shelve::Staged>>),
     ("standup", made::<Envelope<status::standup::Standup>>),
     ("stats", made::<Envelope<stats::Statistics>>),
-    ("status", made::<Envelope<status::Standing>>),
+    ("status", made::<Envelope<StatusView>>),
     ("rollback", made::<Envelope<rollback::Back>>),
     ("stop", made::<Envelope<stop::Stopped>>),
     ("tools", made::<Envelope<tools::Tools>>),

@@ -1,5 +1,6 @@
 //! The façade: what front ends call. Everything below it is an implementation detail of the engine.
 
+mod ask;
 pub mod caller;
 mod convert;
 mod diagnostics;
@@ -8,6 +9,7 @@ mod edit;
 pub mod error;
 mod export;
 mod format;
+mod inbox;
 mod input;
 mod next;
 pub mod notify;
@@ -17,10 +19,12 @@ mod run_state;
 mod show;
 mod simulate;
 pub mod start;
+mod status;
 pub mod target;
 mod verify;
 pub mod workspace;
 
+pub use ask::{answer_options, answers};
 pub use caller::{Caller, Right};
 pub use convert::{Conversion, ConvertOptions, ConvertOutput, ConvertView, dialect_line};
 pub use diagnostics::{
@@ -33,6 +37,7 @@ pub use error::merge::merge_failed;
 pub use error::{Error, ErrorKind, WHAT_IS_A_PLAN, unchanged};
 pub use export::{ExportOptions, ExportedRecords, ReceiptsView};
 pub use format::{FormatMode, FormatView};
+pub use inbox::{InboxAskView, InboxView, ReviewView};
 pub use input::{STDIN, read_input};
 pub use next::{NextCommand, shell_word};
 pub use notify::Notifications;
@@ -40,6 +45,7 @@ pub use path::shown;
 pub use plan::Plan;
 pub use run_state::FindingView;
 pub use show::{ShowOptions, ShowView};
+pub use status::{AskView, CurrentView, RunStatusView, StatusView};
 pub use target::{ChosenPlan, PlanRun, Target, step_of_run};
 pub use verify::{
     BaselineSummary, CheckInput, CheckSummary, CheckedPlan, PlanReviewer, REVIEWER, WarningLevels,
@@ -47,12 +53,14 @@ pub use verify::{
 pub use workspace::{OpenOptions, Workspace, dialect_named};
 
 pub use crate::git::merge_driver::{MergeFiles, MergedFile, drive as merge_files};
+pub use crate::portfolio::merge_queue::EvictedView;
 pub use crate::run::Run;
 pub use crate::run::simulate::{SimulatedStep, SimulatedTool, Simulation, SimulationInput};
 pub use crate::store::plan_file::create as create_file;
 pub use crate::system::clock::local as local_time;
 
 // The vocabulary of core that front ends name.
+pub use planwright_core::agent::account::Usage;
 pub use planwright_core::dialect::proposal::ProposalSection;
 pub use planwright_core::plan::view::{PlanView, StepView};
 pub use planwright_core::run::baseline::{Baseline, BaselineResult};

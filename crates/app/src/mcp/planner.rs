@@ -334,14 +334,14 @@ fn simulate(call: &ToolRequest<'_>) -> ToolResult {
 }
 
 fn ahead(step: &SimulatedStep) -> serde_json::Value {
-    let missing = |tool: &SimulatedTool| (!tool.is_here).then(|| tool.tool.clone());
+    let missing = step.tools.iter().filter(|tool| !tool.is_here).map(|tool| &tool.tool);
     json!({
         "id": step.id,
         "agent": step.agent,
         "has_command": !step.command.is_empty(),
         "reads": step.reads.iter().map(|read| json!({"what": read.reference, "tokens": read.tokens})).collect::<Vec<_>>(),
-        "tools_missing": step.tools.iter().filter_map(missing).collect::<Vec<String>>(),
-        "touches": step.touches.as_ref().map(|touches| json!({"globs": touches, "files_now": step.files_count})),
+        "tools_missing": missing.collect::<Vec<_>>(),
+        "touches": step.touches.as_ref().map(|globs| json!({"globs": globs, "files_now": step.files_count})),
         "contract": step.contract,
         "attempts_max": step.attempts_max,
     })
