@@ -10,9 +10,8 @@ use planwright_engine::store::plan_file;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::session;
-use crate::output::{Failure, NextCommand, Out};
-use planwright_engine::api::merge_failed;
+use crate::output::{Failure, NextCommand, Out, clean_line};
+use planwright_engine::api::{merge_failed, session_trouble};
 
 /// A plan that waits for a yes or a no.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
@@ -55,8 +54,8 @@ impl ReviewData {
 
 /// Every plan that waits for a yes or a no, the oldest first. What time has ended meanwhile is ended first, and said.
 pub(crate) fn reviews(project: &Project, out: &mut Out<'_>) -> Result<Vec<ReviewData>, Failure> {
-    for error in planning_session::settle(project) {
-        session::warn(error, out);
+    for trouble in planning_session::settle(project).into_iter().map(session_trouble) {
+        out.warn(&clean_line(&trouble));
     }
     waiting_reviews(project, out)
 }
