@@ -20,7 +20,9 @@ use planwright_core::plan::verified::{Contract, Step};
 
 use crate::audit;
 use crate::git::base;
-use crate::git::pristine::{self, Content, PristineCheckout};
+use crate::git::base::tree_of_workspace;
+use crate::git::checkout;
+use crate::git::checkout::{Checkout, Content};
 use crate::git::worktree;
 use crate::run::contract;
 use crate::run::contract::ContractRunner;
@@ -61,19 +63,12 @@ pub enum Error {
     Moved,
 }
 
-impl From<pristine::Error> for Error {
-    fn from(error: pristine::Error) -> Self {
+impl From<checkout::Error> for Error {
+    fn from(error: checkout::Error) -> Self {
         match error {
-            pristine::Error::Base(error) => Self::Base(error),
-            pristine::Error::Ports(error) => Self::Ports(error),
-            pristine::Error::Moved => Self::Moved,
+            checkout::Error::Base(error) => Self::Base(error),
+            checkout::Error::Ports(error) => Self::Ports(error),
         }
-    }
-}
-
-impl From<worktree::Error> for Error {
-    fn from(error: worktree::Error) -> Self {
-        Self::Ports(Box::new(error))
     }
 }
 
@@ -185,7 +180,10 @@ pub struct RerunReport<'a> {
     project: &'a Project,
     options: RerunOptions,
     at: Content,
-    ground: PristineCheckout,
+    /// Identifies the audited content.
+    tree: String,
+    /// `None` until a contract has to run.
+    checkout: Option<Checkout>,
     cache: Option<Cache>,
     keys: CacheKeys,
     supervisors: Supervisors,
@@ -211,9 +209,14 @@ impl<'a> RerunReport<'a> {
         if process::job_above().is_some_and(|sign| sign.tag().is_some_and(|tag| tag.contains(NAME))) {
             return Err(Error::Nested);
         }
-        let at = match &options.at {
-            Some(name) => pristine::at(&project.root, name)?,
-            None => Content::Workspace,
+        let (at, tree) = match &options.at {
+            Some(name) => {
+                let base = base::named(&project.root, name)?;
+                // Another kind of hash than that of a workspace; the same content may have two names, but
+                // never the other way round.
+                (Content::Commit(base.commit), format!("git {}", base.tree))
+            }
+            None => (Content::Workspace, tree_of_workspace(&project.root, &[])?),
         };
         let cache = match options.earlier {
             // A result that an agent obtained, with programs of its own, must not count for others later.
@@ -225,8 +228,9 @@ impl<'a> RerunReport<'a> {
         Ok(Self {
             project,
             options: options.clone(),
-            ground: PristineCheckout::of(project, &at)?,
             at,
+            tree,
+            checkout: None,
             cache,
             keys: CacheKeys::default(),
             supervisors: Supervisors::new(),
@@ -245,7 +249,7 @@ impl<'a> RerunReport<'a> {
 
     /// Identifies the audited content.
     pub fn tree(&self) -> &str {
-        &self.ground.tree
+        &self.tree
     }
 
     pub fn at(&self) -> &Content {
@@ -264,7 +268,7 @@ impl<'a> RerunReport<'a> {
             path: path.to_owned(),
             name: plan_file::name(path),
             dialect: "",
-            tree: self.ground.tree.clone(),
+            tree: self.tree.clone(),
             basis: record.basis.clone(),
             steps: Vec::new(),
             fault: None,
@@ -308,8 +312,8 @@ impl<'a> RerunReport<'a> {
         let shown = path.to_string_lossy().into_owned();
         let relative = path.canonicalize().ok();
         let relative = relative.as_deref().unwrap_or(path).strip_prefix(&self.project.root).ok();
-        if let (Content::Commit { .. }, Some(relative)) = (&self.at, relative) {
-            let there = self.ground.lay()?.join(relative);
+        if let (Content::Commit(_), Some(relative)) = (&self.at, relative) {
+            let there = self.folder()?.join(relative);
             if there.exists() {
                 return Ok(plan_file::read(&there, &shown, self.project.reading())?);
             }
@@ -371,12 +375,11 @@ impl<'a> RerunReport<'a> {
                 output: String::new(),
             }));
         }
-        let folder = self.ground.lay()?;
+        let folder = self.folder()?;
         let closed = [self.project.root.clone()];
         let site = ContractRunner { folder: &folder, closed: &closed, limits: &self.project.config.run };
         let tag = format!("{}/{}", self.tag, step.id);
         let seen = site.look(step, (&self.supervisors, &tag), stop);
-        self.ground.tidy();
         let Some(seen) = seen else { return Ok(None) };
         if let (true, Some(key), Some(cache)) = (seen.verdict.is_passed(), key, &mut self.cache) {
             cache.put(key, CacheEntry { at_ms: clock::now(), milliseconds: seen.milliseconds });
@@ -390,13 +393,27 @@ impl<'a> RerunReport<'a> {
         }))
     }
 
+    /// The root of the project in a checkout of the audited content, as the next contract must find it.
+    fn folder(&mut self) -> Result<PathBuf, Error> {
+        let (project, at, tree) = (self.project, &self.at, &self.tree);
+        let checkout = Checkout::fresh(&mut self.checkout, || {
+            let checkout = Checkout::for_contracts(project, at, &[])?;
+            // A change during the copy would be judged under another content's name.
+            match *at == Content::Workspace && tree_of_workspace(&project.root, &[])? != *tree {
+                true => Err(Error::Moved),
+                false => Ok(checkout),
+            }
+        })?;
+        Ok(checkout.path())
+    }
+
     /// The cache key of a step's contract on this content. Independent of the location of the checkout, which
     /// is new each time.
     fn key(&mut self, step: &Step) -> Option<Hash> {
         self.cache.as_ref()?;
         let site =
             ContractRunner { folder: &self.project.root, closed: &[], limits: &self.project.config.run };
-        let tree = if self.is_blind { "" } else { self.ground.tree.as_str() };
+        let tree = if self.is_blind { "" } else { self.tree.as_str() };
         self.keys.key(step, &site, tree)
     }
 }

@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use ignore::WalkBuilder;
 use planwright_core::approval::ledger::Base;
 use planwright_core::plan::verified::{Contract, Plan, Step};
 use planwright_core::run::baseline::{Baseline, BaselineResult};
@@ -18,9 +17,7 @@ use planwright_core::run::judge::{Observation, judge};
 
 use crate::config::Config;
 use crate::git::base;
-use crate::git::base::Checkout;
-use crate::git::worktree;
-use crate::git::worktree::PortLease;
+use crate::git::checkout::{Checkout, Content, Lifetime, Objects};
 use crate::run::contract;
 use crate::run::contract::ContractRunner;
 use crate::store::plan_file;
@@ -149,11 +146,11 @@ pub fn check(
     std::thread::scope(|scope| {
         for _ in 0..cores.min(steps.len()).min(JOBS_MAX) {
             scope.spawn(|| {
-                let mut tree = None;
+                let mut checkout = None;
                 while let Some((place, step)) = Some(next.fetch_add(1, Ordering::Relaxed))
                     .and_then(|place| Some((place, steps.get(place)?)))
                 {
-                    match check.step(step, &mut tree) {
+                    match check.step(step, &mut checkout) {
                         Ok(red) => {
                             progress(&red);
                             lock(&done).push((place, red));
@@ -244,17 +241,9 @@ struct Check<'a> {
     end: Instant,
 }
 
-/// A temporary checkout, and its metadata when it was new.
-struct Tree {
-    /// The ports that contracts may use, until the checkout goes.
-    ports: Option<PortLease>,
-    checkout: Checkout,
-    look: blake3::Hash,
-}
-
 impl Check<'_> {
-    /// The result of a step's contract. The checkout is recreated if the previous contract changed it.
-    fn step(&self, step: &Step, tree: &mut Option<Tree>) -> Result<Baseline, base::Error> {
+    /// The result of a step's contract.
+    fn step(&self, step: &Step, checkout: &mut Option<Checkout>) -> Result<Baseline, base::Error> {
         if let Some(red) = remembered(&self.memory, step) {
             return Ok(red);
         }
@@ -265,11 +254,8 @@ impl Check<'_> {
         if left.is_zero() {
             return cannot(NO_TIME);
         }
-        let Tree { ports, checkout, look } = match tree.take() {
-            Some(tree) => tree,
-            None => self.tree()?,
-        };
-        let path = checkout.path();
+        // A contract must not see what another one wrote.
+        let path = Checkout::fresh(checkout, || self.checkout())?.path();
         let closed = [self.project.root.clone()];
         let site = ContractRunner { folder: &path, closed: &closed, limits: &self.project.config.run };
         let mut bounded = step.clone();
@@ -278,10 +264,6 @@ impl Check<'_> {
         let Some(seen) = site.look(&bounded, (&self.supervisors, &tag), &self.limits.stop) else {
             return cannot("stopped");
         };
-        // The next contract must not see what this one wrote.
-        if look_of(&checkout.tree()) == look {
-            *tree = Some(Tree { ports, checkout, look });
-        }
         if matches!(seen.observation, Observation::TimedOut(_)) && left < allowed {
             return cannot(NO_TIME);
         }
@@ -289,40 +271,14 @@ impl Check<'_> {
         Ok(red(step, before(step, &seen.observation), seen.milliseconds))
     }
 
-    fn tree(&self) -> Result<Tree, base::Error> {
-        let checkout = Checkout::of_commit(&self.project.root, &self.base.commit)?;
-        let look = look_of(&checkout.tree());
+    fn checkout(&self) -> Result<Checkout, base::Error> {
+        let content = Content::Commit(self.base.commit.clone());
+        let root = &self.project.root;
+        let mut checkout = Checkout::of(root, &content, Objects::Borrowed, Lifetime::Temporary)?;
         // A contract that needs a port and has none reports it itself, and nothing is decided by it here.
-        let ports = worktree::lend(self.project, &checkout.tree()).ok().flatten();
-        Ok(Tree { ports, checkout, look })
+        checkout.lend_ports(self.project).ok();
+        Ok(checkout)
     }
-}
-
-/// A hash over the metadata of every file and directory of a checkout, including git's. Change times cannot
-/// be set back.
-fn look_of(tree: &Path) -> blake3::Hash {
-    use std::os::unix::ffi::OsStrExt;
-    use std::os::unix::fs::MetadataExt;
-    let mut hasher = blake3::Hasher::new();
-    let by_name = |one: &std::ffi::OsStr, other: &std::ffi::OsStr| one.cmp(other);
-    for entry in WalkBuilder::new(tree).standard_filters(false).sort_by_file_name(by_name).build() {
-        let Some((path, data)) = entry.ok().and_then(|entry| {
-            let data = entry.path().symlink_metadata().ok()?;
-            Some((entry.into_path(), data))
-        }) else {
-            // An unreadable entry differs from everything.
-            hasher.update(b"?");
-            continue;
-        };
-        hasher.update(path.as_os_str().as_bytes());
-        for number in [data.len(), data.ino(), u64::from(data.mode())] {
-            hasher.update(&number.to_le_bytes());
-        }
-        for number in [data.mtime(), data.mtime_nsec(), data.ctime(), data.ctime_nsec()] {
-            hasher.update(&number.to_le_bytes());
-        }
-    }
-    hasher.finalize()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

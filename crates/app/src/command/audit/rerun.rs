@@ -10,7 +10,7 @@ use planwright_engine::audit::{AuditBasis as Source, AuditReport, PlanReport};
 use planwright_engine::core::audit::bundle;
 use planwright_engine::core::audit::rerun::{Broke, CurrentResult, MarkClaim, Recorded, RerunOutcome};
 use planwright_engine::core::audit::{AuditFinding, Kind};
-use planwright_engine::git::pristine::Content;
+use planwright_engine::git::checkout::Content;
 use planwright_engine::system::process::Stop;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -140,7 +140,7 @@ impl RerunData {
         Self {
             at: match at {
                 Content::Workspace => "workspace".to_owned(),
-                Content::Commit { commit, .. } => commit.clone(),
+                Content::Commit(commit) => commit.clone(),
             },
             tree: audit.tree.clone(),
             dialect: audit.dialect.to_owned(),
