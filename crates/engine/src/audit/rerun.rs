@@ -17,6 +17,7 @@ use planwright_core::audit::rerun::{
     AsRead, Broke, CurrentResult, MarkClaim, Recorded, RerunOutcome, as_read, finding, reads_outside,
 };
 use planwright_core::plan::verified::{Contract, Step};
+use planwright_core::run::judge::judge;
 
 use crate::audit;
 use crate::git::base;
@@ -24,7 +25,6 @@ use crate::git::base::tree_of_workspace;
 use crate::git::checkout;
 use crate::git::checkout::{Checkout, Content};
 use crate::git::worktree;
-use crate::run::contract;
 use crate::run::contract::ContractRunner;
 use crate::store::journal;
 use crate::store::plan_file;
@@ -324,10 +324,8 @@ impl<'a> RerunReport<'a> {
     fn step(&mut self, read: AsRead, record: &RerunRecord, stop: &Stop) -> Result<Option<StepAudit>, Error> {
         let recorded = record.history.step(&read.id).clone();
         let (contract, expect) = match &read.step {
-            Ok(Step { contract: Contract::Shell { command, expect }, .. }) => {
-                (contract::hash(command), *expect)
-            }
-            Ok(_) | Err(_) => (String::new(), 0),
+            Ok(step) => (step.contract.hash(), step.contract.expected_code().unwrap_or_default()),
+            Err(_) => (String::new(), 0),
         };
         let looked = match &read.step {
             Err(why) => Looked::not_run(CurrentResult::CannotRun((*why).to_owned())),
@@ -376,21 +374,26 @@ impl<'a> RerunReport<'a> {
             }));
         }
         let folder = self.folder()?;
-        let closed = [self.project.root.clone()];
-        let site = ContractRunner { folder: &folder, closed: &closed, limits: &self.project.config.run };
         let tag = format!("{}/{}", self.tag, step.id);
-        let seen = site.look(step, (&self.supervisors, &tag), stop);
-        let Some(seen) = seen else { return Ok(None) };
-        if let (true, Some(key), Some(cache)) = (seen.verdict.is_passed(), key, &mut self.cache) {
+        let Some(seen) = self.runner(&folder).run(step, &self.supervisors, &tag, stop) else {
+            return Ok(None);
+        };
+        let verdict = judge(&seen, None);
+        if let (true, Some(key), Some(cache)) = (verdict.is_passed(), key, &mut self.cache) {
             cache.put(key, CacheEntry { at_ms: clock::now(), milliseconds: seen.milliseconds });
         }
         Ok(Some(Looked {
-            now: CurrentResult::of(&seen.verdict),
+            now: CurrentResult::of(&verdict),
             earlier_ms: None,
             uncached,
             milliseconds: seen.milliseconds,
             output: seen.output,
         }))
+    }
+
+    fn runner<'f>(&'f self, folder: &'f Path) -> ContractRunner<'f> {
+        let Project { root, config, .. } = self.project;
+        ContractRunner::new(folder, &config.run, std::slice::from_ref(root))
     }
 
     /// The root of the project in a checkout of the audited content, as the next contract must find it.
@@ -411,10 +414,9 @@ impl<'a> RerunReport<'a> {
     /// is new each time.
     fn key(&mut self, step: &Step) -> Option<Hash> {
         self.cache.as_ref()?;
-        let site =
-            ContractRunner { folder: &self.project.root, closed: &[], limits: &self.project.config.run };
+        let runner = ContractRunner::new(&self.project.root, &self.project.config.run, &[]);
         let tree = if self.is_blind { "" } else { self.tree.as_str() };
-        self.keys.key(step, &site, tree)
+        self.keys.key(step, &runner, tree)
     }
 }
 

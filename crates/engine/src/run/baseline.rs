@@ -13,12 +13,11 @@ use std::time::{Duration, Instant};
 use planwright_core::approval::ledger::Base;
 use planwright_core::plan::verified::{Contract, Plan, Step};
 use planwright_core::run::baseline::{Baseline, BaselineResult};
-use planwright_core::run::judge::{Observation, judge};
+use planwright_core::run::judge::{ContractRun, Observation, judge};
 
 use crate::config::Config;
 use crate::git::base;
 use crate::git::checkout::{Checkout, Content, Lifetime, Objects};
-use crate::run::contract;
 use crate::run::contract::ContractRunner;
 use crate::store::plan_file;
 use crate::store::plan_file::FileText;
@@ -204,25 +203,18 @@ fn judged(plan: &Plan) -> impl Iterator<Item = &Step> {
 }
 
 fn red(step: &Step, before: BaselineResult, milliseconds: u64) -> Baseline {
-    let contract = match &step.contract {
-        Contract::Shell { command, .. } => contract::hash(command),
-        Contract::Manual => String::new(),
-    };
-    Baseline { step: step.id.clone(), contract, before, milliseconds }
+    Baseline { step: step.id.clone(), contract: step.contract.hash(), before, milliseconds }
 }
 
-/// What an observation means for a step.
-fn before(step: &Step, observation: &Observation) -> BaselineResult {
-    let expect = match step.contract {
-        Contract::Shell { expect, .. } => expect,
-        Contract::Manual => 0,
-    };
-    BaselineResult::of(&judge(expect, observation), step.green.as_deref())
+/// What a run of its contract means for a step.
+fn red_of(step: &Step, run: &ContractRun) -> Baseline {
+    red(step, BaselineResult::of(&judge(run, None), step.green.as_deref()), run.milliseconds)
 }
 
 fn remembered(memory: &Memory, step: &Step) -> Option<Baseline> {
     let seen = memory.get(step)?;
-    Some(red(step, before(step, &seen.observation), seen.milliseconds))
+    let run = ContractRun::of(&step.contract, seen.observation);
+    Some(red_of(step, &ContractRun { milliseconds: seen.milliseconds, ..run }))
 }
 
 fn why_no_base(root: &Path) -> Result<&'static str, base::Error> {
@@ -256,19 +248,19 @@ impl Check<'_> {
         }
         // A contract must not see what another one wrote.
         let path = Checkout::fresh(checkout, || self.checkout())?.path();
-        let closed = [self.project.root.clone()];
-        let site = ContractRunner { folder: &path, closed: &closed, limits: &self.project.config.run };
+        let Project { root, config, .. } = self.project;
+        let runner = ContractRunner::new(&path, &config.run, std::slice::from_ref(root));
         let mut bounded = step.clone();
         bounded.contract_timeout_seconds = Some(allowed.min(left).as_secs().max(1));
         let tag = format!("red-{}/{}/contract", std::process::id(), step.id);
-        let Some(seen) = site.look(&bounded, (&self.supervisors, &tag), &self.limits.stop) else {
+        let Some(seen) = runner.run(&bounded, &self.supervisors, &tag, &self.limits.stop) else {
             return cannot("stopped");
         };
         if matches!(seen.observation, Observation::TimedOut(_)) && left < allowed {
             return cannot(NO_TIME);
         }
         self.memory.put(step, &seen);
-        Ok(red(step, before(step, &seen.observation), seen.milliseconds))
+        Ok(red_of(step, &seen))
     }
 
     fn checkout(&self) -> Result<Checkout, base::Error> {

@@ -3,6 +3,7 @@
 
 use planwright_core::audit::rerun::{Broke, Proof, RecordedWork, RerunHistory, Suspect, first_bad, suspect};
 use planwright_core::plan::verified::{Contract, Step};
+use planwright_core::run::judge::judge;
 use planwright_core::syntax::shell;
 
 use super::record::{RerunBasis, RerunRecord, of_run};
@@ -10,7 +11,6 @@ use super::{Error, RerunReport};
 use crate::git::base;
 use crate::git::base::{LogCommit, tree_of_workspace};
 use crate::git::checkout::{Checkout, Content};
-use crate::run::contract::ContractRunner;
 use crate::store::journal::Store;
 use crate::system::process::Stop;
 
@@ -123,10 +123,9 @@ impl RerunReport<'_> {
     /// Whether the contract fails on a commit; `None` if that cannot be determined.
     fn fails_at(&self, step: &Step, commit: &LogCommit, stop: &Stop) -> Result<Option<bool>, Error> {
         let checkout = Checkout::for_contracts(self.project, &Content::Commit(commit.id.clone()), &[])?;
-        let (folder, closed) = (checkout.path(), [self.project.root.clone()]);
-        let site = ContractRunner { folder: &folder, closed: &closed, limits: &self.project.config.run };
         let tag = format!("{}/{}/{}", self.tag, step.id, commit.id);
-        Ok(site.look(step, (&self.supervisors, &tag), stop).map(|seen| !seen.verdict.is_passed()))
+        let seen = self.runner(&checkout.path()).run(step, &self.supervisors, &tag, stop);
+        Ok(seen.map(|seen| !judge(&seen, None).is_passed()))
     }
 
     /// The attempt that made a commit: the one running then, or the last one before it that changed one of

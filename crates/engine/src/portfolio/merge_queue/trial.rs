@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::approval::ledger::Evidence;
 use planwright_core::plan::verified::{Contract, Step};
+use planwright_core::run::judge::{ContractRun, judge};
 use planwright_core::run::state::RunStatus;
 use planwright_core::workspace::merge_queue::{Conflict, TrialMerge};
 
@@ -14,8 +15,8 @@ use super::candidate::{Batch, MergeCandidate};
 use super::{Error, MergeAction, MergeNotice, TargetMoved};
 use crate::git::checkout::{Checkout, Content, Sibling};
 use crate::git::repository::MergeCommit;
-use crate::git::sealed;
-use crate::run::contract::{ContractRun, ContractRunner};
+use crate::git::sealed::Seal;
+use crate::run::contract::ContractRunner;
 use crate::store::state_dir;
 use crate::system::process::{Stop, Supervisors};
 use crate::workspace::project::Project;
@@ -243,7 +244,7 @@ impl<'a> Bench<'a> {
         let mut found = Vec::new();
         for step in contracts(member) {
             let seen = self.look(merged, (member, step), stop)?;
-            let failure = seen.verdict.failure().map(ToString::to_string);
+            let failure = judge(&seen, None).failure().map(ToString::to_string);
             watch(MergeNotice::Contract {
                 plan: &member.name,
                 step: &step.id,
@@ -270,9 +271,9 @@ impl<'a> Bench<'a> {
         stop: &Stop,
     ) -> Result<ContractRun, Error> {
         let folder = self.folder(merged)?;
-        let site = ContractRunner { folder: &folder, closed: &self.closed, limits: &self.project.config.run };
+        let runner = ContractRunner::new(&folder, &self.project.config.run, &self.closed);
         let tag = format!("{}/{}/{}", self.tag, member.name, step.id);
-        site.look(step, (&self.supervisors, &tag), stop).ok_or(Error::Stopped)
+        runner.run(step, &self.supervisors, &tag, stop).ok_or(Error::Stopped)
     }
 }
 
@@ -293,15 +294,9 @@ fn broken_seal(
     member: &MergeCandidate,
     (part, changed): (&Path, &[String]),
 ) -> Option<String> {
-    let approved = member.run.sealed();
-    let moved = match sealed::of(folder, &member.run.plan) {
-        Err(error) => vec![error.to_string()],
-        Ok(mut now) => {
-            let is_brought = |path: &String| changed.iter().any(|one| Path::new(one) == part.join(path));
-            now.retain(|path, _| approved.contains_key(path) || is_brought(path));
-            sealed::moved(&approved, &now)
-        }
-    };
+    let seal = Seal { plan: &member.run.plan, approved: &member.run.sealed() };
+    let is_brought = |path: &str| changed.iter().any(|one| Path::new(one) == part.join(path));
+    let moved = seal.broken(folder, is_brought);
     (!moved.is_empty()).then(|| moved.join("\n"))
 }
 
