@@ -9,7 +9,7 @@ use planwright_engine::approval::Approvals;
 use planwright_engine::core::dialect::{NATIVE, proposal};
 use planwright_engine::core::plan::view;
 use planwright_engine::core::plan::view::{PlanView, StepView};
-use planwright_engine::core::run::state::{RunStatus, StepState};
+use planwright_engine::core::run::state::{StepState, StepStatus};
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::core::verify;
 use planwright_engine::run::arbiter;
@@ -176,7 +176,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
 fn proven(plan: &PlanView, run: &Run) -> BTreeSet<String> {
     let is_same = plan.digest.as_ref() == Some(&run.row.digest);
     let is_settled =
-        |step: &&StepState| matches!(step.status, RunStatus::Passed { .. } | RunStatus::Skipped { .. });
+        |step: &&StepState| matches!(step.status, StepStatus::Passed { .. } | StepStatus::Skipped { .. });
     run.state.steps.iter().filter(|_| is_same).filter(is_settled).map(|step| step.id.clone()).collect()
 }
 

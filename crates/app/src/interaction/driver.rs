@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use planwright_engine::core::run::state::{CLAIM, RunStatus};
+use planwright_engine::core::run::event::Judged;
+use planwright_engine::core::run::state::StepStatus;
 use planwright_engine::run::{Run, Runs};
 use planwright_engine::store::journal::LockHolder;
 
@@ -29,15 +30,15 @@ pub(crate) fn wait_for_driver(runs: &Runs, run: &Run) -> Result<Option<LockHolde
 pub(crate) fn under_way(run: &Run) -> Vec<String> {
     let steps = run.plan.steps.iter().zip(&run.state.steps);
     let busy = steps.filter_map(|(step, state)| match state.status {
-        RunStatus::Running { attempt } => Some(format!("{} {}, attempt {attempt}", step.number, step.id)),
-        RunStatus::Judging { attempt, .. } if attempt != CLAIM => {
+        StepStatus::Running { attempt } => Some(format!("{} {}, attempt {attempt}", step.number, step.id)),
+        StepStatus::Judging { of: Judged::Attempt(attempt), .. } => {
             Some(format!("{} {}, contract of attempt {attempt}", step.number, step.id))
         }
-        RunStatus::Judging { .. }
-        | RunStatus::Pending
-        | RunStatus::Passed { .. }
-        | RunStatus::Waiting { .. }
-        | RunStatus::Skipped { .. } => None,
+        StepStatus::Judging { of: Judged::Claim, .. }
+        | StepStatus::Pending(_)
+        | StepStatus::Passed { .. }
+        | StepStatus::Waiting { .. }
+        | StepStatus::Skipped { .. } => None,
     });
     busy.collect()
 }
