@@ -486,7 +486,7 @@ fn ended(standing: &ApprovalStatus, run: &Run) -> Option<LedgerEntry> {
     (standing.state(None) == PlanState::Running).then(|| LedgerEntry::Ended {
         run: run.row.id.number(),
         outcome,
-        is_revised: run.state.is_revised,
+        is_revised: run.state.is_revised(),
     })
 }
 

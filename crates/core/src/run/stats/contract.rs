@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::StepRecord;
 use crate::plan::verified::Contract;
 use crate::run::baseline::{Baseline, BaselineResult};
-use crate::run::event::Event;
+use crate::run::event::{Event, StepEvent};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ContractFigures {
@@ -44,7 +44,7 @@ pub(super) struct Contracts {
 impl Contracts {
     pub(super) fn count(&mut self, record: &StepRecord<'_>, since_ms: u64) {
         for (at_ms, event) in record.events {
-            let Event::ContractFinished { step, receipt, .. } = event else { continue };
+            let Event::Step { step, event: StepEvent::Judged { receipt, .. } } = event else { continue };
             let key = (record.name.to_owned(), step.clone(), receipt.contract.clone());
             let known = self.known.entry(key).or_default();
             if known.command.is_empty() {
