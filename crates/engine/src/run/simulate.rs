@@ -92,10 +92,7 @@ pub fn simulate(project: &Project, plan: &Plan) -> Result<Simulation, Error> {
             reads: step.reads.iter().map(|reference| given(project, reference)).collect(),
             tools: step.tools.iter().map(|tool| (tool.clone(), stats::has_tool(tool_name(tool)))).collect(),
             touches: step.touches.as_ref().map(|globs| touches(globs, &files)),
-            contract: match &step.contract {
-                Contract::Shell { command, .. } => Some(command.clone()),
-                Contract::Manual => None,
-            },
+            contract: step.contract.command().map(str::to_owned),
         }
     };
     let waves: Vec<Vec<SimulatedStep>> =

@@ -41,7 +41,7 @@ impl From<rerun::Error> for Failure {
             rerun::Error::Base(base::Error::NoCommit { .. } | base::Error::NoRepository { .. }) => {
                 failure(Exit::Usage).next(NextCommand::new(["planwright", "help", "audit"]))
             }
-            rerun::Error::Ports(error) => (*error).into(),
+            rerun::Error::Base(base::Error::Ports(error)) => (*error).into(),
             rerun::Error::Base(_) | rerun::Error::State(_) | rerun::Error::Journal(_) => {
                 failure(Exit::Machine)
             }
