@@ -22,9 +22,7 @@ use planwright_core::run::judge::judge;
 use crate::audit;
 use crate::git::base;
 use crate::git::base::tree_of_workspace;
-use crate::git::checkout;
 use crate::git::checkout::{Checkout, Content};
-use crate::git::worktree;
 use crate::run::contract::ContractRunner;
 use crate::store::journal;
 use crate::store::plan_file;
@@ -43,9 +41,6 @@ const NAME: &str = "/audit-";
 pub enum Error {
     #[error("cannot create a checkout to run contracts in")]
     Base(#[from] base::Error),
-    /// The ports of a worktree are unavailable.
-    #[error("cannot reserve ports for the checkout")]
-    Ports(#[from] Box<worktree::Error>),
     #[error("cannot find the state directory of the project")]
     State(#[from] state_dir::Error),
     #[error("cannot access the journal")]
@@ -61,15 +56,6 @@ pub enum Error {
     /// The workspace changed meanwhile.
     #[error("the workspace changed during the rerun")]
     Moved,
-}
-
-impl From<checkout::Error> for Error {
-    fn from(error: checkout::Error) -> Self {
-        match error {
-            checkout::Error::Base(error) => Self::Base(error),
-            checkout::Error::Ports(error) => Self::Ports(error),
-        }
-    }
 }
 
 impl From<audit::Error> for Error {
