@@ -20,13 +20,10 @@ pub mod target;
 pub mod workspace;
 
 pub use agent::{HookAnswer, answer_hook, bridge_acp};
-pub use audit::{
-    AnchorView, Audit, AuditFindingView, AuditOptions, AuditView, AuditedPlanView, RerunStepView, RerunView,
-};
+pub use audit::{AnchorView, Audit, AuditFindingView, AuditOptions, AuditView, AuditedPlanView, RerunView};
 pub use caller::{Caller, Right};
 pub use decision::{
-    ApprovalOptions, ApprovalSubjectView, ApprovalView, CancelView, CommentView, CommentsView, RejectionView,
-    UndoView,
+    ApprovalOptions, ApprovalSubjectView, ApprovalView, CancelView, CommentsView, RejectionView, UndoView,
 };
 pub use error::merge::merge_failed;
 pub use error::session::SessionCommands;
@@ -40,8 +37,7 @@ pub use policy::{PolicyRuleView, PolicyView, ProjectPolicy, RequirementView, Whe
 pub use proposal::{ProposalView, ProposalsView, propose_written};
 pub use review::PlanReview;
 pub use session::{
-    CommitOutcomeView, DroppedThread, Session, SessionCommit, SessionProblem, SessionView, ThreadView,
-    session_trouble,
+    CommitOutcomeView, DroppedThread, Session, SessionCommit, SessionProblem, SessionView, session_trouble,
 };
 pub use target::{ChosenPlan, PlanRun, Target, step_of_run};
 pub use workspace::{OpenOptions, Workspace};
@@ -59,6 +55,7 @@ pub use planwright_core::approval::policy::BY_DEFAULT;
 pub use planwright_core::approval::review::{
     CommentReview, ContractReview, CostLimits, DiffSign, Difference, Direction, Review, ReviewReason,
 };
+pub use planwright_core::approval::status::Comment;
 pub use planwright_core::audit::HistoryLine;
 pub use planwright_core::audit::rerun::{CurrentResult, RerunOutcome};
 pub use planwright_core::dialect::proposal::inline as proposal_of_json;
