@@ -54,14 +54,15 @@ pub(crate) mod verify;
 pub(crate) mod worker;
 pub(crate) mod worktree;
 
+use planwright_engine::api;
 use planwright_engine::api::{
-    AcpEnd, ApprovalView, AuditView, CancelView, CommentsView, HookAnswer, MergeReport, Notification,
-    PolicyView, ProposalsView, RejectionView, Review, SessionView, UndoView,
+    AcpEnd, ApprovalView, AuditView, CancelView, CommentsView, HookAnswer, InboxView, MergeReport,
+    Notification, PolicyView, ProposalsView, RejectionView, Review, SessionView, Simulation, StatusView,
+    UndoView,
 };
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 
-use crate::output::diagnostics::VerifyData;
 use crate::output::{Envelope, ErrorEnvelope, Page};
 
 /// How a schema is made.
@@ -82,24 +83,24 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("comment", made::<Envelope<CommentsView>>),
     ("completions", made::<Envelope<Page>>),
     ("config", made::<Envelope<config::Configured>>),
-    ("convert", made::<Envelope<crate::interaction::conversion::Carried>>),
+    ("convert", made::<Envelope<api::ConvertView>>),
     ("delete", made::<Envelope<delete::Deleted>>),
     ("demo", made::<Envelope<demo::Made>>),
-    ("discover", made::<Envelope<discover::Discovered>>),
+    ("discover", made::<Envelope<api::DiscoveriesView>>),
     ("doctor", made::<Envelope<doctor::Examined>>),
     ("draft", made::<Envelope<draft::Drafted>>),
-    ("edit", made::<Envelope<edit::Edited>>),
+    ("edit", made::<Envelope<api::EditView>>),
     ("error", made::<ErrorEnvelope>),
     ("event", made::<Envelope<Notification>>),
     ("events", made::<Envelope<log::events::Told>>),
     ("explain", made::<Envelope<explain::Rules>>),
     ("export", made::<Envelope<export::Exported>>),
-    ("fmt", made::<Envelope<fmt::Formatted>>),
+    ("fmt", made::<Envelope<api::FormatView>>),
     ("help", made::<Envelope<Page>>),
     ("history", made::<Envelope<log::versions::History>>),
     ("hook", made::<Envelope<HookAnswer>>),
-    ("import", made::<Envelope<crate::interaction::conversion::Carried>>),
-    ("inbox", made::<Envelope<status::inbox::Inbox>>),
+    ("import", made::<Envelope<api::ConvertView>>),
+    ("inbox", made::<Envelope<InboxView>>),
     ("init", made::<Envelope<init::Initialised>>),
     ("list", made::<Envelope<list::Listing>>),
     ("list-plans", made::<Envelope<list_plans::Plans>>),
@@ -107,7 +108,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("man", made::<Envelope<Page>>),
     ("mcp", made::<Envelope<mcp::Served>>),
     ("merge", made::<Envelope<MergeReport>>),
-    ("merge-driver", made::<Envelope<merge_driver::Merged>>),
+    ("merge-driver", made::<Envelope<api::MergedFile>>),
     ("new", made::<Envelope<new::Created>>),
     ("policy", made::<Envelope<PolicyView>>),
     ("prompt", made::<Envelope<prompt::Prompted>>),
@@ -125,18 +126,18 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("schema", made::<Envelope<schema::Schemas>>),
     ("session", made::<Envelope<SessionView>>),
     ("should-plan", made::<Envelope<should_plan::Weighed>>),
-    ("show", made::<Envelope<show::Shown>>),
-    ("simulate", made::<Envelope<crate::output::wording::ahead::Simulated>>),
+    ("show", made::<Envelope<api::ShowView>>),
+    ("simulate", made::<Envelope<Simulation>>),
     ("stage", made::<Envelope<shelve::Staged>>),
     ("standup", made::<Envelope<status::standup::Standup>>),
     ("stats", made::<Envelope<stats::Statistics>>),
-    ("status", made::<Envelope<status::Standing>>),
+    ("status", made::<Envelope<StatusView>>),
     ("rollback", made::<Envelope<rollback::Back>>),
     ("stop", made::<Envelope<stop::Stopped>>),
     ("tools", made::<Envelope<tools::Tools>>),
     ("undo", made::<Envelope<UndoView>>),
     ("use", made::<Envelope<r#use::Used>>),
-    ("verify", made::<Envelope<VerifyData>>),
+    ("verify", made::<Envelope<api::VerifyView>>),
     ("worker", made::<Envelope<worker::Worked>>),
     ("worktree", made::<Envelope<worktree::Worktrees>>),
 ];

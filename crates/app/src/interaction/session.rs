@@ -7,8 +7,8 @@ use planwright_engine::api::{
 
 use crate::interaction::proposal::print;
 use crate::output::diagnostics;
-use crate::output::diagnostics::CheckedFile;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
+use planwright_engine::api::CheckedFile;
 
 /// Reports a removed thread and the effect on its pending plan.
 pub(crate) fn say_dropped(DroppedThread { thread, left }: &DroppedThread, out: &mut Out<'_>) {

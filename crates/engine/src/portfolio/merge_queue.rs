@@ -22,7 +22,7 @@ use planwright_core::workspace::portfolio::Cycle;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-pub use eviction::{Outcast, evicted};
+pub use eviction::{EvictedView, evicted};
 
 use crate::approval;
 use crate::approval::Approvals;
