@@ -8,7 +8,6 @@ mod convert;
 pub mod decision;
 mod diagnostics;
 mod discovery;
-mod driver;
 mod edit;
 pub mod error;
 mod export;
@@ -52,7 +51,7 @@ pub use error::session::SessionCommands;
 pub use error::{Error, ErrorKind, WHAT_IS_A_PLAN, unchanged};
 pub use export::{ExportOptions, ExportedRecords, ReceiptsView};
 pub use format::{FormatMode, FormatView};
-pub use inbox::{InboxAskView, InboxView, ReviewView};
+pub use inbox::{InboxAskView, InboxView, ReviewView, ReviewsView};
 pub use input::{STDIN, read_input};
 pub use merge::MergeRequest;
 pub use next::{NextCommand, shell_word};
@@ -63,9 +62,7 @@ pub use policy::{PolicyRuleView, PolicyView, ProjectPolicy, RequirementView, Whe
 pub use proposal::{ProposalView, ProposalsView, propose_written};
 pub use review::PlanReview;
 pub use run_state::FindingView;
-pub use session::{
-    CommitOutcomeView, DroppedThread, Session, SessionCommit, SessionProblem, SessionView, session_trouble,
-};
+pub use session::{CommitOutcomeView, DroppedThread, Session, SessionCommit, SessionProblem, SessionView};
 pub use show::{ShowOptions, ShowView};
 pub use status::{AskView, CurrentView, RunStatusView, StatusView};
 pub use target::{ChosenPlan, PlanRun, Target, step_of_run};

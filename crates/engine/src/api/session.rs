@@ -153,7 +153,7 @@ impl Session<'_> {
 }
 
 /// What blocks nothing in a session, and is good to know.
-pub fn session_trouble(error: SessionError) -> String {
+pub(super) fn session_trouble(error: SessionError) -> String {
     let error = session_failed(error, SessionCommands::Planwright);
     format!("{error}; run `planwright doctor` for a fix")
 }
