@@ -57,8 +57,8 @@ pub(crate) mod worktree;
 use planwright_engine::api;
 use planwright_engine::api::{
     AcpEnd, ApprovalView, AuditView, CancelView, CommentsView, HookAnswer, InboxView, MergeReport,
-    Notification, PolicyView, ProposalsView, RejectionView, Review, SessionView, Simulation, StatusView,
-    UndoView,
+    Notification, PolicyView, ProposalsView, RejectionView, Review, ReviewsView, SessionView, Simulation,
+    StatusView, UndoView,
 };
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
@@ -121,7 +121,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("replan", made::<Envelope<revise::planner::Replanned>>),
     ("retry", made::<Envelope<run::Ran>>),
     ("review", made::<Envelope<Review>>),
-    ("reviews", made::<Envelope<review::Reviews>>),
+    ("reviews", made::<Envelope<ReviewsView>>),
     ("run", made::<Envelope<run::Ran>>),
     ("schema", made::<Envelope<schema::Schemas>>),
     ("session", made::<Envelope<SessionView>>),

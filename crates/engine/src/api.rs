@@ -34,14 +34,11 @@ pub mod workspace;
 
 pub use agent::{HookAnswer, answer_hook, bridge_acp};
 pub use ask::{answer_options, answers};
-pub use audit::{
-    AnchorView, Audit, AuditFindingView, AuditOptions, AuditView, AuditedPlanView, RerunStepView, RerunView,
-};
+pub use audit::{AnchorView, Audit, AuditFindingView, AuditOptions, AuditView, AuditedPlanView, RerunView};
 pub use caller::{Caller, Right};
 pub use convert::{Conversion, ConvertOptions, ConvertOutput, ConvertView, dialect_line};
 pub use decision::{
-    ApprovalOptions, ApprovalSubjectView, ApprovalView, CancelView, CommentView, CommentsView, RejectionView,
-    UndoView,
+    ApprovalOptions, ApprovalSubjectView, ApprovalView, CancelView, CommentsView, RejectionView, UndoView,
 };
 pub use diagnostics::{
     BaselineView, CheckCounts, CheckedFile, DiagnosticView, FileView, FixView, RelatedView,
@@ -54,7 +51,7 @@ pub use error::session::SessionCommands;
 pub use error::{Error, ErrorKind, WHAT_IS_A_PLAN, unchanged};
 pub use export::{ExportOptions, ExportedRecords, ReceiptsView};
 pub use format::{FormatMode, FormatView};
-pub use inbox::{InboxAskView, InboxView, ReviewView};
+pub use inbox::{InboxAskView, InboxView, ReviewView, ReviewsView};
 pub use input::{STDIN, read_input};
 pub use merge::MergeRequest;
 pub use next::{NextCommand, shell_word};
@@ -65,10 +62,7 @@ pub use policy::{PolicyRuleView, PolicyView, ProjectPolicy, RequirementView, Whe
 pub use proposal::{ProposalView, ProposalsView, propose_written};
 pub use review::PlanReview;
 pub use run_state::FindingView;
-pub use session::{
-    CommitOutcomeView, DroppedThread, Session, SessionCommit, SessionProblem, SessionView, ThreadView,
-    session_trouble,
-};
+pub use session::{CommitOutcomeView, DroppedThread, Session, SessionCommit, SessionProblem, SessionView};
 pub use show::{ShowOptions, ShowView};
 pub use status::{AskView, CurrentView, RunStatusView, StatusView};
 pub use target::{ChosenPlan, PlanRun, Target, step_of_run};
@@ -97,6 +91,7 @@ pub use planwright_core::approval::policy::BY_DEFAULT;
 pub use planwright_core::approval::review::{
     CommentReview, ContractReview, CostLimits, DiffSign, Difference, Direction, Review, ReviewReason,
 };
+pub use planwright_core::approval::status::Comment;
 pub use planwright_core::audit::HistoryLine;
 pub use planwright_core::audit::rerun::{CurrentResult, RerunOutcome};
 pub use planwright_core::dialect::proposal::{ProposalSection, inline as proposal_of_json};
