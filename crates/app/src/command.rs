@@ -54,7 +54,7 @@ pub(crate) mod verify;
 pub(crate) mod worker;
 pub(crate) mod worktree;
 
-use planwright_engine::api::{InboxView, Simulation, StatusView};
+use planwright_engine::api::{DashboardView, InboxView, QueueView, Simulation, StandupView, StatusView};
 use planwright_engine::core::workspace::notification::Notification;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
@@ -110,8 +110,8 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("policy", made::<Envelope<policy::PolicyData>>),
     ("prompt", made::<Envelope<prompt::Prompted>>),
     ("propose", made::<Envelope<propose::ProposedData>>),
-    ("queue", made::<Envelope<status::queue::Listed>>),
-    ("queue-status", made::<Envelope<status::queue::Dashboard>>),
+    ("queue", made::<Envelope<QueueView>>),
+    ("queue-status", made::<Envelope<DashboardView>>),
     ("quick", made::<Envelope<run::Ran>>),
     ("reject", made::<Envelope<reject::RejectedData>>),
     ("reopen", made::<Envelope<revise::Reopened>>),
@@ -126,7 +126,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("show", made::<Envelope<show::Shown>>),
     ("simulate", made::<Envelope<Simulation>>),
     ("stage", made::<Envelope<shelve::Staged>>),
-    ("standup", made::<Envelope<status::standup::Standup>>),
+    ("standup", made::<Envelope<StandupView>>),
     ("stats", made::<Envelope<stats::Statistics>>),
     ("status", made::<Envelope<StatusView>>),
     ("rollback", made::<Envelope<rollback::Back>>),
