@@ -21,8 +21,8 @@ use planwright_core::plan::digest::Digest;
 use planwright_core::plan::verified::Plan;
 use planwright_core::plan::view::Summary;
 use planwright_core::run::event::{AgentCommands, AskReason, AttemptEnd, Event, RunOutcome, StopMode};
-use planwright_core::run::judge::{Observation, judge};
-use planwright_core::run::receipt::{Blob, Receipt};
+use planwright_core::run::judge::{ContractRun, Observation};
+use planwright_core::run::receipt::{Provenance, Receipt};
 use planwright_core::run::state::RunState;
 use planwright_core::run::summary::RunSummary;
 use planwright_core::syntax::source::Source;
@@ -187,19 +187,17 @@ fn judged(step: &str, attempt: u32, code: i32) -> Event {
     Event::ContractFinished {
         step: step.to_owned(),
         attempt,
-        receipt: Receipt {
-            verdict: judge(0, &observation),
-            observation,
-            digest: "d".to_owned(),
-            contract: "c".to_owned(),
-            tier: "open".to_owned(),
-            output: Blob("o".to_owned()),
-            milliseconds: 40,
-            tree: String::new(),
-            expect: Some(0),
-            approvals: Vec::new(),
-            opinion: None,
-        },
+        receipt: Receipt::new(
+            &ContractRun {
+                expect: Some(0),
+                contract: "c".to_owned(),
+                observation,
+                output: "o".to_owned(),
+                milliseconds: 40,
+            },
+            None,
+            Provenance { digest: "d".to_owned(), tier: "open".to_owned(), ..Provenance::default() },
+        ),
     }
 }
 

@@ -8,7 +8,6 @@ mod convert;
 pub mod decision;
 mod diagnostics;
 mod discovery;
-mod driver;
 mod edit;
 pub mod error;
 mod export;

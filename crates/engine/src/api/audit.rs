@@ -14,7 +14,7 @@ use crate::api::workspace::Workspace;
 use crate::audit;
 use crate::audit::rerun::{PlanAudit, RerunBasis, RerunOptions, RerunReport, StepAudit, record};
 use crate::audit::{AnchorRefs, AuditBasis, AuditReport, Auditor, PlanReport};
-use crate::git::pristine::Content;
+use crate::git::checkout::Content;
 use crate::system::process::Stop;
 use crate::workspace::project::Project;
 
@@ -185,7 +185,7 @@ impl RerunView {
         Self {
             at: match at {
                 Content::Workspace => "workspace".to_owned(),
-                Content::Commit { commit, .. } => commit.clone(),
+                Content::Commit(commit) => commit.clone(),
             },
             ran: audit.ran(),
             cached: audit.steps.iter().filter(|step| step.earlier_ms.is_some()).count(),

@@ -9,8 +9,8 @@ use planwright_core::plan::verified::{Contract, Last, Plan};
 use planwright_core::run::event::{
     AgentCommands, AskAnswer, AskReason, AttemptEnd, Event, RunOutcome, StopMode,
 };
-use planwright_core::run::judge::{Observation, judge};
-use planwright_core::run::receipt::{Blob, Receipt};
+use planwright_core::run::judge::{ContractRun, Observation};
+use planwright_core::run::receipt::{Provenance, Receipt};
 use planwright_core::run::schedule::{HUMAN, ScheduleLimits};
 use planwright_core::run::state::{Phase, RunState, RunStatus};
 use planwright_core::syntax::glob;
@@ -345,19 +345,17 @@ impl World {
             }
             Kind::Contract => {
                 let observation = self.observation(work.place);
-                let receipt = Receipt {
-                    verdict: judge(0, &observation),
-                    observation,
-                    digest: "d".to_owned(),
-                    contract: "c".to_owned(),
-                    tier: "open".to_owned(),
-                    output: Blob(format!("run {}", self.points)),
-                    milliseconds: 1,
-                    tree: String::new(),
-                    expect: None,
-                    approvals: Vec::new(),
-                    opinion: None,
-                };
+                let receipt = Receipt::new(
+                    &ContractRun {
+                        expect: None,
+                        contract: "c".to_owned(),
+                        observation,
+                        output: format!("run {}", self.points),
+                        milliseconds: 1,
+                    },
+                    None,
+                    Provenance { digest: "d".to_owned(), tier: "open".to_owned(), ..Provenance::default() },
+                );
                 Event::ContractFinished { step, attempt: work.attempt, receipt }
             }
         };
