@@ -21,11 +21,13 @@ mod path;
 pub mod plan;
 pub mod policy;
 pub mod proposal;
+mod queue;
 pub mod review;
 mod run_state;
 pub mod session;
 mod show;
 mod simulate;
+mod standup;
 pub mod start;
 mod status;
 pub mod target;
@@ -60,10 +62,12 @@ pub use path::shown;
 pub use plan::Plan;
 pub use policy::{PolicyRuleView, PolicyView, ProjectPolicy, RequirementView, WhenView};
 pub use proposal::{ProposalView, ProposalsView, propose_written};
+pub use queue::{DashboardView, ParallelView, QueueView, QueuedPlanView, QueuedPlansView, dashboard};
 pub use review::PlanReview;
 pub use run_state::FindingView;
 pub use session::{CommitOutcomeView, DroppedThread, Session, SessionCommit, SessionProblem, SessionView};
 pub use show::{ShowOptions, ShowView};
+pub use standup::StandupView;
 pub use status::{AskView, CurrentView, RunStatusView, StatusView};
 pub use target::{ChosenPlan, PlanRun, Target, step_of_run};
 pub use verify::{
@@ -82,11 +86,12 @@ pub use crate::portfolio::merge_queue::{
 pub use crate::run::Run;
 pub use crate::run::simulate::{SimulatedStep, SimulatedTool, Simulation, SimulationInput};
 pub use crate::store::plan_file::create as create_file;
-pub use crate::system::clock::local as local_time;
+pub use crate::system::clock::{local as local_time, now, read as read_time};
 pub use crate::system::process::{Stop, job_above};
 
 // The vocabulary of core that front ends name.
 pub use planwright_core::agent::account::Usage;
+pub use planwright_core::agent::work_item::WorkItem;
 pub use planwright_core::approval::policy::BY_DEFAULT;
 pub use planwright_core::approval::review::{
     CommentReview, ContractReview, CostLimits, DiffSign, Difference, Direction, Review, ReviewReason,
