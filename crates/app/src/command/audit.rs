@@ -253,11 +253,7 @@ fn summary(plan: &PlanReport, out: &Out<'_>) -> String {
         AuditBasis::Store => String::new(),
         AuditBasis::File(path) => format!(", from {}", clean_line(&shown(path))),
     };
-    format!("{what}: {}, head {}{from}", events(plan.records), &plan.head[..8])
-}
-
-fn events(count: usize) -> String {
-    if count == 1 { "1 event".to_owned() } else { format!("{count} events") }
+    format!("{what}: {}, head {}{from}", wording::number(plan.records, "event"), &plan.head[..8])
 }
 
 fn findings(findings: &[AuditFinding], out: &mut Out<'_>) {
@@ -296,7 +292,7 @@ fn markdown(report: &AuditReport) -> String {
             page,
             "## {}\n\n{what}: {}, head `{}`\n",
             cell(&plan.plan),
-            events(plan.records),
+            wording::number(plan.records, "event"),
             &plan.head[..8]
         );
         page.push_str(&finding_list(&plan.findings));

@@ -7,6 +7,7 @@ use planwright_engine::git::merge_driver::Files;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
@@ -42,7 +43,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         return Ok(Response::done("merge-driver", &Merged { path, conflicts }));
     }
     let word = out.palette().paint(Tone::Bad, "conflict");
-    let count = if conflicts == 1 { "1 place".to_owned() } else { format!("{conflicts} places") };
+    let count = wording::number(conflicts, "place");
     out.line(&format!("{word}  {}: both sides changed {count}", clean_line(&path)));
     let next = NextCommand::new(["planwright", "verify", path.as_str()]);
     Ok(Response::new(Exit::No, "merge-driver", &Merged { path, conflicts }).next(next))

@@ -394,15 +394,12 @@ fn print_clean(all: &[Verified], out: &mut Out<'_>) {
         let mut agents: Vec<&str> = plan.steps.iter().map(|step| step.target.as_str()).collect();
         agents.sort_unstable();
         agents.dedup();
-        let many = |count: usize, word: &str| {
-            if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
-        };
         out.line(&format!(
             "{}  {}   {}, {}, for {}",
             palette.paint(Tone::Strong, "checked"),
             clean_line(one.source.name()),
-            many(plan.steps.len(), "step"),
-            many(waves, "wave"),
+            wording::number(plan.steps.len(), "step"),
+            wording::number(waves, "wave"),
             clean_line(&agents.join(", "))
         ));
         for line in red_lines(one) {

@@ -173,13 +173,12 @@ fn tell_losses(load: &ConvertInput<'_>, losses: &[Loss], out: &mut Out<'_>) {
     if losses.is_empty() {
         return;
     }
-    let count = losses.len();
-    let things = if count == 1 { "1 value".to_owned() } else { format!("{count} values") };
+    let things = wording::number(losses.len(), "value");
     out.warn(&format!("dialect {} cannot express {things}:", load.to.name));
     for loss in losses.iter().take(LOSSES_SHOWN_MAX) {
         out.talk(&format!("  {}", clean_line(&loss.to_string())));
     }
-    if let Some(more) = count.checked_sub(LOSSES_SHOWN_MAX).filter(|more| *more > 0) {
+    if let Some(more) = losses.len().checked_sub(LOSSES_SHOWN_MAX).filter(|more| *more > 0) {
         out.talk(&format!("  and {more} more; --json has all of them"));
     }
 }
