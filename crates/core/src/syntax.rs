@@ -9,4 +9,5 @@ pub(crate) mod markdown;
 pub mod nearest;
 pub mod shell;
 pub mod source;
+pub mod tree;
 pub mod yaml;

@@ -7,52 +7,13 @@ use std::ops::{ControlFlow, Range};
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError};
 
 use crate::syntax::source::Span;
+pub use crate::syntax::tree::{Node as YamlNode, Style as YamlStyle, Value as YamlValue};
 
 /// The nesting limit; deeper text is rejected.
 pub const DEPTH_MAX: usize = 64;
 
 /// The node limit; parsing stops there. A plan of 500 steps has about 5,000.
 pub const NODES_MAX: usize = 10_000;
-
-/// A value and the bytes that it was written with.
-///
-/// - Plain and quoted scalars: the scalar as written, quotes included.
-/// - Block scalars: from `|` or `>` to the end of the last line that is not blank.
-/// - An empty value: the empty span right after its colon (right after the key if there is no colon, after the dash in a list).
-/// - Lists and maps: from the first dash, key or bracket to the end of the last child or the closing bracket.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct YamlNode {
-    pub span: Span,
-    pub value: YamlValue,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum YamlValue {
-    /// Text; an alias is the text of its name with the star.
-    Scalar {
-        /// The text without quotes and escapes.
-        text: String,
-        /// How it was written.
-        style: YamlStyle,
-    },
-    /// Items in file order.
-    List(Vec<YamlNode>),
-    /// Keys and values in file order, repeated keys included.
-    Map(Vec<(YamlNode, YamlNode)>),
-}
-
-/// How a scalar was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum YamlStyle {
-    /// Without quotes, or not at all.
-    Plain,
-    /// `'…'`
-    SingleQuoted,
-    /// `"…"`
-    DoubleQuoted,
-    /// `|` or `>` and lines below.
-    Block,
-}
 
 /// Something that planwright doesn't accept, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use crate::dialect::NewPlan;
 use crate::plan::draft::{Draft, StepDraft};
 use crate::plan::lifecycle::PlanState;
 use crate::syntax::source::{Source, Spanned};
-use crate::syntax::yaml::{YamlNode, YamlValue};
+use crate::syntax::tree::{Node, Value};
 
 /// The creator of a plan without an owner.
 const CREATOR: &str = "planner";
@@ -34,8 +34,7 @@ pub(super) fn compose(draft: &Draft, birth: &NewPlan<'_>) -> String {
     let metadata = metadata(draft);
     keys.extend((!metadata.is_empty()).then_some(("metadata", New::Map(metadata))));
     let blank = Source::new("", "");
-    let nothing =
-        YamlNode { span: crate::syntax::source::Span::default(), value: YamlValue::Map(Vec::new()) };
+    let nothing = Node { span: crate::syntax::source::Span::default(), value: Value::Map(Vec::new()) };
     let page = RecordPage::of(&blank, &nothing);
     let lines: String =
         keys.iter().map(|(key, value)| format!("{key}:{}\n", page.behind_colon(value, 0))).collect();

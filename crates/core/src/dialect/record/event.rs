@@ -1,10 +1,9 @@
 //! Lines of JSON about a plan, with the event names of the record dialect.
 
-use super::read;
 use super::read::RecordTree;
 use super::spelling::json;
 use crate::syntax::source::Source;
-use crate::syntax::yaml::{YamlNode, YamlStyle, YamlValue};
+use crate::syntax::tree::{Node, Style, Value};
 
 /// The line for an event of the step at `index`. `said` is the agent's output, or the reason of a failure.
 pub fn step_line(name: &str, index: usize, said: &str) -> String {
@@ -34,14 +33,14 @@ fn plan(source: &Source) -> String {
 /// The keys with numeric values. All other values of the dialect are text.
 const NUMBERS: &[&str] = &["index", "currentStepIndex", "version", "complexity", "dependsOn"];
 
-fn typed(node: &YamlNode, key: &str) -> String {
+fn typed(node: &Node, key: &str) -> String {
     match &node.value {
-        YamlValue::Scalar { text, style } => {
+        Value::Scalar { text, style } => {
             let is_known = super::PLAN_KEYS.contains(&key)
                 || super::STEP_KEYS.contains(&key)
                 || super::METADATA_KEYS.contains(&key);
-            let is_bare = *style == YamlStyle::Plain && (!is_known || NUMBERS.contains(&key));
-            let is_empty = *style == YamlStyle::Plain && matches!(text.as_str(), "" | "null" | "~");
+            let is_bare = *style == Style::Plain && (!is_known || NUMBERS.contains(&key));
+            let is_empty = *style == Style::Plain && matches!(text.as_str(), "" | "null" | "~");
             match text.as_str() {
                 _ if is_empty => "null".to_owned(),
                 word @ ("true" | "false") if is_bare => word.to_owned(),
@@ -49,12 +48,12 @@ fn typed(node: &YamlNode, key: &str) -> String {
                 text => json(text),
             }
         }
-        YamlValue::List(items) => {
+        Value::List(items) => {
             format!("[{}]", items.iter().map(|item| typed(item, key)).collect::<Vec<_>>().join(","))
         }
-        YamlValue::Map(entries) => {
-            let entry = |(key, value): &(YamlNode, YamlNode)| {
-                let key = read::text(key)?;
+        Value::Map(entries) => {
+            let entry = |(key, value): &(Node, Node)| {
+                let key = key.text()?;
                 Some(format!("{}:{}", json(key), typed(value, key)))
             };
             format!("{{{}}}", entries.iter().filter_map(entry).collect::<Vec<_>>().join(","))

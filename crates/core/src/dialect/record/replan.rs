@@ -1,14 +1,12 @@
 //! Creates the next version of a plan after a step failed: the same text with another id, in which finished steps stay
 //! finished.
 
-use super::map::RecordKeys;
-use super::read;
+use super::patch::Desk;
 use super::read::RecordTree;
 use super::spelling::{New, RecordPage, odd};
-use super::{METADATA_KEYS, PLAN_KEYS, STEP_KEYS, word};
+use super::word;
 use crate::plan::edit::EditError;
 use crate::syntax::source::{Edit, Source};
-use crate::syntax::yaml::YamlNode;
 
 /// Why a plan is revised, and what is known by now.
 #[derive(Debug, Clone, Copy)]
@@ -106,26 +104,6 @@ struct Version {
     source: Source,
 }
 
-/// What an edit of the next version can see.
-struct Sight<'a> {
-    page: &'a RecordPage<'a>,
-    tree: &'a RecordTree,
-    root: &'a YamlNode,
-}
-
-impl<'a> Sight<'a> {
-    #[expect(clippy::unnecessary_wraps, reason = "reads like the other maps at the call")]
-    fn plan(&self) -> Result<RecordKeys<'a>, EditError> {
-        Ok(RecordKeys { page: self.page, map: self.root, order: PLAN_KEYS })
-    }
-
-    fn step(&self, step: usize) -> Result<RecordKeys<'a>, EditError> {
-        let steps = self.tree.steps();
-        let map = steps.get(step).ok_or(EditError::NoStep { step, count: steps.len() })?;
-        Ok(RecordKeys { page: self.page, map, order: STEP_KEYS })
-    }
-}
-
 impl Version {
     /// Sets the version after `old`, and records the reason.
     fn succeed(mut self, old: &Source, replan: &RecordReplan<'_>) -> Result<Successor, EditError> {
@@ -143,7 +121,7 @@ impl Version {
             ("previousPlanId", New::text(name.as_str())),
             ("createdAt", New::text(replan.now)),
         ] {
-            self.edit(|keys| keys.plan()?.set(key, &value).map(Vec::from_iter))?;
+            self.edit(|desk| desk.plan().set(key, &value))?;
         }
         for constraint in replan.constraints {
             self.add("constraints", constraint)?;
@@ -162,13 +140,12 @@ impl Version {
 
     fn edit(
         &mut self,
-        edits: impl FnOnce(&Sight<'_>) -> Result<Vec<Edit>, EditError>,
+        edit: impl FnOnce(&Desk<'_>) -> Result<Option<Edit>, EditError>,
     ) -> Result<(), EditError> {
         let tree = RecordTree::of(&self.source);
         let root = tree.whole().ok_or_else(|| odd("the plan has syntax errors"))?;
-        let page = RecordPage::of(&self.source, root);
-        let edits = edits(&Sight { page: &page, tree: &tree, root })?;
-        self.source = self.source.edited(&edits);
+        let edit = edit(&Desk { page: &RecordPage::of(&self.source, root), tree: &tree, root })?;
+        self.source = self.source.edited(edit.as_slice());
         Ok(())
     }
 
@@ -183,9 +160,9 @@ impl Version {
             *place == failed || running.steps[*place].mark() == Some(crate::plan::draft::Mark::Running)
         };
         for place in (0..count).filter(is_open) {
-            self.edit(|sight| sight.step(place)?.set("status", &New::text(word(None))).map(Vec::from_iter))?;
+            self.edit(|desk| desk.keys(place)?.set("status", &New::text(word(None))))?;
             for key in ["executedBy", "startedAt", "completedAt", "output", "error", "affectedFiles"] {
-                self.edit(|sight| sight.step(place)?.remove(key).map(Vec::from_iter))?;
+                self.edit(|desk| desk.keys(place)?.remove(key))?;
             }
         }
         Ok(())
@@ -193,19 +170,6 @@ impl Version {
 
     /// Adds an item to a list of the metadata.
     fn add(&mut self, key: &'static str, item: &str) -> Result<(), EditError> {
-        self.edit(|sight| {
-            let metadata = read::value(sight.root, "metadata").filter(|map| !read::entries(map).is_empty());
-            let edit = match metadata {
-                Some(map) => {
-                    RecordKeys { page: sight.page, map, order: METADATA_KEYS }.push(key, New::text(item))?
-                }
-                None => {
-                    let map = New::Map(vec![(key, New::List(vec![New::text(item)]))]);
-                    let edit = sight.plan()?.set("metadata", &map)?;
-                    edit.ok_or_else(|| odd("the metadata already exists"))?
-                }
-            };
-            Ok(vec![edit])
-        })
+        self.edit(|desk| desk.add(key, item).map(Some))
     }
 }
