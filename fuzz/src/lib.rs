@@ -22,8 +22,8 @@ use planwright_core::plan::edit::PlanEdit;
 use planwright_core::syntax::diagnostic::Diagnostic;
 use planwright_core::syntax::source;
 use planwright_core::syntax::source::{Edit, Source, Span};
+use planwright_core::syntax::tree::{Node, Value};
 use planwright_core::syntax::yaml;
-use planwright_core::syntax::yaml::{YamlNode, YamlValue};
 use planwright_core::syntax::{glob as pattern, shell as bash};
 use planwright_core::verify;
 use planwright_core::verify::{BashFault, CheckedPlan, Facts, Questions, Study, VerifyLimits};
@@ -283,12 +283,12 @@ pub fn frontmatter(bytes: &[u8]) {
 }
 
 /// Children lie inside their parent, one behind the other.
-fn assert_nested(text: &str, node: &YamlNode) {
+fn assert_nested(text: &str, node: &Node) {
     assert_inside(text, node.span, "the node");
-    let children: Vec<&YamlNode> = match &node.value {
-        YamlValue::Scalar { .. } => Vec::new(),
-        YamlValue::List(items) => items.iter().collect(),
-        YamlValue::Map(entries) => entries.iter().flat_map(|(key, value)| [key, value]).collect(),
+    let children: Vec<&Node> = match &node.value {
+        Value::Scalar { .. } => Vec::new(),
+        Value::List(items) => items.iter().collect(),
+        Value::Map(entries) => entries.iter().flat_map(|(key, value)| [key, value]).collect(),
     };
     let mut end = node.span.start;
     for child in children {
@@ -302,26 +302,20 @@ fn assert_nested(text: &str, node: &YamlNode) {
 fn assert_quoted(text: &str) {
     let quoted = yaml::quote(text);
     assert!(!quoted.contains(['\n', '\r']), "{quoted:?} is not one line");
-    let scalar = |node: &YamlNode| match &node.value {
-        YamlValue::Scalar { text, .. } => text.clone(),
-        YamlValue::List(_) | YamlValue::Map(_) => panic!("{quoted:?} reads as a collection"),
+    let scalar = |node: &Node| match &node.value {
+        Value::Scalar { text, .. } => text.clone(),
+        Value::List(_) | Value::Map(_) => panic!("{quoted:?} reads as a collection"),
     };
     let (root, faults) = yaml::read(&format!("key: {quoted}\n"), 0);
     assert_eq!(faults, [], "{quoted:?} has faults");
-    let Some(YamlNode { value: YamlValue::Map(entries), .. }) = root else {
-        panic!("{quoted:?} breaks its map")
-    };
+    let Some(Node { value: Value::Map(entries), .. }) = root else { panic!("{quoted:?} breaks its map") };
     assert_eq!(entries.iter().map(|(_, value)| scalar(value)).collect::<Vec<_>>(), [text], "as a value");
     let (root, _) = yaml::read(&format!("[{quoted}, {quoted}]\n"), 0);
-    let Some(YamlNode { value: YamlValue::List(items), .. }) = root else {
-        panic!("{quoted:?} breaks its list")
-    };
+    let Some(Node { value: Value::List(items), .. }) = root else { panic!("{quoted:?} breaks its list") };
     assert_eq!(items.iter().map(scalar).collect::<Vec<_>>(), [text, text], "in a list");
     if quoted.len() < KEY_BYTES_MAX {
         let (root, _) = yaml::read(&format!("{quoted}: value\n"), 0);
-        let Some(YamlNode { value: YamlValue::Map(entries), .. }) = root else {
-            panic!("{quoted:?} is no key")
-        };
+        let Some(Node { value: Value::Map(entries), .. }) = root else { panic!("{quoted:?} is no key") };
         assert_eq!(entries.iter().map(|(key, _)| scalar(key)).collect::<Vec<_>>(), [text], "as a key");
     }
 }

@@ -11,4 +11,5 @@ pub mod nearest;
 pub mod shell;
 pub mod source;
 pub mod text;
+pub mod tree;
 pub mod yaml;

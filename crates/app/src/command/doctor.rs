@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::interaction::project::typed_settings;
+use crate::output::wording::number;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean};
 use planwright_engine::api::{Caller, Right};
 
@@ -67,10 +68,6 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let count = |level: DoctorLevel| findings.iter().filter(|finding| finding.level == level).count();
     let (errors, warnings) = (count(DoctorLevel::Error), count(DoctorLevel::Warn));
     let mendable = findings.iter().filter(|finding| finding.repair.is_some()).count();
-    let number = |count: usize, word: &str| match count {
-        1 => format!("1 {word}"),
-        _ => format!("{count} {word}s"),
-    };
     let summary = match (errors, warnings) {
         (0, 0) => "healthy".to_owned(),
         (0, _) => number(warnings, "warning"),

@@ -33,6 +33,7 @@ use crate::interaction::planner;
 use crate::interaction::planner::{Judged, Talk};
 use crate::interaction::project::here;
 use crate::interaction::proposal;
+use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 use planwright_engine::api::shown;
 use planwright_engine::api::{ProposalView, propose_written};
@@ -286,7 +287,7 @@ fn write(
     let steps = verified.plan.as_ref().map_or(0, |plan| plan.steps.len());
     let decisions = Approvals::open(project)?;
     decisions.drafted(&path, &by, &digest, &drafting)?;
-    let count = if steps == 1 { "1 step".to_owned() } else { format!("{steps} steps") };
+    let count = wording::number(steps, "step");
     let word = out.palette().paint(Tone::Good, "wrote");
     out.line(&format!("{word}     {}   {count}", clean_line(&shown(&path))));
     planner::tell_reasoning("why", &drafting.reasoning, out);

@@ -10,12 +10,14 @@ use planwright_engine::agent::planner;
 use planwright_engine::agent::planner::{Planner, PlannerReply};
 use planwright_engine::core::agent::planner as planning;
 use planwright_engine::core::agent::planner::PlannerFeedback;
+use planwright_engine::core::syntax::count::counted;
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::store::plan_file;
 use planwright_engine::system::process;
 use planwright_engine::system::process::Stop;
 
 use crate::interaction::signal::Signals;
+use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Tone, clean_line, shell_word};
 
 /// How often the clock is drawn, and how soon a signal is heard.
@@ -109,8 +111,7 @@ fn turns<T>(
                 return Ok((value, number));
             }
             Judged::Returned { plan, complaints } => {
-                let count = complaints.len();
-                let faults = if count == 1 { "1 problem".to_owned() } else { format!("{count} problems") };
+                let faults = wording::number(complaints.len(), "problem");
                 let goes = if number < talk.tries { ", sent back to the planner" } else { "" };
                 out.talk(&format!("verify   try {number}: {faults}{goes}"));
                 let returned = PlannerFeedback { plan: plan.as_ref(), complaints: &complaints };
@@ -183,7 +184,7 @@ fn warn_of_changes(name: &str, changed: &[String], out: &mut Out<'_>) {
 }
 
 fn spent(talk: &Talk<'_>, (said, complaints): &(String, Vec<String>)) -> Failure {
-    let tries = if talk.tries == 1 { "1 try".to_owned() } else { format!("{} tries", talk.tries) };
+    let tries = counted(talk.tries, "try", "tries");
     let message = format!("planner {} returned no valid plan in {tries}", talk.planner.name);
     let mut failure = Failure::new(Exit::No, message);
     failure.causes = complaints.iter().take(COMPLAINTS_SHOWN_MAX).cloned().collect();

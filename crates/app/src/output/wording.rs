@@ -21,7 +21,7 @@ use planwright_engine::core::run::event::{
 };
 use planwright_engine::core::run::forecast::Forecast;
 use planwright_engine::core::run::state::AskState;
-use planwright_engine::core::syntax::count::counted;
+pub(crate) use planwright_engine::core::syntax::count::number;
 use planwright_engine::core::workspace::notification::Notification;
 use planwright_engine::run::{Run, Runs};
 use planwright_engine::store::journal::RecordedEvent;
@@ -76,14 +76,6 @@ pub(crate) fn size(bytes: u64) -> String {
         1000..1_000_000 => format!("{} kB", tenths(1000)),
         1_000_000..1_000_000_000 => format!("{} MB", tenths(1_000_000)),
         _ => format!("{} GB", tenths(1_000_000_000)),
-    }
-}
-
-/// A count with its word: `1 file`, `2 files`; the first word gets the ending.
-pub(crate) fn number(count: usize, word: &str) -> String {
-    match word.split_once(' ') {
-        None => counted(count, word, &format!("{word}s")),
-        Some((first, rest)) => counted(count, word, &format!("{first}s {rest}")),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::agent::reply;
 use crate::agent::report;
 use crate::agent::report::{FindingSeverity, LINES_MAX, ReportFinding, ReportLine};
 use crate::agent::work_item::WorkKind;
+use crate::syntax::count::number;
 
 /// The info string of the block that lists a reviewer's findings.
 pub const BLOCK: &str = "findings";
@@ -144,11 +145,7 @@ fn on_plain_line(line: &str) -> Option<ReportFinding> {
 pub fn counted(findings: &[ReportFinding]) -> String {
     let words = [FindingSeverity::Error, FindingSeverity::Warning, FindingSeverity::Note].map(|severity| {
         let count = findings.iter().filter(|finding| finding.severity == severity).count();
-        match count {
-            0 => None,
-            1 => Some(format!("1 {}", severity.word())),
-            _ => Some(format!("{count} {}s", severity.word())),
-        }
+        (count > 0).then(|| number(count, severity.word()))
     });
     words.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

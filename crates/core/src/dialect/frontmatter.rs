@@ -3,8 +3,10 @@
 
 use crate::plan::draft::{Frontmatter, FrontmatterEntry, Layout, ParseIssue};
 use crate::syntax::source::{Edit, Source, Span, Spanned};
+use crate::syntax::tree;
+use crate::syntax::tree::{Node, Style, Value};
 use crate::syntax::yaml;
-use crate::syntax::yaml::{FaultKind, YamlNode, YamlStyle, YamlValue};
+use crate::syntax::yaml::FaultKind;
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
@@ -87,7 +89,7 @@ pub fn read(source: &Source, parts: &FrontmatterParts) -> (Frontmatter, Vec<Span
 pub(crate) fn nodes(
     source: &Source,
     parts: &FrontmatterParts,
-) -> (Vec<(YamlNode, YamlNode)>, Vec<Spanned<ParseIssue>>) {
+) -> (Vec<(Node, Node)>, Vec<Spanned<ParseIssue>>) {
     let mut oddities = Vec::new();
     if parts.is_unclosed
         && let Some(block) = parts.block
@@ -98,15 +100,14 @@ pub(crate) fn nodes(
     let Some(span) = parts.yaml else { return (Vec::new(), oddities) };
     let (root, faults) = yaml::read(source.slice(span), span.start);
     oddities.extend(faults.into_iter().map(|fault| Spanned::new(oddity(fault.kind), fault.span)));
-    let entries = match root.map(|node| (node.span, node.value)) {
-        Some((_, YamlValue::Map(entries))) => entries,
-        Some((_, YamlValue::Scalar { text, .. })) if text.is_empty() => Vec::new(),
-        Some((span, YamlValue::Scalar { .. } | YamlValue::List(_))) => {
+    let entries = match root {
+        Some(Node { value: Value::Map(entries), .. }) => entries,
+        Some(node) if node.text() != Some("") => {
             let why = "the frontmatter is not a list of `key: value` lines".to_owned();
-            oddities.push(Spanned::new(ParseIssue::Frontmatter(why), span));
+            oddities.push(Spanned::new(ParseIssue::Frontmatter(why), node.span));
             Vec::new()
         }
-        None => Vec::new(),
+        Some(_) | None => Vec::new(),
     };
     (entries, oddities)
 }
@@ -114,9 +115,8 @@ pub(crate) fn nodes(
 /// The list of a key, inline or one item per line; a single value is a list of one.
 pub fn list(source: &Source, parts: &FrontmatterParts, key: &str) -> Vec<Spanned<String>> {
     let (entries, _) = nodes(source, parts);
-    let Some(node) = yaml::value(&entries, key) else { return Vec::new() };
-    let text = |item: &YamlNode| Some(Spanned::new(item.text()?.to_owned(), item.span));
-    node.one_or_more().iter().filter_map(text).filter(|item| !item.value.is_empty()).collect()
+    let Some(node) = tree::first(&entries, key) else { return Vec::new() };
+    node.one_or_more().iter().filter_map(Node::spanned).filter(|item| !item.value.is_empty()).collect()
 }
 
 /// The lines for the non-empty lists.
@@ -129,16 +129,9 @@ pub fn lists(lists: &[(&str, &[Spanned<String>])]) -> String {
     lines.collect()
 }
 
-fn entry((key, value): (YamlNode, YamlNode)) -> Option<FrontmatterEntry> {
-    let YamlValue::Scalar { text, .. } = key.value else { return None };
-    let value = match value.value {
-        YamlValue::Scalar {
-            text,
-            style: YamlStyle::Plain | YamlStyle::SingleQuoted | YamlStyle::DoubleQuoted,
-        } => Some(Spanned::new(text, value.span)),
-        YamlValue::Scalar { style: YamlStyle::Block, .. } | YamlValue::List(_) | YamlValue::Map(_) => None,
-    };
-    Some(FrontmatterEntry { key: Spanned::new(text, key.span), value })
+fn entry((key, value): (Node, Node)) -> Option<FrontmatterEntry> {
+    let is_block = matches!(value.value, Value::Scalar { style: Style::Block, .. });
+    Some(FrontmatterEntry { key: key.spanned()?, value: value.spanned().filter(|_| !is_block) })
 }
 
 fn oddity(kind: FaultKind) -> ParseIssue {

@@ -1,32 +1,22 @@
-//! Importers: plan files of other tools, parsed as drafts. Each format is one entry in [`IMPORTERS`] and one file in
-//! `foreign/`. Parsing never fails and loses no task: whatever a draft can't represent stays in the text of a task.
+//! Importers: plan files of other tools, parsed as drafts. Each format is one entry in [`IMPORTERS`]: a row over the
+//! readers of checklists and JSON tasks, or a file of its own. Parsing never fails and loses no task: whatever a draft can't represent stays in the text of a task.
 //! Writes nothing.
 
 mod backlog;
-mod beads;
-mod cc_sdd;
 mod checklist;
-mod claude;
-mod claude_tasks;
-mod codex;
-mod json_walk;
+mod checklist_tool;
 mod cursor;
-mod features;
-mod generic;
 mod gsd;
 mod item;
-mod kiro;
 mod json_task;
-mod openspec;
+mod json_tool;
+mod json_walk;
+mod lenient_markdown;
 mod order;
 mod outline;
-mod lenient_markdown;
-mod ralph;
 mod ralphex;
-mod spec_kit;
 mod spec_kitty;
 mod status;
-mod taskmaster;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -69,22 +59,22 @@ pub const HEAD_BYTES: usize = 1 << 16;
 /// Every importer, in detection order: the one that accepts any list comes last.
 pub const IMPORTERS: &[&Importer] = &[
     &backlog::FOREIGN,
-    &beads::FOREIGN,
-    &codex::FOREIGN,
-    &claude_tasks::FOREIGN,
-    &features::FOREIGN,
-    &taskmaster::FOREIGN,
-    &ralph::FOREIGN,
+    &json_tool::BEADS,
+    &json_tool::CODEX,
+    &json_tool::CLAUDE_TASKS,
+    &json_tool::FEATURE_LIST,
+    &json_tool::TASK_MASTER,
+    &json_tool::RALPH,
     &cursor::FOREIGN,
     &spec_kitty::FOREIGN,
     &gsd::FOREIGN,
-    &openspec::FOREIGN,
-    &cc_sdd::FOREIGN,
-    &kiro::FOREIGN,
-    &spec_kit::FOREIGN,
+    &checklist_tool::OPENSPEC,
+    &checklist_tool::CC_SDD,
+    &checklist_tool::KIRO,
+    &checklist_tool::SPEC_KIT,
     &ralphex::FOREIGN,
-    &claude::FOREIGN,
-    &generic::FOREIGN,
+    &checklist_tool::CLAUDE_PLAN,
+    &checklist_tool::ANY,
 ];
 
 /// The format of a file with this path and text, and the evidence.
@@ -118,6 +108,11 @@ pub(crate) fn step(title: Spanned<String>, whole: Span) -> StepDraft {
     step.needs = Some(Vec::new());
     step.contract = Some(manual());
     step
+}
+
+/// A text without line breaks and repeated blanks.
+pub(crate) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A step id derived from another tool's id: `T001` is `t001`, `1.2` is `task-1-2`, which can't be a number. `None` if
@@ -154,6 +149,13 @@ pub(crate) fn files(paths: Vec<Spanned<String>>) -> Option<Vec<Spanned<String>>>
     };
     let patterns = paths.into_iter().map(pattern).collect::<Option<Vec<_>>>()?;
     (!patterns.is_empty()).then_some(patterns)
+}
+
+/// Completes the draft of a Markdown file, whose title is usually that of the tool.
+pub(crate) fn finished(source: &Source, mut draft: Draft, usual: &str) -> Draft {
+    entitle(&mut draft, source.place(), usual);
+    settle(&mut draft);
+    draft
 }
 
 /// Completes an imported draft: numbers the steps, makes every id unique, and moves unknown needs into the text of the
@@ -224,7 +226,7 @@ pub(crate) fn tell(step: &mut StepDraft, line: &str) {
 
 /// Removes words that a tool puts before every title, as in `Plan: Add caching`. A plan without a title, or with the
 /// tool's generic one, is named after its file, or after its directory if all files have the same name.
-pub(crate) fn entitle(draft: &mut Draft, place: &str, usual: &str) {
+fn entitle(draft: &mut Draft, place: &str, usual: &str) {
     const NAMES: &[&str] = &["tasks", "plan", "todo", "readme", "roadmap", "work-packages"];
     const WORDS: &[&str] =
         &["Plan", "Implementation Plan", "Tasks", "Implementation Tasks", "Work Packages", "Roadmap"];
@@ -253,24 +255,7 @@ pub(crate) fn entitle(draft: &mut Draft, place: &str, usual: &str) {
 /// Text that is safe in a plan of any dialect: headings become bold, labels lose their stars, and text with unclosed
 /// code or comments becomes a block quote.
 pub(crate) fn prose(text: &str) -> String {
-    let mut fence: Option<String> = None;
-    let lines = undivided(text).lines().map(|line| {
-        let bare = line.trim_start();
-        let ticks = &bare[..bare.len() - bare.trim_start_matches(['`', '~']).len()];
-        match &fence {
-            Some(open) if ticks.starts_with(open.as_str()) => {
-                fence = None;
-                line.to_owned()
-            }
-            Some(_) => line.to_owned(),
-            None if ticks.len() >= 3 => {
-                fence = Some(ticks.to_owned());
-                line.to_owned()
-            }
-            None => plain(line),
-        }
-    });
-    let text = lines.collect::<Vec<_>>().join("\n");
+    let (text, _) = markdown::outside_code(undivided(text), plain);
     match markdown::is_closed(&text) {
         true => text,
         false => text.lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n"),

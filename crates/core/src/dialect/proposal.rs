@@ -32,7 +32,7 @@ use crate::dialect::{Dialect, PlanLocation};
 use crate::plan::draft::{Draft, REQUIRED_FROM, StepDraft};
 use crate::plan::lifecycle::{PlanState, WaitReason};
 use crate::syntax::source::{Edit, Source, Spanned};
-use crate::syntax::yaml;
+use crate::syntax::tree;
 use operation::Suffix;
 use outline::ProposalOutline;
 
@@ -258,7 +258,7 @@ fn first_heading(draft: &Draft, outline: &ProposalOutline) -> Option<Spanned<Str
 /// The tools that the plan may use: a list, or names separated by commas.
 pub fn tools_required(source: &Source) -> Vec<Spanned<String>> {
     let (entries, _) = frontmatter::nodes(source, &frontmatter::split(source.text()));
-    let Some(node) = yaml::value(&entries, "tools_required") else { return Vec::new() };
+    let Some(node) = tree::first(&entries, "tools_required") else { return Vec::new() };
     let texts = node.one_or_more().iter().filter_map(|item| Some((item.text()?, item.span)));
     let names = texts
         .flat_map(|(text, span)| text.split(',').map(move |name| Spanned::new(name.trim().to_owned(), span)));

@@ -20,8 +20,8 @@ use crate::dialect::{Dialect, PlanLocation};
 use crate::plan::draft::{DraftField, Mark};
 use crate::plan::lifecycle::{PlanState, WaitReason};
 use crate::syntax::source::Source;
+use crate::syntax::tree::Node;
 use crate::syntax::yaml;
-use crate::syntax::yaml::YamlNode;
 
 pub(super) const DIALECT: Dialect = Dialect {
     name: "record",
@@ -186,12 +186,12 @@ fn recognises(place: &str, head: &str) -> Option<String> {
         return None;
     }
     let (root, _) = yaml::read(head, 0);
-    let root = root?;
-    let has_steps = root.get("steps").is_some_and(YamlNode::is_list);
-    let has_task = root.get("task").and_then(YamlNode::text).is_some();
-    let status = root.get("status").and_then(YamlNode::text);
-    let says_state = status.is_some_and(|word| DIALECT.state(word).is_some());
-    let counts = root.get("currentStepIndex").is_some();
+    let root = root.filter(Node::is_map)?;
+    let text = |key: &str| root.first(key).and_then(Node::text);
+    let has_steps = root.first("steps").is_some_and(Node::is_list);
+    let has_task = text("task").is_some();
+    let says_state = text("status").is_some_and(|word| DIALECT.state(word).is_some());
+    let counts = root.first("currentStepIndex").is_some();
     // The steps may start after the part of the file that was read.
     let is_cut = head.len() + 4 > super::HEAD_BYTES;
     match (has_task, has_steps, counts) {

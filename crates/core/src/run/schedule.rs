@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use crate::plan::verified::{Contract, Last, Plan, Step};
 use crate::run::event::{AskAnswer, AskReason, Judged, JudgedBy, RunOutcome};
 use crate::run::state::{Pending, Phase, RunState, StepState, StepStatus};
+use crate::syntax::count::counted;
 use crate::syntax::glob;
 use crate::syntax::glob::Glob;
 
@@ -382,7 +383,7 @@ pub fn outlook(plan: &Plan, state: &RunState) -> String {
     .into_iter()
     .flatten()
     .collect();
-    let steps = if left == 1 { "1 step left".to_owned() } else { format!("{left} steps left") };
+    let steps = counted(left, "step left", "steps left");
     match needs.is_empty() {
         true => steps,
         false => format!("{steps}, need about {} more", needs.join(", ")),

@@ -4,6 +4,7 @@
 pub(crate) mod edit;
 
 use crate::syntax::source::{Span, Spanned};
+use crate::syntax::tree::{Node, Style, Value};
 
 /// The nesting limit; deeper values stay text.
 pub(crate) const DEPTH_MAX: usize = 64;
@@ -11,84 +12,9 @@ pub(crate) const DEPTH_MAX: usize = 64;
 /// The limit of reported faults. A file with more is not JSON at all.
 const FAULTS_MAX: usize = 50;
 
-/// A value and the bytes that it was written with, quotes and brackets included.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct JsonNode {
-    pub(crate) span: Span,
-    pub(crate) value: JsonValue,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum JsonValue {
-    Null,
-    Bool(bool),
-    /// As written; never used for arithmetic.
-    Number(String),
-    Text(String),
-    List(Vec<JsonNode>),
-    /// Keys and values in file order, repeated keys included.
-    Map(Vec<(Spanned<String>, JsonNode)>),
-}
-
-impl JsonNode {
-    /// The value of a key; the last one if duplicate, as JSON parsers do. Null counts as missing.
-    pub(crate) fn get(&self, key: &str) -> Option<&JsonNode> {
-        let known = self.entries().iter().rev().filter(|(name, _)| name.value == key);
-        known.map(|(_, node)| node).find(|node| node.value != JsonValue::Null)
-    }
-
-    /// The value of the first of these keys that has one.
-    pub(crate) fn any(&self, keys: &[&str]) -> Option<&JsonNode> {
-        keys.iter().find_map(|key| self.get(key))
-    }
-
-    /// The keys and values of a map; none of anything else.
-    pub(crate) fn entries(&self) -> &[(Spanned<String>, JsonNode)] {
-        match &self.value {
-            JsonValue::Map(entries) => entries,
-            JsonValue::Null
-            | JsonValue::Bool(_)
-            | JsonValue::Number(_)
-            | JsonValue::Text(_)
-            | JsonValue::List(_) => &[],
-        }
-    }
-
-    /// The items of a list; none of anything else.
-    pub(crate) fn items(&self) -> &[JsonNode] {
-        match &self.value {
-            JsonValue::List(items) => items,
-            JsonValue::Null
-            | JsonValue::Bool(_)
-            | JsonValue::Number(_)
-            | JsonValue::Text(_)
-            | JsonValue::Map(_) => &[],
-        }
-    }
-
-    pub(crate) fn is_map(&self) -> bool {
-        matches!(self.value, JsonValue::Map(_))
-    }
-
-    pub(crate) fn is_list(&self) -> bool {
-        matches!(self.value, JsonValue::List(_))
-    }
-
-    /// The trimmed text of a scalar; `None` if empty.
-    pub(crate) fn said(&self) -> Option<String> {
-        let text = match &self.value {
-            JsonValue::Text(text) | JsonValue::Number(text) => text.trim(),
-            JsonValue::Bool(true) => "true",
-            JsonValue::Bool(false) => "false",
-            JsonValue::Null | JsonValue::List(_) | JsonValue::Map(_) => return None,
-        };
-        (!text.is_empty()).then(|| text.to_owned())
-    }
-}
-
 /// Parses all values of `text`, which starts at `offset` in its file, and all faults in file order. Valid JSON is one
 /// value without faults; more values are a fault of a file, or the lines of JSON Lines.
-pub(crate) fn read(text: &str, offset: usize) -> (Vec<JsonNode>, Vec<Spanned<String>>) {
+pub(crate) fn read(text: &str, offset: usize) -> (Vec<Node>, Vec<Spanned<String>>) {
     let mut reader = Reader { text, at: 0, offset, open: Vec::new(), faults: Vec::new() };
     if text.starts_with('\u{feff}') {
         reader.at = '\u{feff}'.len_utf8();
@@ -175,7 +101,7 @@ impl Reader<'_> {
     }
 
     /// Parses a value; `None`, having skipped only blanks, at a character that starts none.
-    fn value(&mut self) -> Option<JsonNode> {
+    fn value(&mut self) -> Option<Node> {
         self.skip_blank();
         let start = self.at;
         let value = match self.peek()? {
@@ -183,18 +109,18 @@ impl Reader<'_> {
             '{' | '[' if self.open.len() == DEPTH_MAX => self.skip_deep(),
             '{' => self.map(),
             '[' => self.list(),
-            '"' => JsonValue::Text(self.string('"')),
-            '\'' if self.is_single_quoted() => JsonValue::Text(self.string('\'')),
+            '"' => quoted(self.string('"')),
+            '\'' if self.is_single_quoted() => quoted(self.string('\'')),
             sign if !sign.is_alphanumeric() && !"-+._$".contains(sign) => {
                 self.stray("not JSON");
                 return None;
             }
             _ => self.word(),
         };
-        Some(JsonNode { span: self.span_from(start), value })
+        Some(Node { span: self.span_from(start), value })
     }
 
-    fn map(&mut self) -> JsonValue {
+    fn map(&mut self) -> Value {
         let start = self.at;
         self.at += 1;
         self.open.push('{');
@@ -222,17 +148,17 @@ impl Reader<'_> {
                 Some(',' | ':' | ']') => self.stray("expected a key"),
                 Some('{' | '[') => {
                     self.fault_here("value without a key");
-                    let key = Spanned::new(String::new(), Span::at(self.at).shifted(self.offset));
+                    let key = Node::scalar("", Style::DoubleQuoted, Span::at(self.at).shifted(self.offset));
                     entries.extend(self.value().map(|value| (key, value)));
                 }
                 Some(_) => entries.push(self.entry()),
             }
         }
         self.open.pop();
-        JsonValue::Map(entries)
+        Value::Map(entries)
     }
 
-    fn entry(&mut self) -> (Spanned<String>, JsonNode) {
+    fn entry(&mut self) -> (Node, Node) {
         let start = self.at;
         let key = match self.peek() {
             Some('"') => self.string('"'),
@@ -243,7 +169,7 @@ impl Reader<'_> {
                 word
             }
         };
-        let key = Spanned::new(key, self.span_from(start));
+        let key = Node::scalar(key, Style::DoubleQuoted, self.span_from(start));
         self.skip_blank();
         if self.peek() == Some(':') {
             self.at += 1;
@@ -252,13 +178,13 @@ impl Reader<'_> {
         }
         let value = self.value().unwrap_or_else(|| {
             self.fault_here("key without a value");
-            JsonNode { span: self.span_from(self.at), value: JsonValue::Null }
+            Node::scalar("null", Style::Plain, self.span_from(self.at))
         });
         self.separate('}');
         (key, value)
     }
 
-    fn list(&mut self) -> JsonValue {
+    fn list(&mut self) -> Value {
         let start = self.at;
         self.at += 1;
         self.open.push('[');
@@ -295,7 +221,7 @@ impl Reader<'_> {
             }
         }
         self.open.pop();
-        JsonValue::List(items)
+        Value::List(items)
     }
 
     /// Whether the bracket around the innermost open one is this.
@@ -327,20 +253,15 @@ impl Reader<'_> {
     }
 
     /// An unquoted word: a number, true, false, null, or a string that lost its quotes.
-    fn word(&mut self) -> JsonValue {
+    fn word(&mut self) -> Value {
         let start = self.at;
-        match self.bare().as_str() {
-            "true" => JsonValue::Bool(true),
-            "false" => JsonValue::Bool(false),
-            "null" => JsonValue::Null,
-            number if number.starts_with(|first: char| first == '-' || first.is_ascii_digit()) => {
-                JsonValue::Number(number.to_owned())
-            }
-            text => {
-                self.fault(self.span_from(start), "unquoted string");
-                JsonValue::Text(text.to_owned())
-            }
+        let text = self.bare();
+        let is_number = text.starts_with(|first: char| first == '-' || first.is_ascii_digit());
+        if is_number || matches!(text.as_str(), "true" | "false" | "null") {
+            return Value::Scalar { text, style: Style::Plain };
         }
+        self.fault(self.span_from(start), "unquoted string");
+        quoted(text)
     }
 
     fn bare(&mut self) -> String {
@@ -473,7 +394,7 @@ impl Reader<'_> {
     }
 
     /// Skips a value that is nested too deeply, and keeps it as text.
-    fn skip_deep(&mut self) -> JsonValue {
+    fn skip_deep(&mut self) -> Value {
         let start = self.at;
         let mut depth = 0_usize;
         while let Some(sign) = self.peek() {
@@ -493,8 +414,12 @@ impl Reader<'_> {
         }
         let text = self.text[start..self.at].to_owned();
         self.fault(self.span_from(start), format!("nested deeper than {DEPTH_MAX} levels; kept as text"));
-        JsonValue::Text(text)
+        quoted(text)
     }
+}
+
+fn quoted(text: String) -> Value {
+    Value::Scalar { text, style: Style::DoubleQuoted }
 }
 
 #[cfg(test)]

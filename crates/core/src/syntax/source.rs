@@ -80,6 +80,11 @@ impl<T> Spanned<T> {
     pub const fn new(value: T, span: Span) -> Self {
         Self { value, span }
     }
+
+    /// Another value at the same place.
+    pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Spanned<U> {
+        Spanned::new(change(self.value), self.span)
+    }
 }
 
 impl<T: PartialEq> PartialEq for Spanned<T> {

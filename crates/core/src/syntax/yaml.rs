@@ -7,101 +7,13 @@ use std::ops::{ControlFlow, Range};
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, ScanError};
 
 use crate::syntax::source::Span;
+pub use crate::syntax::tree::{Node, Style, Value};
 
 /// The nesting limit; deeper text is rejected.
 pub const DEPTH_MAX: usize = 64;
 
 /// The node limit; parsing stops there. A plan of 500 steps has about 5,000.
 pub const NODES_MAX: usize = 10_000;
-
-/// A value and the bytes that it was written with.
-///
-/// - Plain and quoted scalars: the scalar as written, quotes included.
-/// - Block scalars: from `|` or `>` to the end of the last line that is not blank.
-/// - An empty value: the empty span right after its colon (right after the key if there is no colon, after the dash in a list).
-/// - Lists and maps: from the first dash, key or bracket to the end of the last child or the closing bracket.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct YamlNode {
-    pub span: Span,
-    pub value: YamlValue,
-}
-
-impl YamlNode {
-    /// The text of a scalar.
-    pub fn text(&self) -> Option<&str> {
-        match &self.value {
-            YamlValue::Scalar { text, .. } => Some(text),
-            YamlValue::List(_) | YamlValue::Map(_) => None,
-        }
-    }
-
-    /// The items of a list; empty for anything else.
-    pub fn items(&self) -> &[YamlNode] {
-        match &self.value {
-            YamlValue::List(items) => items,
-            YamlValue::Scalar { .. } | YamlValue::Map(_) => &[],
-        }
-    }
-
-    /// The items of a list; anything else is a list of one.
-    pub fn one_or_more(&self) -> &[YamlNode] {
-        if self.is_list() { self.items() } else { std::slice::from_ref(self) }
-    }
-
-    /// The entries of a map; empty for anything else.
-    pub fn entries(&self) -> &[(YamlNode, YamlNode)] {
-        match &self.value {
-            YamlValue::Map(entries) => entries,
-            YamlValue::Scalar { .. } | YamlValue::List(_) => &[],
-        }
-    }
-
-    /// The first value of a key.
-    pub fn get(&self, key: &str) -> Option<&YamlNode> {
-        value(self.entries(), key)
-    }
-
-    pub fn is_list(&self) -> bool {
-        matches!(self.value, YamlValue::List(_))
-    }
-
-    pub fn is_map(&self) -> bool {
-        matches!(self.value, YamlValue::Map(_))
-    }
-}
-
-/// The first value of a key.
-pub fn value<'a>(entries: &'a [(YamlNode, YamlNode)], key: &str) -> Option<&'a YamlNode> {
-    entries.iter().find(|(name, _)| name.text() == Some(key)).map(|(_, value)| value)
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum YamlValue {
-    /// Text; an alias is the text of its name with the star.
-    Scalar {
-        /// The text without quotes and escapes.
-        text: String,
-        /// How it was written.
-        style: YamlStyle,
-    },
-    /// Items in file order.
-    List(Vec<YamlNode>),
-    /// Keys and values in file order, repeated keys included.
-    Map(Vec<(YamlNode, YamlNode)>),
-}
-
-/// How a scalar was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum YamlStyle {
-    /// Without quotes, or not at all.
-    Plain,
-    /// `'…'`
-    SingleQuoted,
-    /// `"…"`
-    DoubleQuoted,
-    /// `|` or `>` and lines below.
-    Block,
-}
 
 /// Something that planwright doesn't accept, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,12 +54,12 @@ pub enum FaultKind {
 /// Parses `text`, which starts at `offset` in its file: the tree as far as there is one, and all faults in file order.
 ///
 /// There is no tree only if there is no content: no text, or only comments.
-pub fn read(text: &str, offset: usize) -> (Option<YamlNode>, Vec<YamlFault>) {
+pub fn read(text: &str, offset: usize) -> (Option<Node>, Vec<YamlFault>) {
     read_up_to(text, offset, NODES_MAX)
 }
 
 /// Reads `text` as [`read`] does, with another limit for the number of nodes.
-pub fn read_up_to(text: &str, offset: usize, nodes_max: usize) -> (Option<YamlNode>, Vec<YamlFault>) {
+pub fn read_up_to(text: &str, offset: usize, nodes_max: usize) -> (Option<Node>, Vec<YamlFault>) {
     let options = granit_parser::options! {
         emit_anchor_events: true,
         emit_comments: false,
@@ -172,18 +84,18 @@ pub fn read_up_to(text: &str, offset: usize, nodes_max: usize) -> (Option<YamlNo
 
 /// Keeps every node inside `room` and after its predecessor. In valid YAML this changes nothing; around lone carriage
 /// returns and missing values the parser's spans can overlap, and so would edits.
-fn put_in_order(node: &mut YamlNode, room: Span) {
+fn put_in_order(node: &mut Node, room: Span) {
     node.span.start = node.span.start.clamp(room.start, room.end);
     node.span.end = node.span.end.clamp(node.span.start, room.end);
     let mut rest = node.span;
-    let mut place = |child: &mut YamlNode| {
+    let mut place = |child: &mut Node| {
         put_in_order(child, rest);
         rest.start = child.span.end;
     };
     match &mut node.value {
-        YamlValue::Scalar { .. } => {}
-        YamlValue::List(items) => items.iter_mut().for_each(place),
-        YamlValue::Map(entries) => entries.iter_mut().for_each(|(key, value)| {
+        Value::Scalar { .. } => {}
+        Value::List(items) => items.iter_mut().for_each(place),
+        Value::Map(entries) => entries.iter_mut().for_each(|(key, value)| {
             place(key);
             place(value);
         }),
@@ -257,8 +169,8 @@ struct Open {
 }
 
 enum Holder {
-    List(Vec<YamlNode>),
-    Map { entries: Vec<(YamlNode, YamlNode)>, key: Option<YamlNode>, places: HashMap<String, Span> },
+    List(Vec<Node>),
+    Map { entries: Vec<(Node, Node)>, key: Option<Node>, places: HashMap<String, Span> },
 }
 
 impl Holder {
@@ -272,7 +184,7 @@ struct Reader<'a> {
     text: &'a str,
     offset: usize,
     open: Vec<Open>,
-    root: Option<YamlNode>,
+    root: Option<Node>,
     faults: Vec<YamlFault>,
     documents: usize,
     nodes: usize,
@@ -322,7 +234,7 @@ impl<'a> Reader<'a> {
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
                 self.fault(range.clone(), FaultKind::Alias);
                 let text = self.text[range.clone()].to_owned();
-                return self.add_scalar(range, text, YamlStyle::Plain);
+                return self.add_scalar(range, text, Style::Plain);
             }
             Event::Anchor(..) => self.fault(range, FaultKind::Anchor),
             Event::SequenceStart(..) => {
@@ -357,12 +269,12 @@ impl<'a> Reader<'a> {
         ControlFlow::Break(())
     }
 
-    fn finish(mut self) -> (Option<YamlNode>, Vec<YamlFault>) {
+    fn finish(mut self) -> (Option<Node>, Vec<YamlFault>) {
         // Closes what an early stop left open; a key without its value gets an empty one.
         while let Some(open) = self.open.last() {
             if let Holder::Map { key: Some(_), .. } = &open.holder {
                 let at = self.value_place();
-                self.hang(at..at, YamlValue::Scalar { text: String::new(), style: YamlStyle::Plain });
+                self.hang(at..at, Value::Scalar { text: String::new(), style: Style::Plain });
             }
             self.leave();
         }
@@ -372,12 +284,12 @@ impl<'a> Reader<'a> {
 
     fn scalar(&mut self, text: &str, style: ScalarStyle, range: Range<usize>) -> ControlFlow<()> {
         let style = match style {
-            ScalarStyle::Plain => YamlStyle::Plain,
-            ScalarStyle::SingleQuoted => YamlStyle::SingleQuoted,
-            ScalarStyle::DoubleQuoted => YamlStyle::DoubleQuoted,
-            ScalarStyle::Literal | ScalarStyle::Folded => YamlStyle::Block,
+            ScalarStyle::Plain => Style::Plain,
+            ScalarStyle::SingleQuoted => Style::SingleQuoted,
+            ScalarStyle::DoubleQuoted => Style::DoubleQuoted,
+            ScalarStyle::Literal | ScalarStyle::Folded => Style::Block,
         };
-        if style == YamlStyle::Block {
+        if style == Style::Block {
             let range = self.block_range(range);
             return self.add_scalar(range, text, style);
         }
@@ -459,20 +371,15 @@ impl<'a> Reader<'a> {
     fn leave(&mut self) {
         let Some(Open { start, holder }) = self.open.pop() else { return };
         let value = match holder {
-            Holder::List(items) => YamlValue::List(items),
-            Holder::Map { entries, key: _, places: _ } => YamlValue::Map(entries),
+            Holder::List(items) => Value::List(items),
+            Holder::Map { entries, key: _, places: _ } => Value::Map(entries),
         };
         self.hang(start..self.cursor.max(start), value);
     }
 
-    fn add_scalar(
-        &mut self,
-        range: Range<usize>,
-        text: impl Into<String>,
-        style: YamlStyle,
-    ) -> ControlFlow<()> {
+    fn add_scalar(&mut self, range: Range<usize>, text: impl Into<String>, style: Style) -> ControlFlow<()> {
         self.count(range.start)?;
-        self.hang(range, YamlValue::Scalar { text: text.into(), style });
+        self.hang(range, Value::Scalar { text: text.into(), style });
         ControlFlow::Continue(())
     }
 
@@ -486,9 +393,9 @@ impl<'a> Reader<'a> {
     }
 
     /// Puts a node that is complete where it belongs.
-    fn hang(&mut self, range: Range<usize>, value: YamlValue) {
+    fn hang(&mut self, range: Range<usize>, value: Value) {
         self.cursor = self.cursor.max(range.end);
-        let node = YamlNode { span: Span::from(range).shifted(self.offset), value };
+        let node = Node { span: Span::from(range).shifted(self.offset), value };
         match self.open.last_mut().map(|open| &mut open.holder) {
             Some(Holder::List(items)) => items.push(node),
             Some(Holder::Map { entries, key, places }) => {
@@ -516,9 +423,9 @@ impl<'a> Reader<'a> {
 }
 
 /// What is wrong with a key, given the places of the keys before it; takes note of its own.
-fn key_fault(node: &YamlNode, places: &mut HashMap<String, Span>) -> Option<YamlFault> {
-    let YamlValue::Scalar { text, style } = &node.value else { return None };
-    if text == "<<" && *style == YamlStyle::Plain {
+fn key_fault(node: &Node, places: &mut HashMap<String, Span>) -> Option<YamlFault> {
+    let Value::Scalar { text, style } = &node.value else { return None };
+    if text == "<<" && *style == Style::Plain {
         return Some(YamlFault { span: node.span, kind: FaultKind::MergeKey });
     }
     let first = *places.entry(text.clone()).or_insert(node.span);

@@ -5,6 +5,7 @@ use std::fmt;
 
 use crate::dialect::named::{self, BadSlug};
 use crate::plan::draft::Draft;
+use crate::syntax::count::number;
 
 /// A git reference must not end with this.
 const LOCK_ENDING: &str = ".lock";
@@ -219,14 +220,10 @@ fn lost(work: &WorktreeWork) -> String {
         let names = all.iter().take(NAMED_MAX).cloned().collect::<Vec<_>>().join(", ");
         if more == 0 { names } else { format!("{names} and {more} more") }
     };
-    let counted = |count: usize, what: &str| match count {
-        1 => format!("1 {what}"),
-        _ => format!("{count} {what}s"),
-    };
     let files = (!work.files.is_empty())
-        .then(|| format!("{}: {}", counted(work.files.len(), "uncommitted file"), named(&work.files)));
+        .then(|| format!("{}: {}", number(work.files.len(), "uncommitted file"), named(&work.files)));
     let commits = (!work.commits.is_empty()).then(|| {
-        let count = counted(work.commits.len(), "commit");
+        let count = number(work.commits.len(), "commit");
         format!("{count} not in your repository: {}", named(&work.commits))
     });
     files.into_iter().chain(commits).collect::<Vec<_>>().join("; ")

@@ -199,9 +199,3 @@ fn is_old(path: &Path) -> bool {
     changed
         .is_ok_and(|changed| SystemTime::now().duration_since(changed).is_ok_and(|age| age >= LEFTOVER_AGE))
 }
-
-/// A number with its noun: "1 run", "2 runs".
-fn counted<N: std::fmt::Display + PartialEq + From<u8> + Copy>(number: N, noun: &str) -> String {
-    let ending = if number == N::from(1) { "" } else { "s" };
-    format!("{number} {noun}{ending}")
-}

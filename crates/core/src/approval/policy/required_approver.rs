@@ -4,8 +4,8 @@
 use crate::dialect::frontmatter;
 use crate::plan::draft::{Draft, REQUIRED_FROM};
 use crate::syntax::source::Source;
+use crate::syntax::tree::Node;
 use crate::syntax::yaml;
-use crate::syntax::yaml::YamlNode;
 
 /// The names and groups that may approve; `None` if the plan doesn't say. An invalid value allows nobody, so
 /// that a typo never widens access.
@@ -31,7 +31,7 @@ fn list(source: &Source) -> Option<Vec<String>> {
         Some(_) => frontmatter::nodes(source, &parts).0,
         None => yaml::read(source.text(), 0).0?.entries().to_vec(),
     };
-    let list = yaml::value(&keys, REQUIRED_FROM).filter(|list| list.is_list())?;
-    let name = |item: &YamlNode| Some(item.text()?.trim().to_owned()).filter(|name| !name.is_empty());
-    list.items().iter().map(name).collect()
+    let (_, value) = keys.iter().find(|(key, _)| key.text() == Some(REQUIRED_FROM))?;
+    let name = |item: &Node| Some(item.text()?.trim().to_owned()).filter(|name| !name.is_empty());
+    value.is_list().then(|| value.items().iter().map(name).collect())?
 }

@@ -9,8 +9,8 @@ use crate::plan::draft::{ContractDraft, DraftField, FieldDraft, Layout, ParseIss
 use crate::plan::edit;
 use crate::syntax::markdown::{Blocks, Heading};
 use crate::syntax::source::{Source, SourcePart, Span, Spanned};
-use crate::syntax::yaml;
-use crate::syntax::yaml::{YamlNode, YamlStyle, YamlValue};
+use crate::syntax::tree;
+use crate::syntax::tree::{Node, Style, Value};
 
 /// The section or label with the contract. The dialect itself has none: it is planwright's addition.
 pub(super) const VERIFICATION: &str = "Verification";
@@ -57,7 +57,7 @@ pub(super) fn entries(
     source: &Source,
     parts: &FrontmatterParts,
     oddities: &mut Vec<Spanned<ParseIssue>>,
-) -> Vec<(YamlNode, YamlNode)> {
+) -> Vec<(Node, Node)> {
     let (entries, faults) = frontmatter::nodes(source, parts);
     let tabs = parts.yaml.into_iter().flat_map(|yaml| source.lines_in(yaml));
     let tabs = tabs.filter(|&line| source.slice(line).starts_with('\t') && faults.is_empty()).map(|line| {
@@ -71,7 +71,7 @@ pub(super) fn entries(
 
 fn read_fields(
     source: &Source,
-    entries: &[(YamlNode, YamlNode)],
+    entries: &[(Node, Node)],
     step: &mut StepDraft,
     oddities: &mut Vec<Spanned<ParseIssue>>,
 ) {
@@ -103,15 +103,12 @@ fn read_fields(
 
 /// Typed access to frontmatter entries.
 pub(super) struct Fields<'a> {
-    entries: &'a [(YamlNode, YamlNode)],
+    entries: &'a [(Node, Node)],
     oddities: &'a mut Vec<Spanned<ParseIssue>>,
 }
 
 impl<'a> Fields<'a> {
-    pub(super) fn new(
-        entries: &'a [(YamlNode, YamlNode)],
-        oddities: &'a mut Vec<Spanned<ParseIssue>>,
-    ) -> Self {
+    pub(super) fn new(entries: &'a [(Node, Node)], oddities: &'a mut Vec<Spanned<ParseIssue>>) -> Self {
         Self { entries, oddities }
     }
 
@@ -121,7 +118,7 @@ impl<'a> Fields<'a> {
 
     /// A text; `None` if the key or its value is missing.
     pub(super) fn line(&mut self, key: &str) -> Option<Spanned<String>> {
-        let node = yaml::value(self.entries, key)?;
+        let node = tree::first(self.entries, key)?;
         if node.text().is_none() {
             self.complain(key, "text", node.span);
         }
@@ -132,7 +129,7 @@ impl<'a> Fields<'a> {
 
     /// A list of texts.
     pub(super) fn list(&mut self, key: &str, expected: &'static str) -> Vec<Spanned<String>> {
-        let Some(node) = yaml::value(self.entries, key) else { return Vec::new() };
+        let Some(node) = tree::first(self.entries, key) else { return Vec::new() };
         if node.is_map() || scalar(node).is_some() {
             self.complain(key, expected, node.span);
         }
@@ -148,14 +145,14 @@ impl<'a> Fields<'a> {
 }
 
 /// The text of a scalar; `None` for null and for other kinds of values.
-fn scalar(node: &YamlNode) -> Option<&str> {
+fn scalar(node: &Node) -> Option<&str> {
     match &node.value {
-        YamlValue::Scalar { text, style } => {
+        Value::Scalar { text, style } => {
             let is_null =
-                *style == YamlStyle::Plain && ["", "~", "null", "Null", "NULL"].contains(&text.as_str());
+                *style == Style::Plain && ["", "~", "null", "Null", "NULL"].contains(&text.as_str());
             (!is_null).then_some(text.as_str())
         }
-        YamlValue::List(_) | YamlValue::Map(_) => None,
+        Value::List(_) | Value::Map(_) => None,
     }
 }
 

@@ -4,14 +4,11 @@
 mod facts;
 mod sections;
 
-use std::collections::HashMap;
-
 use super::item::ImportedItem;
-use super::json_walk;
-use super::json_walk::Collector;
+use super::json_walk::{Collector, is_called};
 use super::status;
 use super::status::ImportedStatus;
-use super::{Importer, tell};
+use super::{Importer, json_task, tell};
 use crate::dialect::frontmatter;
 use crate::plan::draft::{Draft, ParseIssue};
 use crate::syntax::source::{FILE_SEPARATOR, Source, SourcePart, Span, Spanned};
@@ -45,14 +42,14 @@ fn recognises(place: &str, head: &str) -> Option<String> {
         let is_home = ["backlog/tasks/", "backlog/completed/", "backlog/drafts/", "backlog/archive/"]
             .iter()
             .any(|folder| place.contains(folder))
-            && json_walk::is_called(place, "md");
+            && is_called(place, "md");
         if is_home && named_task(place).is_some() {
             return Some("a task file in a Backlog.md directory".to_owned());
         }
         return is_task(&source, source.parts()[0].span)
             .then(|| "the frontmatter of a Backlog.md task".to_owned());
     }
-    let mut files = source.parts().iter().filter(|part| json_walk::is_called(&part.path, "md"));
+    let mut files = source.parts().iter().filter(|part| is_called(&part.path, "md"));
     files.any(|part| is_task(&source, part.span)).then(|| "one Backlog.md task per file".to_owned())
 }
 
@@ -87,29 +84,25 @@ fn parse(source: &Source) -> Draft {
     let mut found = Collector::default();
     let mut parents = Vec::new();
     let is_folder = source.text().starts_with(FILE_SEPARATOR);
-    for part in source.parts().iter().filter(|part| !is_folder || json_walk::is_called(&part.path, "md")) {
+    for part in source.parts().iter().filter(|part| !is_folder || is_called(&part.path, "md")) {
         let path = if is_folder { part.path.as_str() } else { source.place() };
         let (facts, oddities) = facts::read(source, part.span);
-        found.remark_all(oddities);
+        found.oddities.extend(oddities);
         let is_task = facts.one("id").or(facts.one("title")).or(facts.one("status")).is_some();
         if is_folder && !is_task && named_task(path).is_none() {
-            let why = "not a task: no `id` in frontmatter".to_owned();
-            found.remark(Spanned::new(ParseIssue::Unreadable(why), Span::at(part.span.start)));
+            found.unreadable("not a task: no `id` in frontmatter", Span::at(part.span.start));
             continue;
         }
         let (item, unknown) = task(source, (part, path), &facts);
-        found.remark_all(unknown);
+        found.oddities.extend(unknown);
         parents.push(facts.one("parent_task_id").or(facts.one("parent")).map(|parent| parent.value.clone()));
         found.items.push(item);
     }
-    lay_inside(&mut found.items, &parents);
-    let title = match found.items.as_slice() {
-        [only] => Some(only.step.title.value.clone()),
-        _ => None,
-    };
-    let mut draft = found.draft(Vec::new());
-    json_walk::name(&mut draft, title, "Backlog");
-    draft
+    lay_inside(&mut found, &parents);
+    if let [only] = found.items.as_slice() {
+        found.title = Some(only.step.title.value.clone());
+    }
+    found.draft("Backlog")
 }
 
 /// The task of one file.
@@ -135,7 +128,7 @@ fn task(
     let mut text: Vec<String> = item.step.task.take().map(|task| task.value).into_iter().collect();
     text.extend((!body.text.is_empty()).then_some(body.text));
     if let [only] = facts.all("assignee")
-        && let Some(target) = name(only)
+        && let Some(target) = json_task::name(only.clone())
     {
         item.step.target = Some(target);
     } else {
@@ -144,16 +137,12 @@ fn task(
     text.extend(facts.names().filter(|key| !NOT_TOLD.contains(key)).filter_map(|key| facts.told(key)));
     let mut unknown = None;
     if let Some(word) = facts.one("status") {
-        let (mark, is_plain) = match status::read(&word.value) {
-            ImportedStatus::Plainly(mark) => (mark, true),
-            ImportedStatus::Roughly(mark) => (mark, false),
-            ImportedStatus::Unknown => (None, false),
-        };
-        item.step.marks.extend(mark.map(|mark| Spanned::new(mark, word.span)));
+        let status = status::read(&word.value);
+        item.step.marks.extend(status.mark().map(|mark| Spanned::new(mark, word.span)));
         item.step.marks.dedup_by_key(|mark| mark.value);
-        text.extend((!is_plain).then(|| format!("Status: {}", word.value)));
-        let is_unknown = status::read(&word.value) == ImportedStatus::Unknown;
-        unknown = is_unknown.then(|| Spanned::new(ParseIssue::UnknownMark(word.value.clone()), word.span));
+        text.extend((!status.is_plain()).then(|| format!("Status: {}", word.value)));
+        let is_unknown = status == ImportedStatus::Unknown;
+        unknown = is_unknown.then(|| word.clone().map(ParseIssue::UnknownMark));
     }
     let text = if text.is_empty() { item.step.title.value.clone() } else { text.join("\n\n") };
     item.step.task = Some(Spanned::new(text, part.span));
@@ -164,17 +153,9 @@ fn lower(id: &Spanned<String>) -> Spanned<String> {
     Spanned::new(id.value.to_lowercase(), id.span)
 }
 
-/// A person or an agent, if it is a single name.
-fn name(said: &Spanned<String>) -> Option<Spanned<String>> {
-    let name = said.value.trim_start_matches('@');
-    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
-    is_name.then(|| Spanned::new(name.to_owned(), said.span))
-}
-
 /// Finds parent tasks.
-fn lay_inside(items: &mut [ImportedItem], parents: &[Option<String>]) {
-    let places: HashMap<String, usize> =
-        items.iter().enumerate().rev().map(|(place, item)| (item.key.clone(), place)).collect();
+fn lay_inside(found: &mut Collector, parents: &[Option<String>]) {
+    let (places, items) = (found.places(), &mut found.items);
     for (place, parent) in parents.iter().enumerate() {
         let Some(parent) = parent else { continue };
         match places.get(&parent.to_lowercase()) {

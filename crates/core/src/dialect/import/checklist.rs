@@ -4,9 +4,9 @@
 use super::lenient_markdown::{BlockKind, Checkbox, MarkdownItem, MarkdownPage};
 use super::order;
 use super::order::{ImportOrder, Nest};
-use super::{legal, prose, step};
+use super::{legal, one_line, prose, step};
 use crate::dialect::frontmatter;
-use crate::plan::draft::{Draft, Layout, Mark, ParseIssue, StepDraft};
+use crate::plan::draft::{Draft, Frontmatter, Layout, Mark, ParseIssue, StepDraft};
 use crate::syntax::source::{Source, Span, Spanned};
 
 /// The nesting limit; deeper tasks are treated as if at this depth.
@@ -23,13 +23,6 @@ pub(crate) struct ChecklistStyle {
     pub(crate) order: ImportOrder,
 }
 
-impl ChecklistStyle {
-    /// The claim of a box.
-    pub(crate) fn mark_of(self, task: &ChecklistTask) -> Option<Mark> {
-        (self.mark)(task.check.sign)
-    }
-}
-
 /// The marker before a task's text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ChecklistLabel {
@@ -41,24 +34,47 @@ pub(crate) struct ChecklistLabel {
     pub(crate) is_parallel: bool,
 }
 
-/// One task of a list.
-#[derive(Debug, Clone)]
+impl ChecklistLabel {
+    /// The name of a task in `text`, which ends before `rest`.
+    pub(crate) fn before(rest: &str, text: &str, name: String) -> Self {
+        Self { length: text.len() - rest.len(), name: Some(name), is_parallel: false }
+    }
+
+    /// The same label after this many more bytes.
+    pub(crate) fn behind(self, bytes: usize) -> Self {
+        Self { length: self.length + bytes, ..self }
+    }
+}
+
+/// One task of a page.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct ChecklistTask {
     /// Its line, and the first line after it and its children.
     pub(crate) lines: (usize, usize),
-    pub(crate) item: MarkdownItem,
-    pub(crate) check: Checkbox,
+    /// The text of its line, without bullet, box or `#`.
+    pub(crate) text: Span,
+    pub(crate) label: ChecklistLabel,
+    pub(crate) check: Option<Checkbox>,
+    /// Whether its line is a heading, which contains nothing but the title.
+    pub(crate) is_heading: bool,
     /// The parent task.
     pub(crate) parent: Option<usize>,
-    /// The line of its heading.
+    /// The line of the heading above it.
     pub(crate) section: Option<usize>,
+}
+
+impl ChecklistTask {
+    /// The task that a heading with everything below it is.
+    pub(crate) fn section(page: &MarkdownPage<'_>, at: usize, text: Span, label: ChecklistLabel) -> Self {
+        Self { lines: (at, page.section_end(at)), text, label, is_heading: true, ..Self::default() }
+    }
 }
 
 /// A file that was read up to its tasks.
 pub(crate) struct Checklist<'a> {
     pub(crate) page: MarkdownPage<'a>,
     pub(crate) tasks: Vec<ChecklistTask>,
-    frontmatter: crate::plan::draft::Frontmatter,
+    frontmatter: Frontmatter,
     oddities: Vec<Spanned<ParseIssue>>,
 }
 
@@ -87,12 +103,13 @@ impl<'a> Checklist<'a> {
 
     /// The draft in which every task is a step.
     pub(crate) fn draft(&self, style: ChecklistStyle) -> Draft {
-        let labels: Vec<ChecklistLabel> =
-            self.tasks.iter().map(|task| (style.label)(self.said(task))).collect();
-        let nest = Nest::of(&self.tasks, &labels);
-        let step = |place: usize| self.step(place, &labels[place], &nest.children[place], style);
-        let mut steps: Vec<StepDraft> = (0..self.tasks.len()).map(step).collect();
-        order::queue(&mut steps, &self.tasks, &labels, &nest, style.order);
+        let labelled =
+            |task: &ChecklistTask| ChecklistTask { label: (style.label)(self.said(task)), ..task.clone() };
+        let tasks: Vec<ChecklistTask> = self.tasks.iter().map(labelled).collect();
+        let nest = Nest::of(&tasks);
+        let step = |(task, children): (_, &Vec<usize>)| self.step(task, children, style.mark);
+        let mut steps: Vec<StepDraft> = tasks.iter().zip(&nest.children).map(step).collect();
+        order::queue(&mut steps, &tasks, &nest, style.order);
         let lines: Vec<(usize, usize)> = self.tasks.iter().map(|task| task.lines).collect();
         let mut draft = self.frame(&lines);
         draft.steps = steps;
@@ -106,8 +123,9 @@ impl<'a> Checklist<'a> {
             is_gone[from..to].fill(true);
         }
         let first = steps.first().map_or(self.page.lines.len(), |&(from, _)| from);
-        let (title, line) = self.title(first);
-        if let Some(line) = line {
+        let mut title = None;
+        if let Some((line, _, text)) = self.page.headings(0..first).find(|&(_, level, _)| level == 1) {
+            title = Some(Spanned::new(self.page.source.slice(text).to_owned(), text));
             is_gone[line] = true;
         }
         self.drop_bare_headings(&mut is_gone);
@@ -123,20 +141,6 @@ impl<'a> Checklist<'a> {
         }
     }
 
-    /// The first heading of the highest rank before the line `first`, and its line.
-    fn title(&self, first: usize) -> (Option<Spanned<String>>, Option<usize>) {
-        let found = (0..first).find_map(|at| match self.page.heading(at) {
-            Some((1, text)) => Some((at, text)),
-            Some(_) | None => None,
-        });
-        match found {
-            Some((line, text)) => {
-                (Some(Spanned::new(self.page.source.slice(text).to_owned(), text)), Some(line))
-            }
-            None => (None, None),
-        }
-    }
-
     /// Drops headings that had only tasks below them, because tasks record their section.
     fn drop_bare_headings(&self, is_gone: &mut [bool]) {
         // The number of dropped lines before each line.
@@ -149,13 +153,10 @@ impl<'a> Checklist<'a> {
         // The level of the remaining text below: a heading is worth keeping only above something of a lower level.
         let mut below: Option<usize> = None;
         for at in (0..self.page.lines.len()).rev() {
+            if is_gone[at] {
+                continue;
+            }
             match self.page.lines[at].kind {
-                BlockKind::Heading { .. }
-                | BlockKind::Item(_)
-                | BlockKind::Text
-                | BlockKind::Hidden
-                | BlockKind::Blank
-                    if is_gone[at] => {}
                 BlockKind::Blank => {}
                 BlockKind::Heading { level, .. } if below.is_some_and(|below| below > level) => {
                     below = Some(level);
@@ -168,30 +169,30 @@ impl<'a> Checklist<'a> {
     }
 
     fn said(&self, task: &ChecklistTask) -> &'a str {
-        self.page.source.slice(task.item.text)
+        self.page.source.slice(task.text)
     }
 
-    fn step(
+    /// The step of a task and its subtasks.
+    pub(crate) fn step(
         &self,
-        place: usize,
-        label: &ChecklistLabel,
+        task: &ChecklistTask,
         children: &[usize],
-        style: ChecklistStyle,
+        mark: fn(char) -> Option<Mark>,
     ) -> StepDraft {
-        let task = &self.tasks[place];
         let (from, to) = task.lines;
         let whole =
             Span::new(self.page.lines[from].span.start, self.page.lines[to.max(from + 1) - 1].span.end);
-        let behind = Span::new(task.item.text.start + label.length, task.item.text.end);
-        let (title, ticked) = bare_title(self.page.source, behind);
+        let label = Span::new(task.text.start, task.text.start + task.label.length);
+        let (mut title, is_ticked) = bare_title(self.page.source, Span::new(label.end, task.text.end));
+        if task.is_heading && title.value.is_empty() {
+            title = bare_title(self.page.source, task.text).0;
+        }
         let mut step = step(title, whole);
         step.heading = Layout(self.page.lines[from].span);
-        step.id =
-            label.name.as_deref().and_then(legal).map(|id| {
-                Spanned::new(id, Span::new(task.item.text.start, task.item.text.start + label.length))
-            });
-        let sign = (style.mark)(task.check.sign).map(|mark| Spanned::new(mark, task.check.span));
-        let said = (ticked && sign.is_none()).then(|| Spanned::new(Mark::Done, task.item.text));
+        let named = if task.is_heading { task.text } else { label };
+        step.id = task.label.name.as_deref().and_then(legal).map(|id| Spanned::new(id, named));
+        let sign = task.check.and_then(|check| Some(Spanned::new(mark(check.sign)?, check.span)));
+        let said = is_ticked.then(|| Spanned::new(Mark::Done, task.text));
         step.marks = sign.or(said).into_iter().collect();
         step.task = Some(Spanned::new(self.task_text(task, children), whole));
         step
@@ -211,7 +212,8 @@ impl<'a> Checklist<'a> {
         let mut text = self.said(task).to_owned();
         let details = self.page.text(own);
         if !details.is_empty() {
-            text.push_str(&format!("\n{details}"));
+            text.push_str(if task.is_heading { "\n\n" } else { "\n" });
+            text.push_str(&details);
         }
         if !children.is_empty() {
             text.push_str("\n\nSubtasks:\n");
@@ -221,7 +223,7 @@ impl<'a> Checklist<'a> {
         if let Some((_, section)) = task.section.and_then(|line| self.page.heading(line)) {
             text.push_str(&format!("\n\nSection: {}", self.page.source.slice(section)));
         }
-        if task.check.is_optional {
+        if task.check.is_some_and(|check| check.is_optional) {
             text.push_str("\nOptional.");
         }
         prose(&text)
@@ -230,13 +232,7 @@ impl<'a> Checklist<'a> {
 
 /// The tasks of a page in file order.
 fn tasks(page: &MarkdownPage<'_>, is_named: fn(&str) -> bool) -> Vec<ChecklistTask> {
-    let unticked =
-        |item: MarkdownItem| Checkbox { sign: ' ', span: Span::at(item.text.start), is_optional: false };
-    let read = |at: usize| {
-        let item = page.item(at)?;
-        let named = || is_named(page.source.slice(item.text)).then(|| unticked(item));
-        Some((item, item.check.or_else(named)?))
-    };
+    let is_task = |item: &MarkdownItem| item.check.is_some() || is_named(page.source.slice(item.text));
     let mut tasks: Vec<ChecklistTask> = Vec::new();
     // The open tasks with their indentation.
     let mut open: Vec<(usize, usize)> = Vec::new();
@@ -245,14 +241,20 @@ fn tasks(page: &MarkdownPage<'_>, is_named: fn(&str) -> bool) -> Vec<ChecklistTa
         if page.heading(at).is_some() {
             section = Some(at);
         }
-        let Some((item, check)) = read(at) else { continue };
+        let Some(item) = page.item(at).filter(is_task) else { continue };
         let indent = page.lines[at].indent;
         open.retain(|&(task, outer)| tasks[task].lines.1 > at && outer < indent);
         open.truncate(DEPTH_MAX);
         let parent = open.last().map(|&(task, _)| task);
         open.push((tasks.len(), indent));
-        let lines = (at, page.item_end(at));
-        tasks.push(ChecklistTask { lines, item, check, parent, section });
+        tasks.push(ChecklistTask {
+            lines: (at, page.item_end(at)),
+            text: item.text,
+            check: item.check,
+            parent,
+            section,
+            ..ChecklistTask::default()
+        });
     }
     tasks
 }
@@ -279,10 +281,6 @@ pub(crate) fn bare_title(source: &Source, span: Span) -> (Spanned<String>, bool)
     let is_torn = title.matches("**").count() % 2 == 1;
     let title = if is_torn { title.replace("**", "") } else { title.to_owned() };
     (Spanned::new(one_line(&title), span), is_ticked)
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The box characters that all tools share.
@@ -314,6 +312,5 @@ pub(crate) fn numbered(text: &str) -> ChecklistLabel {
     }
     let rest = behind.trim_start_matches([')', ':', '.']).trim_start_matches("**").trim_start();
     let rest = rest.trim_start_matches(['-', '–', '—', ':']).trim_start();
-    let name = bare[..digits + letter].trim_end_matches('.').to_owned();
-    ChecklistLabel { length: text.len() - rest.len(), name: Some(name), is_parallel: false }
+    ChecklistLabel::before(rest, text, bare[..digits + letter].trim_end_matches('.').to_owned())
 }

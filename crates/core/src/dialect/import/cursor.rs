@@ -1,12 +1,12 @@
 //! Imports Cursor plans: `.cursor/plans/<name>.plan.md` with `todos:` in its frontmatter; older ones have a checklist.
 
 use super::checklist::Checklist;
-use super::{Importer, entitle, generic, is_markdown, legal, prose, settle, step};
+use super::{Importer, checklist_tool, finished, is_markdown, json_task, legal, prose, step};
 use crate::dialect::frontmatter;
 use crate::plan::draft::{Draft, Mark, StepDraft};
 use crate::syntax::source::{Source, Span, Spanned};
+use crate::syntax::tree::{Node, Style, Value};
 use crate::syntax::yaml;
-use crate::syntax::yaml::{YamlNode, YamlStyle, YamlValue};
 
 pub(super) const FOREIGN: Importer = Importer { name: "cursor", tool: "Cursor plan", recognises, parse };
 
@@ -26,7 +26,7 @@ fn parse(source: &Source) -> Draft {
     let part = source.parts()[0].span;
     let parts = frontmatter::split_part(source, part);
     let mut steps = parts.yaml.map(|yaml| todos(source, yaml)).unwrap_or_default();
-    let mut draft = generic::boxes(&Checklist::read(source, part));
+    let mut draft = checklist_tool::boxes(&Checklist::read(source, part), checklist_tool::STYLE);
     if !steps.is_empty() {
         super::unrepeated(&mut steps);
         // The text of the plan applies to all of its steps.
@@ -41,30 +41,21 @@ fn parse(source: &Source) -> Draft {
         let text = format!("{}{}", prose(&overview.value), rest.unwrap_or_default());
         draft.context = Some(Spanned::new(text, overview.span));
     }
-    entitle(&mut draft, source.place(), "");
-    settle(&mut draft);
-    draft
+    finished(source, draft, "")
 }
 
 /// The steps in `todos:`. If the frontmatter is not valid YAML, as with an unquoted colon, it is parsed line by line.
 fn todos(source: &Source, yaml: Span) -> Vec<StepDraft> {
     let (root, faults) = yaml::read(source.slice(yaml), yaml.start);
-    let items = match root.map(|root| root.value) {
-        Some(YamlValue::Map(entries)) => entries.into_iter().find(|(key, _)| text(key) == Some("todos")),
-        Some(YamlValue::Scalar { .. } | YamlValue::List(_)) | None => None,
-    };
-    let items = match items {
-        Some((_, YamlNode { value: YamlValue::List(items), .. })) => items,
-        Some(_) | None => Vec::new(),
-    };
+    let items = root.as_ref().and_then(|root| root.first("todos")).map(Node::items).unwrap_or_default();
     let written = if faults.is_empty() { Vec::new() } else { written(source, yaml) };
-    let items = if written.len() > items.len() { written } else { items };
+    let items = if written.len() > items.len() { &written } else { items };
     items.iter().enumerate().map(|(place, item)| todo(place, item)).collect()
 }
 
 /// The items of `todos:`, parsed line by line; each value is the rest of its line.
-fn written(source: &Source, yaml: Span) -> Vec<YamlNode> {
-    let mut items: Vec<YamlNode> = Vec::new();
+fn written(source: &Source, yaml: Span) -> Vec<Node> {
+    let mut items: Vec<Node> = Vec::new();
     let mut is_inside = false;
     let mut at = yaml.start;
     for line in source.slice(yaml).split_inclusive('\n') {
@@ -78,17 +69,11 @@ fn written(source: &Source, yaml: Span) -> Vec<YamlNode> {
         let behind = bare.strip_prefix("- ");
         let pair = behind.unwrap_or(bare).split_once(':').filter(|_| is_inside);
         let Some((key, value)) = pair else { continue };
-        let node = |text: &str| YamlNode {
-            span,
-            value: YamlValue::Scalar {
-                text: text.trim().trim_matches(['"', '\'']).to_owned(),
-                style: YamlStyle::Plain,
-            },
-        };
+        let node = |text: &str| Node::scalar(text.trim().trim_matches(['"', '\'']), Style::Plain, span);
         if behind.is_some() {
-            items.push(YamlNode { span, value: YamlValue::Map(Vec::new()) });
+            items.push(Node { span, value: Value::Map(Vec::new()) });
         }
-        if let Some(YamlNode { span: whole, value: YamlValue::Map(entries) }) = items.last_mut() {
+        if let Some(Node { span: whole, value: Value::Map(entries) }) = items.last_mut() {
             whole.end = span.end;
             entries.push((node(key), node(value)));
         }
@@ -99,23 +84,22 @@ fn written(source: &Source, yaml: Span) -> Vec<YamlNode> {
 /// The keys of a todo that have a place in a step.
 const KNOWN: &[&str] = &["id", "content", "status", "dependencies", "depends_on", "dependsOn"];
 
-fn todo(place: usize, item: &YamlNode) -> StepDraft {
-    let YamlValue::Map(entries) = &item.value else {
-        return said(&Spanned::new(text(item).unwrap_or_default().to_owned(), item.span), place, item.span);
-    };
-    let field = |name: &str| entries.iter().find(|(key, _)| text(key) == Some(name)).map(|(_, value)| value);
-    let line =
-        |name: &str| field(name).and_then(|node| Some(Spanned::new(text(node)?.to_owned(), node.span)));
+fn todo(place: usize, item: &Node) -> StepDraft {
+    if !item.is_map() {
+        let text = item.text().unwrap_or_default().to_owned();
+        return said(&Spanned::new(text, item.span), place, item.span);
+    }
+    let line = |name: &str| item.first(name).and_then(Node::spanned);
     let content =
         ["content", "title", "task", "description", "text", "name", "id"].iter().find_map(|name| line(name));
     let mut step = said(&content.unwrap_or_default(), place, item.span);
     step.id = line("id").and_then(|id| Some(Spanned::new(legal(&id.value)?, id.span)));
     step.marks = line("status").and_then(|status| mark(&status)).into_iter().collect();
-    let needs = ["dependencies", "depends_on", "dependsOn"].iter().find_map(|name| field(name));
+    let needs = ["dependencies", "depends_on", "dependsOn"].iter().find_map(|name| item.first(name));
     step.needs = Some(needs.map(names).unwrap_or_default());
     // Everything else goes into the text of the task.
-    for (key, value) in entries {
-        if let (Some(key), Some(value)) = (text(key), text(value))
+    for (key, value) in item.entries() {
+        if let (Some(key), Some(value)) = (key.text(), value.text())
             && !KNOWN.contains(&key)
             && !value.is_empty()
         {
@@ -146,18 +130,7 @@ fn mark(status: &Spanned<String>) -> Option<Spanned<Mark>> {
     Some(Spanned::new(mark, status.span))
 }
 
-fn names(node: &YamlNode) -> Vec<Spanned<String>> {
-    let name = |node: &YamlNode| Some(Spanned::new(legal(text(node)?)?, node.span));
-    match &node.value {
-        YamlValue::List(items) => items.iter().filter_map(name).collect(),
-        YamlValue::Scalar { .. } | YamlValue::Map(_) => name(node).into_iter().collect(),
-    }
-}
-
-/// The text of a node that is one.
-fn text(node: &YamlNode) -> Option<&str> {
-    match &node.value {
-        YamlValue::Scalar { text, .. } => Some(text),
-        YamlValue::List(_) | YamlValue::Map(_) => None,
-    }
+fn names(node: &Node) -> Vec<Spanned<String>> {
+    let name = |node: &Node| Some(Spanned::new(legal(node.text()?)?, node.span));
+    json_task::each(node).iter().filter_map(name).collect()
 }

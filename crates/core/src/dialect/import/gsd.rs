@@ -3,7 +3,7 @@
 
 use super::checklist::{Checklist, ChecklistLabel, ChecklistStyle, usual_mark};
 use super::order::ImportOrder;
-use super::{Importer, entitle, files, generic, join, legal, prose, settle, step, tell};
+use super::{Importer, checklist_tool, files, finished, join, legal, prose, step, tell};
 use crate::dialect::frontmatter;
 use crate::plan::draft::{ContractDraft, Draft, StepDraft};
 use crate::syntax::source::{Excerpt, Source, Span, Spanned};
@@ -46,9 +46,7 @@ fn parse(source: &Source) -> Draft {
             plans.push((name, last));
         }
     }
-    entitle(&mut draft, source.place(), "");
-    settle(&mut draft);
-    draft
+    finished(source, draft, "")
 }
 
 /// One plan or roadmap.
@@ -61,13 +59,11 @@ fn plan(source: &Source, part: Span) -> Draft {
     }
     if tasks.is_empty() {
         let list = Checklist::read(source, part);
-        return if list.tasks.is_empty() { generic::read(source, part) } else { roadmap(&list) };
+        return if list.tasks.is_empty() { checklist_tool::read(source, part) } else { roadmap(&list) };
     }
     let (keys, _) = frontmatter::read(source, &parts);
     let mut draft = Draft { frontmatter: keys, ..Draft::default() };
-    for (place, task) in tasks.iter().enumerate() {
-        draft.steps.push(task_step(source, *task, place));
-    }
+    draft.steps = tasks.iter().enumerate().map(|(place, &task)| task_step(source, task, place)).collect();
     for place in 1..draft.steps.len() {
         let before = draft.steps[place - 1].id.clone();
         draft.steps[place].needs = Some(before.into_iter().collect());
@@ -290,20 +286,14 @@ fn roadmap_label(text: &str) -> ChecklistLabel {
         let is_plan = name.contains('-') && name.starts_with(|first: char| first.is_ascii_digit());
         let rest = bare[name.len()..].strip_prefix("-PLAN.md").unwrap_or(&bare[name.len()..]);
         let rest = rest.trim_start_matches(['*', ']', '`', ':', ' ', '—', '–', '-']);
-        let label = ChecklistLabel {
-            length: text.len() - rest.len(),
-            name: Some(format!("plan-{name}")),
-            is_parallel: false,
-        };
+        let label = ChecklistLabel::before(rest, text, format!("plan-{name}"));
         return if is_plan { label } else { ChecklistLabel::default() };
     };
     let digits = behind.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
     let number = behind[..digits].trim_end_matches('.');
     let rest = behind[number.len()..].trim_start_matches(['*', ':', ' ', '—', '–', '-']);
-    let name = (!number.is_empty()).then(|| format!("phase-{number}"));
-    ChecklistLabel {
-        length: if name.is_some() { text.len() - rest.len() } else { 0 },
-        name,
-        is_parallel: false,
+    match number {
+        "" => ChecklistLabel::default(),
+        number => ChecklistLabel::before(rest, text, format!("phase-{number}")),
     }
 }

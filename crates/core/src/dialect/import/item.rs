@@ -36,7 +36,7 @@ pub(super) struct ImportedItem {
 impl ImportedItem {
     /// A task with a title and nothing else.
     pub(super) fn new(id: &str, title: &Spanned<String>, whole: Span) -> Self {
-        let (title, rest) = one_line(title);
+        let (title, rest) = heading(title);
         let mut step = super::step(title, whole);
         if let Some((text, mark)) = rest {
             tell(&mut step, &text);
@@ -49,14 +49,14 @@ impl ImportedItem {
 }
 
 /// A title that is safe in a heading, and the part that had to be dropped.
-fn one_line(title: &Spanned<String>) -> (Spanned<String>, Option<(String, Option<Mark>)>) {
+fn heading(title: &Spanned<String>) -> (Spanned<String>, Option<(String, Option<Mark>)>) {
     let visible: String = title
         .value
         .chars()
         .map(|character| if character.is_control() { ' ' } else { character })
         .filter(|&character| !crate::syntax::invisible::is_hidden(character))
         .collect();
-    let plain = visible.split_whitespace().collect::<Vec<_>>().join(" ");
+    let plain = super::one_line(&visible);
     let (readable, mark) = in_heading(&plain);
     let readable = if readable.is_empty() { "Untitled".to_owned() } else { readable };
     let is_whole = readable == plain && title.value.lines().count() <= 1;

@@ -4,11 +4,11 @@
 use super::item::ImportedItem;
 use super::status;
 use super::status::ImportedStatus;
-use super::{files, manual};
-use crate::plan::draft::{ContractDraft, Draft, Layout, Mark, ParseIssue};
+use super::{files, manual, one_line};
+use crate::plan::draft::{ContractDraft, Mark, ParseIssue};
 use crate::syntax::json;
-use crate::syntax::json::{JsonNode, JsonValue};
-use crate::syntax::source::{Excerpt, Source, Span, Spanned};
+use crate::syntax::source::{Excerpt, Span, Spanned};
+use crate::syntax::tree::{Node, Value};
 
 const IDS: &[&str] = &["id", "key", "taskId", "task_id", "storyId", "story_id"];
 const TITLES: &[&str] =
@@ -96,95 +96,42 @@ const BOOKKEEPING: &[&str] = &[
     "activeForm",
 ];
 
-/// All values of a source, file by file, and everything that is not JSON.
-pub(super) fn roots(source: &Source) -> (Vec<JsonNode>, Vec<Spanned<ParseIssue>>) {
-    let (mut roots, mut oddities) = (Vec::new(), Vec::new());
-    for part in source.parts() {
-        let (values, faults) = json::read(source.slice(part.span), part.span.start);
-        if values.len() > 1 {
-            let why = "second value after the end of the first".to_owned();
-            oddities.push(Spanned::new(ParseIssue::Unreadable(why), Span::at(values[1].span.start)));
-        }
-        roots.extend(values);
-        oddities.extend(
-            faults.into_iter().map(|fault| Spanned::new(ParseIssue::Unreadable(fault.value), fault.span)),
-        );
-    }
-    (roots, oddities)
-}
-
-/// The values of a source in JSON Lines, and everything that is not JSON. A file that is not in JSON Lines is parsed as
-/// a whole.
-pub(super) fn lines(source: &Source) -> (Vec<JsonNode>, Vec<Spanned<ParseIssue>>) {
-    let starts_item = |line: &str| line.starts_with('{') && line.len() > 1;
-    let first = source.text().trim_start_matches('\u{feff}').lines().find(|line| !line.trim().is_empty());
-    if !first.is_none_or(|line| starts_item(line.trim_end())) {
-        return roots(source);
-    }
-    let (mut values, mut oddities) = (Vec::new(), Vec::new());
-    let mut at = 0;
-    for line in source.text().split_inclusive('\n') {
-        let (read, faults) = json::read(line, at);
-        values.extend(read);
-        oddities.extend(
-            faults.into_iter().map(|fault| Spanned::new(ParseIssue::Unreadable(fault.value), fault.span)),
-        );
-        at += line.len();
-    }
-    (values, oddities)
-}
-
 /// The start of a file as JSON, for detection by content.
-pub(super) fn glimpse(head: &str) -> Vec<JsonNode> {
+pub(super) fn glimpse(head: &str) -> Vec<Node> {
     json::read(head, 0).0
 }
 
-/// Adds irregularities to a draft, in file order.
-pub(super) fn remark(draft: &mut Draft, oddities: impl IntoIterator<Item = Spanned<ParseIssue>>) {
-    let Layout(all) = &mut draft.oddities;
-    all.extend(oddities);
-    all.sort_by_key(|oddity| oddity.span.start);
-}
-
 /// Whether a list item is a task: an object, or text with a letter in it.
-pub(super) fn says_something(node: &JsonNode) -> bool {
+pub(super) fn says_something(node: &Node) -> bool {
     node.is_map() || node.said().is_some_and(|text| text.contains(char::is_alphabetic))
 }
 
 /// Whether a value looks like a task: it has a title and another key that only tasks have.
-pub(super) fn is_task(node: &JsonNode) -> bool {
+pub(super) fn is_task(node: &Node) -> bool {
     let has = |keys: &[&str]| node.any(keys).is_some();
     has(TITLES) && [IDS, STATUSES, CLAIMS, CRITERIA, NEEDS].into_iter().any(has)
 }
 
 /// The status of a task.
-pub(super) fn progress(node: &JsonNode) -> (Option<Spanned<Mark>>, Option<Spanned<String>>) {
+pub(super) fn progress(node: &Node) -> (Option<Spanned<Mark>>, Option<Spanned<String>>) {
     let word = node.any(STATUSES).and_then(|status| Some(Spanned::new(status.said()?, status.span)));
-    let claims: Vec<&JsonNode> = CLAIMS.iter().filter_map(|claim| node.get(claim)).collect();
-    let is_true = |claim: &&JsonNode| claim.value == JsonValue::Bool(true);
+    let claims: Vec<&Node> = CLAIMS.iter().filter_map(|claim| node.get(claim)).collect();
+    let is_true = |claim: &&Node| claim.is_plain() && claim.text() == Some("true");
     let claimed = claims.first().filter(|_| claims.iter().all(is_true)).map(|claim| claim.span);
     let claimed = claimed.map(|span| Spanned::new(Mark::Done, span));
     let started = node.get("started").filter(is_true).map(|claim| Spanned::new(Mark::Running, claim.span));
-    let (mark, rest) = match (
-        &word,
-        word.as_ref().map_or(ImportedStatus::Plainly(None), |word| status::read(&word.value)),
-    ) {
-        (Some(word), ImportedStatus::Plainly(mark)) => (mark.map(|mark| Spanned::new(mark, word.span)), None),
-        (Some(word), ImportedStatus::Roughly(mark)) => {
-            (mark.map(|mark| Spanned::new(mark, word.span)), Some(word.clone()))
-        }
-        (_, _) => (None, word.clone()),
-    };
-    (mark.or(claimed).or(started), rest)
+    let meaning = word.as_ref().map_or(ImportedStatus::Plainly(None), |word| status::read(&word.value));
+    let mark = meaning.mark().zip(word.as_ref()).map(|(mark, word)| Spanned::new(mark, word.span));
+    (mark.or(claimed).or(started), word.filter(|_| !meaning.is_plain()))
 }
 
 /// The task in a value. `place` is its number in the file, for tasks without id and title.
-pub(super) fn item(node: &JsonNode, place: usize) -> ImportedItem {
+pub(super) fn item(node: &Node, place: usize) -> ImportedItem {
     if !node.is_map() {
         let title = Spanned::new(spell(node), node.span);
         return ImportedItem::new("", &title, node.span);
     }
-    let id = node.any(IDS).and_then(JsonNode::said).unwrap_or_default();
+    let id = node.any(IDS).and_then(Node::said).unwrap_or_default();
     let title = TITLES.iter().find_map(|key| {
         let node = node.get(key)?;
         Some((*key, Spanned::new(node.said()?, node.span)))
@@ -214,9 +161,9 @@ pub(super) fn item(node: &JsonNode, place: usize) -> ImportedItem {
             || is_touched(key)
     };
     let texts = TEXTS.iter().filter_map(|key| node.get(key)).map(spell);
-    let is_told = |key: &str, value: &JsonNode| !is_used(key) && !is_empty(value) && !holds_tasks(key, value);
-    let rest = node.entries().iter().filter(|(key, value)| is_told(&key.value, value));
-    let rest = rest.map(|(key, value)| labelled(&key.value, value));
+    let is_told = |key: &str, value: &Node| !is_used(key) && !is_empty(value) && !holds_tasks(key, value);
+    let rest = named_entries(node).filter(|&(key, value)| is_told(key, value));
+    let rest = rest.map(|(key, value)| labelled(key, value));
     let status = status.map(|status| format!("Status: {}", status.value));
     let text: Vec<String> = texts.chain(rest).chain(status).filter(|text| !text.trim().is_empty()).collect();
     let text = if text.is_empty() { item.step.title.value.clone() } else { text.join("\n\n") };
@@ -229,7 +176,7 @@ pub(super) fn item(node: &JsonNode, place: usize) -> ImportedItem {
 }
 
 /// The status as written, if it is unknown.
-pub(super) fn unknown_status(node: &JsonNode) -> Option<Spanned<ParseIssue>> {
+pub(super) fn unknown_status(node: &Node) -> Option<Spanned<ParseIssue>> {
     let status = node.any(STATUSES)?;
     let word = status.said()?;
     (status::read(&word) == ImportedStatus::Unknown)
@@ -237,39 +184,44 @@ pub(super) fn unknown_status(node: &JsonNode) -> Option<Spanned<ParseIssue>> {
 }
 
 /// The task lists in a task or a file, in file order; duplicate keys count twice, so that none is lost.
-pub(super) fn lists(node: &JsonNode) -> impl Iterator<Item = &JsonNode> {
-    let lists = node.entries().iter().filter(|(key, value)| holds_tasks(&key.value, value));
-    lists.map(|(_, value)| value)
+pub(super) fn lists(node: &Node) -> impl Iterator<Item = &Node> {
+    named_entries(node).filter(|&(key, value)| holds_tasks(key, value)).map(|(_, value)| value)
+}
+
+/// The keys of a map, which are texts in JSON, with their values.
+fn named_entries(node: &Node) -> impl Iterator<Item = (&str, &Node)> {
+    node.entries().iter().filter_map(|(key, value)| Some((key.text()?, value)))
+}
+
+/// The items of a list, or the only value.
+pub(super) fn each(node: &Node) -> &[Node] {
+    if node.is_list() { node.items() } else { std::slice::from_ref(node) }
 }
 
 /// The lists below the tool's keys, or otherwise any list of tasks.
-pub(super) fn usual_lists<'a>(node: &'a JsonNode, keys: &[&str]) -> Vec<&'a JsonNode> {
-    let usual =
-        node.entries().iter().filter(|(key, value)| keys.contains(&key.value.as_str()) && value.is_list());
-    let usual: Vec<&JsonNode> = usual.map(|(_, value)| value).collect();
+pub(super) fn usual_lists<'a>(node: &'a Node, keys: &[&str]) -> Vec<&'a Node> {
+    let usual = named_entries(node).filter(|(key, value)| keys.contains(key) && value.is_list());
+    let usual: Vec<&Node> = usual.map(|(_, value)| value).collect();
     if usual.is_empty() { lists(node).collect() } else { usual }
 }
 
 /// Whether a key is a task list, whose items become steps.
-fn holds_tasks(key: &str, node: &JsonNode) -> bool {
+fn holds_tasks(key: &str, node: &Node) -> bool {
     LISTS.contains(&key) && !node.items().is_empty()
 }
 
 /// The ids that a task needs: a list of texts, numbers or objects with an id, or one line with commas.
-fn needs(node: &JsonNode) -> Vec<Spanned<String>> {
+fn needs(node: &Node) -> Vec<Spanned<String>> {
     const NONE: &[&str] = &["none", "n/a", "na", "-", "–", "—", "no", "null"];
-    let one = |node: &JsonNode| {
-        let id = node.any(&["id", "depends_on_id", "task", "taskId", "key"]).and_then(JsonNode::said);
+    let one = |node: &Node| {
+        let id = node.any(&["id", "depends_on_id", "task", "taskId", "key"]).and_then(Node::said);
         id.or_else(|| node.said()).map(|id| Spanned::new(id, node.span))
     };
-    let all: Vec<Spanned<String>> = match &node.value {
-        JsonValue::List(items) => items.iter().filter_map(one).collect(),
-        JsonValue::Text(text) => {
+    let all: Vec<Spanned<String>> = match node.text() {
+        Some(text) => {
             text.split([',', ';']).map(|id| Spanned::new(id.trim().to_owned(), node.span)).collect()
         }
-        JsonValue::Map(_) | JsonValue::Number(_) | JsonValue::Bool(_) | JsonValue::Null => {
-            one(node).into_iter().collect()
-        }
+        None => each(node).iter().filter_map(one).collect(),
     };
     let is_named = |need: &Spanned<String>| {
         !need.value.is_empty() && !NONE.contains(&need.value.to_lowercase().as_str())
@@ -278,27 +230,25 @@ fn needs(node: &JsonNode) -> Vec<Spanned<String>> {
 }
 
 /// Criteria: the items of a list, or the lines of a text.
-pub(super) fn criteria(node: &JsonNode) -> Vec<Spanned<String>> {
+pub(super) fn criteria(node: &Node) -> Vec<Spanned<String>> {
     let texts: Vec<Spanned<String>> = match &node.value {
-        JsonValue::List(items) => items
+        Value::List(items) => items
             .iter()
             .map(|item| {
                 let text = item.any(&["text", "description", "title", "criterion", "name", "step"]);
-                Spanned::new(text.and_then(JsonNode::said).unwrap_or_else(|| spell(item)), item.span)
+                Spanned::new(text.and_then(Node::said).unwrap_or_else(|| spell(item)), item.span)
             })
             .collect(),
-        JsonValue::Map(entries) => {
-            entries.iter().map(|(key, value)| Spanned::new(labelled(&key.value, value), value.span)).collect()
+        Value::Map(_) => {
+            named_entries(node).map(|(key, value)| Spanned::new(labelled(key, value), value.span)).collect()
         }
-        JsonValue::Text(text) => {
+        Value::Scalar { .. } if node.is_plain() => Vec::new(),
+        Value::Scalar { text, .. } => {
             text.lines().map(|line| Spanned::new(unbulleted(line).to_owned(), node.span)).collect()
         }
-        JsonValue::Null | JsonValue::Bool(_) | JsonValue::Number(_) => Vec::new(),
     };
-    let one_line = |text: Spanned<String>| {
-        Spanned::new(text.value.split_whitespace().collect::<Vec<_>>().join(" "), text.span)
-    };
-    texts.into_iter().map(one_line).filter(|text| !text.value.is_empty()).collect()
+    let texts = texts.into_iter().map(|text| Spanned::new(one_line(&text.value), text.span));
+    texts.filter(|text| !text.value.is_empty()).collect()
 }
 
 /// A line without its bullet.
@@ -317,7 +267,7 @@ pub(super) fn unbulleted(line: &str) -> &str {
 }
 
 /// The contract, if the file has commands for the task or for each of its criteria; otherwise manual.
-fn contract(node: &JsonNode) -> ContractDraft {
+fn contract(node: &Node) -> ContractDraft {
     let of_task = COMMANDS.iter().filter_map(|key| node.get(key));
     let of_criteria = CRITERIA
         .iter()
@@ -325,7 +275,7 @@ fn contract(node: &JsonNode) -> ContractDraft {
         .flat_map(|list| list.items().iter().filter_map(|item| item.any(COMMANDS)));
     let commands: Vec<Spanned<String>> = of_task
         .chain(of_criteria)
-        .flat_map(|node| if node.is_list() { node.items().iter().collect() } else { vec![node] })
+        .flat_map(each)
         .filter_map(|node| Some(Spanned::new(node.said()?, node.span)))
         .filter(|command| !matches!(command.value.as_str(), "true" | "false" | "manual" | "none" | "N/A"))
         .collect();
@@ -350,29 +300,32 @@ fn joined(commands: &[Spanned<String>]) -> String {
 }
 
 /// Files that a task may change, if all of them are paths.
-fn paths(node: &JsonNode) -> Option<Vec<Spanned<String>>> {
+fn paths(node: &Node) -> Option<Vec<Spanned<String>>> {
     files(node.items().iter().map(|path| Spanned::new(spell(path), path.span)).collect())
 }
 
 /// The agent of a task, if it is a single name.
-pub(super) fn agent(node: &JsonNode) -> Option<Spanned<String>> {
+pub(super) fn agent(node: &Node) -> Option<Spanned<String>> {
     let said = match node.items() {
         [only] => only.said()?,
         [] => node.said()?,
         _ => return None,
     };
-    let name = said.trim_start_matches('@');
-    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
-    is_name.then(|| Spanned::new(name.to_owned(), node.span))
+    name(Spanned::new(said, node.span))
 }
 
-fn is_empty(node: &JsonNode) -> bool {
+/// A person or an agent, if it is a single name.
+pub(super) fn name(said: Spanned<String>) -> Option<Spanned<String>> {
+    let name = said.value.trim_start_matches('@');
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    is_name.then(|| Spanned::new(name.to_owned(), said.span))
+}
+
+fn is_empty(node: &Node) -> bool {
     match &node.value {
-        JsonValue::Null => true,
-        JsonValue::Text(text) => text.trim().is_empty(),
-        JsonValue::List(items) => items.iter().all(is_empty),
-        JsonValue::Map(entries) => entries.iter().all(|(_, value)| is_empty(value)),
-        JsonValue::Bool(_) | JsonValue::Number(_) => false,
+        Value::Scalar { .. } => node.said().is_none(),
+        Value::List(items) => items.iter().all(is_empty),
+        Value::Map(entries) => entries.iter().all(|(_, value)| is_empty(value)),
     }
 }
 
@@ -395,52 +348,32 @@ pub(super) fn label(key: &str) -> String {
 }
 
 /// A key and its value for a reader: `Test strategy: …`.
-fn labelled(key: &str, node: &JsonNode) -> String {
+fn labelled(key: &str, node: &Node) -> String {
     let (label, text) = (label(key), spell(node));
     let gap = if text.contains('\n') { "\n" } else { " " };
     if label.is_empty() { text } else { format!("{label}:{gap}{text}") }
 }
 
 /// A value as text: a list as bullets, anything deeper as JSON.
-pub(super) fn spell(node: &JsonNode) -> String {
+pub(super) fn spell(node: &Node) -> String {
     match &node.value {
-        JsonValue::Text(text) => text.trim().to_owned(),
-        JsonValue::List(items) if items.iter().all(|item| item.said().is_some()) => {
-            let bullet =
-                |item: &JsonNode| format!("- {}", item.said().unwrap_or_default().replace('\n', "\n  "));
+        Value::Scalar { text, .. } => text.trim().to_owned(),
+        Value::List(items) if items.iter().all(|item| item.said().is_some()) => {
+            let bullet = |item: &Node| format!("- {}", item.said().unwrap_or_default().replace('\n', "\n  "));
             items.iter().map(bullet).collect::<Vec<_>>().join("\n")
         }
-        JsonValue::Null
-        | JsonValue::Bool(_)
-        | JsonValue::Number(_)
-        | JsonValue::List(_)
-        | JsonValue::Map(_) => compact(node),
-    }
-}
-
-fn compact(node: &JsonNode) -> String {
-    match &node.value {
-        JsonValue::Null => "null".to_owned(),
-        JsonValue::Bool(is_true) => is_true.to_string(),
-        JsonValue::Number(number) => number.clone(),
-        JsonValue::Text(text) => format!("{text:?}"),
-        JsonValue::List(items) => format!("[{}]", items.iter().map(compact).collect::<Vec<_>>().join(", ")),
-        JsonValue::Map(entries) => {
-            let entry =
-                |(key, value): &(Spanned<String>, JsonNode)| format!("{:?}: {}", key.value, compact(value));
-            format!("{{{}}}", entries.iter().map(entry).collect::<Vec<_>>().join(", "))
-        }
+        Value::List(_) | Value::Map(_) => node.inline(|text| format!("{text:?}")),
     }
 }
 
 /// Plan-wide information in a file: a line for every key that is neither one of these nor a task list.
-pub(super) fn about(node: &JsonNode, except: &[&str], taken: &[&JsonNode]) -> Vec<String> {
-    let is_told = |(key, value): &&(Spanned<String>, JsonNode)| {
-        !except.contains(&key.value.as_str())
-            && !key.value.starts_with('$')
-            && !BOOKKEEPING.contains(&key.value.as_str())
+pub(super) fn about(node: &Node, except: &[&str], taken: &[&Node]) -> Vec<String> {
+    let is_told = |&(key, value): &(&str, &Node)| {
+        !except.contains(&key)
+            && !key.starts_with('$')
+            && !BOOKKEEPING.contains(&key)
             && !is_empty(value)
             && taken.iter().all(|list| list.span != value.span)
     };
-    node.entries().iter().filter(is_told).map(|(key, value)| labelled(&key.value, value)).collect()
+    named_entries(node).filter(is_told).map(|(key, value)| labelled(key, value)).collect()
 }

@@ -1,6 +1,8 @@
 //! A Markdown file line by line: headings, list items with and without a box, and lines hidden in code and comments.
 //! More lenient than the Markdown parser, which treats an over-indented list as code: no task may get lost that way.
 
+use std::ops::Range;
+
 use crate::syntax::source::{Source, Span};
 
 /// One line of a page.
@@ -92,6 +94,11 @@ impl<'a> MarkdownPage<'a> {
         }
     }
 
+    /// The headings in some lines: line, level and text.
+    pub(crate) fn headings(&self, lines: Range<usize>) -> impl Iterator<Item = (usize, usize, Span)> {
+        lines.filter_map(|at| self.heading(at).map(|(level, text)| (at, level, text)))
+    }
+
     /// The item that a line is.
     pub(crate) fn item(&self, line: usize) -> Option<MarkdownItem> {
         match self.lines[line].kind {
@@ -127,8 +134,8 @@ impl<'a> MarkdownPage<'a> {
     /// The first line after the section of the heading at `line`.
     pub(crate) fn section_end(&self, line: usize) -> usize {
         let level = self.heading(line).map_or(usize::MAX, |(level, _)| level);
-        let ends = |&at: &usize| self.heading(at).is_some_and(|(next, _)| next <= level);
-        (line + 1..self.lines.len()).find(ends).unwrap_or(self.lines.len())
+        let end = self.headings(line + 1..self.lines.len()).find(|&(_, next, _)| next <= level);
+        end.map_or(self.lines.len(), |(at, _, _)| at)
     }
 }
 

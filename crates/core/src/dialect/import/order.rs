@@ -1,8 +1,8 @@
 //! Derives the dependencies of checklist tasks: from their order, their subtasks, and the tasks that they name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::checklist::{ChecklistLabel, ChecklistTask};
+use super::checklist::ChecklistTask;
 use super::legal;
 use crate::plan::draft::StepDraft;
 use crate::syntax::source::Spanned;
@@ -25,11 +25,11 @@ pub(crate) struct Nest {
 
 impl Nest {
     /// By indentation, or by number if the list is flat: `1.2` is part of `1`.
-    pub(crate) fn of(tasks: &[ChecklistTask], labels: &[ChecklistLabel]) -> Self {
+    pub(crate) fn of(tasks: &[ChecklistTask]) -> Self {
         let mut nest = Self { parents: Vec::new(), children: vec![Vec::new(); tasks.len()] };
         let mut numbers: BTreeMap<(Option<usize>, &str), usize> = BTreeMap::new();
-        for (place, (task, label)) in tasks.iter().zip(labels).enumerate() {
-            let name = label.name.as_deref().unwrap_or_default();
+        for (place, task) in tasks.iter().enumerate() {
+            let name = task.label.name.as_deref().unwrap_or_default();
             let outer = name.rsplit_once('.').and_then(|(outer, _)| numbers.get(&(task.parent, outer)));
             let parent = outer.copied().or(task.parent);
             if name.starts_with(|first: char| first.is_ascii_digit()) {
@@ -44,21 +44,35 @@ impl Nest {
     }
 }
 
-/// Sets the needs of the steps. Unnamed steps get an id, so that others can need them.
-pub(crate) fn queue(
-    steps: &mut [StepDraft],
-    tasks: &[ChecklistTask],
-    labels: &[ChecklistLabel],
-    nest: &Nest,
-    order: ImportOrder,
-) {
+/// Gives unnamed steps an id, so that others can need them, and makes all ids unique.
+fn identify(steps: &mut [StepDraft]) {
     for (place, step) in steps.iter_mut().enumerate() {
         let span = step.title.span;
         step.id.get_or_insert_with(|| Spanned::new(format!("item-{}", place + 1), span));
     }
     super::unrepeated(steps);
+}
+
+/// Makes each step depend on the previous one, and on earlier ones that `named` finds in its text.
+pub(crate) fn in_a_row(steps: &mut [StepDraft], named: fn(&str) -> Vec<String>) {
+    identify(steps);
+    let ids: Vec<Spanned<String>> = steps.iter().filter_map(|step| step.id.clone()).collect();
+    let places: BTreeMap<&str, usize> =
+        ids.iter().enumerate().map(|(place, id)| (id.value.as_str(), place)).collect();
+    for (place, step) in steps.iter_mut().enumerate() {
+        let named = step.task.as_ref().map(|task| named(&task.value)).unwrap_or_default();
+        let named = named.iter().filter_map(|id| places.get(id.as_str()).copied());
+        let needs: BTreeSet<usize> =
+            named.filter(|&other| other < place).chain(place.checked_sub(1)).collect();
+        step.needs = Some(needs.into_iter().map(|need| ids[need].clone()).collect());
+    }
+}
+
+/// Sets the needs of the steps.
+pub(crate) fn queue(steps: &mut [StepDraft], tasks: &[ChecklistTask], nest: &Nest, order: ImportOrder) {
+    identify(steps);
     let top: Vec<usize> = (0..tasks.len()).filter(|&task| nest.parents[task].is_none()).collect();
-    let mut queue = Queue { steps, tasks, labels, nest, order, turns: vec![0; tasks.len()], turn: 0 };
+    let mut queue = Queue { steps, tasks, nest, order, turns: vec![0; tasks.len()], turn: 0 };
     queue.run(&top, &[]);
     let turns = queue.turns;
     add_named(steps, &turns);
@@ -88,7 +102,6 @@ fn add_named(steps: &mut [StepDraft], turns: &[usize]) {
 struct Queue<'q> {
     steps: &'q mut [StepDraft],
     tasks: &'q [ChecklistTask],
-    labels: &'q [ChecklistLabel],
     nest: &'q Nest,
     order: ImportOrder,
     /// The position of each task in a topological order.
@@ -107,14 +120,14 @@ impl Queue<'_> {
                 before.clear();
             }
             let own = self.tasks[task].section;
-            if own != section || !self.labels[task].is_parallel {
+            if own != section || !self.tasks[task].label.is_parallel {
                 section = own;
                 if !beside.is_empty() {
                     before = std::mem::take(&mut beside);
                 }
             }
             self.place(task, &before);
-            match self.labels[task].is_parallel {
+            match self.tasks[task].label.is_parallel {
                 true => beside.push(task),
                 false => before = vec![task],
             }

@@ -1,19 +1,25 @@
 //! Imports ralphex plans: `docs/plans/<name>.md` with `### Task 1: Title`, boxes below each, and commands that validate
 //! all of them.
 
-use super::checklist::{Checklist, ChecklistTask};
+use super::checklist::{Checklist, ChecklistLabel, ChecklistTask, usual_mark};
 use super::lenient_markdown::MarkdownPage;
-use super::outline::{OutlinePlace, heading_label};
-use super::{Importer, entitle, files, generic, settle};
+use super::order;
+use super::outline::heading_label;
+use super::{Importer, checklist_tool, files, finished};
 use crate::plan::draft::{ContractDraft, Draft, Mark, StepDraft};
 use crate::syntax::source::{Excerpt, Source, Span, Spanned};
 
-pub(super) const FOREIGN: Importer = Importer { name: "ralphex", tool: "ralphex plan", recognises, parse };
+pub(super) const FOREIGN: Importer = Importer {
+    name: "ralphex",
+    tool: "ralphex plan",
+    recognises,
+    parse: |source| finished(source, checklist_tool::read(source, source.parts()[0].span), ""),
+};
 
 fn recognises(place: &str, head: &str) -> Option<String> {
     let is_task = |line: &&str| {
         let title = line.strip_prefix("## ").or_else(|| line.strip_prefix("### "));
-        title.is_some_and(|title| is_task_title(title.trim()))
+        title.is_some_and(|title| task_label(title.trim()).is_some())
     };
     let tasks = head.lines().filter(is_task).count();
     let has_boxes = head.contains("- [ ]") || head.contains("- [x]");
@@ -22,34 +28,25 @@ fn recognises(place: &str, head: &str) -> Option<String> {
 }
 
 /// `Task 1: Title` or `Iteration 2: Title`.
-fn is_task_title(title: &str) -> bool {
-    let name = heading_label(title).and_then(|label| label.name);
-    name.is_some_and(|name| name.starts_with("task-") || name.starts_with("iteration-"))
-}
-
-fn parse(source: &Source) -> Draft {
-    let mut draft = generic::read(source, source.parts()[0].span);
-    entitle(&mut draft, source.place(), "");
-    settle(&mut draft);
-    draft
+fn task_label(title: &str) -> Option<ChecklistLabel> {
+    let is_task = |name: &str| name.starts_with("task-") || name.starts_with("iteration-");
+    heading_label(title).filter(|label| label.name.as_deref().is_some_and(is_task))
 }
 
 /// The draft of a file with boxes below task headings; `None` if there are none.
 pub(super) fn sectioned(list: &Checklist<'_>) -> Option<Draft> {
     let places = places(&list.page);
-    let has_boxes = |place: &OutlinePlace| !list.tasks_in(place.lines).is_empty();
+    let has_boxes = |place: &ChecklistTask| !list.tasks_in(place.lines).is_empty();
     places.iter().any(has_boxes).then(|| sections(list, &places))
 }
 
-fn places(page: &MarkdownPage<'_>) -> Vec<OutlinePlace> {
-    let place = |at: usize| {
-        let (level, text) = page.heading(at)?;
-        let label = heading_label(page.source.slice(text))?;
-        let is_task = (2..=4).contains(&level) && is_task_title(page.source.slice(text));
-        is_task.then(|| OutlinePlace { lines: (at, page.section_end(at)), text, label, is_heading: true })
+fn places(page: &MarkdownPage<'_>) -> Vec<ChecklistTask> {
+    let place = |(at, level, text)| {
+        let label = task_label(page.source.slice(text)).filter(|_| (2..=4).contains(&level))?;
+        Some(ChecklistTask::section(page, at, text, label))
     };
-    let mut places: Vec<OutlinePlace> = Vec::new();
-    for found in (0..page.lines.len()).filter_map(place) {
+    let mut places: Vec<ChecklistTask> = Vec::new();
+    for found in page.headings(0..page.lines.len()).filter_map(place) {
         // A nested task is part of its parent.
         if places.last().is_none_or(|last| last.lines.1 <= found.lines.0) {
             places.push(found);
@@ -59,7 +56,7 @@ fn places(page: &MarkdownPage<'_>) -> Vec<OutlinePlace> {
 }
 
 /// Turns every section into a step, and every box outside of them: the tool requires those as well.
-fn sections(list: &Checklist<'_>, places: &[OutlinePlace]) -> Draft {
+fn sections(list: &Checklist<'_>, places: &[ChecklistTask]) -> Draft {
     let contract = validation(&list.page);
     let is_within = |task: &ChecklistTask| {
         let next = places.partition_point(|place| place.lines.0 <= task.lines.0);
@@ -67,27 +64,29 @@ fn sections(list: &Checklist<'_>, places: &[OutlinePlace]) -> Draft {
     };
     let mut found: Vec<((usize, usize), StepDraft)> = Vec::new();
     for place in places {
-        let mut step = place.step(&list.page);
+        let mut step = list.step(place, &[], usual_mark);
         let boxes = list.tasks_in(place.lines);
         step.marks = progress(boxes, place.text).into_iter().collect();
         step.touches = stated_files(&list.page, place.lines);
         step.contract = Some(contract.clone().unwrap_or_else(super::manual));
         found.push((place.lines, step));
     }
-    let loose = list.draft(generic::STYLE).steps;
+    let loose = list.draft(checklist_tool::STYLE).steps;
     let loose = list.tasks.iter().zip(loose).filter(|(task, _)| !is_within(task));
     found.extend(loose.map(|(task, step)| (task.lines, step)));
     found.sort_by_key(|(lines, _)| lines.0);
     let lines: Vec<(usize, usize)> = found.iter().map(|(lines, _)| *lines).collect();
     let mut draft = list.frame(&lines);
     draft.steps = found.into_iter().map(|(_, step)| step).collect();
-    chain(&mut draft.steps);
+    order::in_a_row(&mut draft.steps, |_| Vec::new());
     draft
 }
 
 /// The combined claim of a section's boxes.
 pub(super) fn progress(boxes: &[ChecklistTask], at: Span) -> Option<Spanned<Mark>> {
-    let ticked = boxes.iter().filter(|task| generic::STYLE.mark_of(task) == Some(Mark::Done)).count();
+    let is_done =
+        |task: &&ChecklistTask| task.check.and_then(|check| usual_mark(check.sign)) == Some(Mark::Done);
+    let ticked = boxes.iter().filter(is_done).count();
     let mark = match ticked {
         0 => return None,
         all if all == boxes.len() => Mark::Done,
@@ -96,30 +95,13 @@ pub(super) fn progress(boxes: &[ChecklistTask], at: Span) -> Option<Spanned<Mark
     Some(Spanned::new(mark, at))
 }
 
-/// Makes each step depend on the previous one.
-fn chain(steps: &mut [StepDraft]) {
-    for (place, step) in steps.iter_mut().enumerate() {
-        let span = step.title.span;
-        step.id.get_or_insert_with(|| Spanned::new(format!("item-{}", place + 1), span));
-    }
-    super::unrepeated(steps);
-    let ids: Vec<Option<Spanned<String>>> = steps.iter().map(|step| step.id.clone()).collect();
-    for (place, step) in steps.iter_mut().enumerate() {
-        let before = place.checked_sub(1).and_then(|before| ids[before].clone());
-        step.needs = Some(before.into_iter().collect());
-    }
-}
-
 /// The commands below `## Validation Commands`, joined into one that passes only if all do.
 fn validation(page: &MarkdownPage<'_>) -> Option<ContractDraft> {
-    let is_heading = |at: &usize| {
-        page.heading(*at).is_some_and(|(_, text)| {
-            page.source.slice(text).trim_end_matches(':').eq_ignore_ascii_case("validation commands")
-        })
-    };
-    let heading = (0..page.lines.len()).find(is_heading)?;
-    let end =
-        (heading + 1..page.lines.len()).find(|&at| page.heading(at).is_some()).unwrap_or(page.lines.len());
+    let mut headings = page.headings(0..page.lines.len());
+    let (heading, _, _) = headings.find(|&(_, _, text)| {
+        page.source.slice(text).trim_end_matches(':').eq_ignore_ascii_case("validation commands")
+    })?;
+    let end = headings.next().map_or(page.lines.len(), |(at, _, _)| at);
     let commands: Vec<Span> =
         (heading + 1..end).filter_map(|at| coded(page.source, page.item(at)?.text)).collect();
     let (first, last) = (*commands.first()?, *commands.last()?);

@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::checklist::{Checklist, ChecklistLabel};
+use super::checklist::{Checklist, ChecklistLabel, ChecklistTask, usual_mark};
 use super::lenient_markdown::MarkdownPage;
-use super::outline::OutlinePlace;
-use super::{Importer, entitle, generic, join, legal, prose, ralphex, settle, step};
+use super::{Importer, checklist_tool, finished, join, legal, prose, ralphex, step};
 use crate::dialect::frontmatter;
 use crate::plan::draft::{Draft, Frontmatter, Mark, StepDraft};
 use crate::syntax::source::{Source, Span, Spanned};
+use crate::syntax::tree::Node;
 use crate::syntax::yaml;
-use crate::syntax::yaml::{YamlNode, YamlValue};
 
 pub(super) const FOREIGN: Importer =
     Importer { name: "spec-kitty", tool: "spec-kitty work packages", recognises, parse };
@@ -37,23 +36,19 @@ fn parse(source: &Source) -> Draft {
     let (files, lists): (Vec<_>, Vec<_>) =
         source.parts().iter().map(|part| part.span).partition(|&part| is_package_file(source, part));
     for &part in &files {
-        let step = package_file(source, part);
-        let id = step.id.as_ref().map(|id| id.value.clone()).unwrap_or_default();
-        add(&mut packages, id, step);
+        add(&mut packages, package_file(source, part));
     }
     for &part in &lists {
         let list = Checklist::read(source, part);
         let places = places(&list.page);
         let read = if places.is_empty() && files.is_empty() {
-            let read = generic::read(source, part);
+            let read = checklist_tool::read(source, part);
             others.extend(read.steps.iter().cloned());
             read
         } else {
             let lines: Vec<(usize, usize)> = places.iter().map(|place| place.lines).collect();
             for place in &places {
-                let step = section(&list, place);
-                let id = step.id.as_ref().map(|id| id.value.clone()).unwrap_or_default();
-                add(&mut packages, id, step);
+                add(&mut packages, section(&list, place));
             }
             list.frame(&lines)
         };
@@ -63,13 +58,12 @@ fn parse(source: &Source) -> Draft {
     if files.len() == 1 && lists.is_empty() {
         draft.title = draft.steps.first().map(|step| step.title.clone());
     }
-    entitle(&mut draft, source.place(), "Work Packages");
-    settle(&mut draft);
-    draft
+    finished(source, draft, "Work Packages")
 }
 
 /// Adds a package, or merges a second description into the first.
-fn add(packages: &mut BTreeMap<String, StepDraft>, id: String, step: StepDraft) {
+fn add(packages: &mut BTreeMap<String, StepDraft>, step: StepDraft) {
+    let id = step.id.as_ref().map(|id| id.value.clone()).unwrap_or_default();
     let Some(known) = packages.get_mut(&id) else {
         packages.insert(id, step);
         return;
@@ -102,25 +96,20 @@ fn package(title: &str) -> Option<ChecklistLabel> {
     {
         return None;
     }
-    Some(ChecklistLabel {
-        length: title.len() - rest.len(),
-        name: Some(bare[..end + letter].to_owned()),
-        is_parallel: false,
-    })
+    Some(ChecklistLabel::before(rest, title, bare[..end + letter].to_owned()))
 }
 
-fn places(page: &MarkdownPage<'_>) -> Vec<OutlinePlace> {
-    let place = |at: usize| {
-        let (level, text) = page.heading(at)?;
+fn places(page: &MarkdownPage<'_>) -> Vec<ChecklistTask> {
+    let place = |(at, level, text)| {
         let label = package(page.source.slice(text)).filter(|_| level > 1)?;
-        Some(OutlinePlace { lines: (at, page.section_end(at)), text, label, is_heading: true })
+        Some(ChecklistTask::section(page, at, text, label))
     };
-    (0..page.lines.len()).filter_map(place).collect()
+    page.headings(0..page.lines.len()).filter_map(place).collect()
 }
 
 /// A package from a section of `tasks.md`.
-fn section(list: &Checklist<'_>, place: &OutlinePlace) -> StepDraft {
-    let mut step = place.step(&list.page);
+fn section(list: &Checklist<'_>, place: &ChecklistTask) -> StepDraft {
+    let mut step = list.step(place, &[], usual_mark);
     if let Some(bare) = step.title.value.find(" (Priority") {
         step.title.value.truncate(bare);
     }
@@ -182,8 +171,13 @@ fn is_package_file(source: &Source, part: Span) -> bool {
 fn package_file(source: &Source, part: Span) -> StepDraft {
     let parts = frontmatter::split_part(source, part);
     let (keys, _) = frontmatter::read(source, &parts);
-    let lists = parts.yaml.map(|yaml| lists(source, yaml)).unwrap_or_default();
-    let list = |name: &str| lists.get(name).cloned();
+    let root = parts.yaml.and_then(|yaml| yaml::read(source.slice(yaml), yaml.start).0);
+    let list = |name: &str| {
+        // The last one if duplicate.
+        let mut named = root.iter().flat_map(Node::entries).rev().filter(|(key, _)| key.text() == Some(name));
+        let (_, list) = named.find(|(_, list)| list.is_list())?;
+        Some(list.items().iter().filter_map(Node::spanned).collect::<Vec<_>>())
+    };
     let id = keys.value("work_package_id").cloned();
     let body = source.slice(Span::new(parts.body, part.end));
     let title = keys.value("title").cloned().or_else(|| id.clone()).unwrap_or_default();
@@ -222,19 +216,4 @@ fn lane(keys: &Frontmatter) -> Option<Spanned<Mark>> {
         _ => return None,
     };
     Some(Spanned::new(mark, lane.span))
-}
-
-/// The keys whose values are lists of texts.
-fn lists(source: &Source, yaml: Span) -> BTreeMap<String, Vec<Spanned<String>>> {
-    let (root, _) = yaml::read(source.slice(yaml), yaml.start);
-    let Some(YamlValue::Map(entries)) = root.map(|root| root.value) else { return BTreeMap::new() };
-    let text = |node: &YamlNode| match &node.value {
-        YamlValue::Scalar { text, .. } => Some(Spanned::new(text.clone(), node.span)),
-        YamlValue::List(_) | YamlValue::Map(_) => None,
-    };
-    let list = |(key, value): &(YamlNode, YamlNode)| match &value.value {
-        YamlValue::List(items) => Some((text(key)?.value, items.iter().filter_map(text).collect())),
-        YamlValue::Scalar { .. } | YamlValue::Map(_) => None,
-    };
-    entries.iter().filter_map(list).collect()
 }

@@ -12,6 +12,20 @@ pub(super) enum ImportedStatus {
     Unknown,
 }
 
+impl ImportedStatus {
+    pub(super) fn mark(self) -> Option<Mark> {
+        match self {
+            Self::Plainly(mark) | Self::Roughly(mark) => mark,
+            Self::Unknown => None,
+        }
+    }
+
+    /// Whether the mark says it all.
+    pub(super) fn is_plain(self) -> bool {
+        matches!(self, Self::Plainly(_))
+    }
+}
+
 /// The meaning of a status word, ignoring spelling: `In Progress`, `in_progress`, `in-progress`.
 pub(super) fn read(word: &str) -> ImportedStatus {
     let letters: String = word.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();

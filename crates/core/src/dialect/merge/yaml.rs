@@ -4,8 +4,9 @@ use super::split::MergeSide;
 use super::unit::{MergeUnit, UnitKind, UnitText};
 use crate::plan::draft::Mark;
 use crate::syntax::source::{Detection, Span};
+use crate::syntax::tree::{Node, Style, Value};
 use crate::syntax::yaml;
-use crate::syntax::yaml::{FaultKind, YamlNode, YamlStyle, YamlValue};
+use crate::syntax::yaml::FaultKind;
 
 /// Keys of a step in which planwright records times.
 const TIMES: &[&str] = &["startedAt", "completedAt", "started_at", "completed_at"];
@@ -53,13 +54,13 @@ struct Tree<'s, 'a> {
 
 impl<'a> Tree<'_, 'a> {
     /// The keys or items of a map or list of which each starts a line; `None` for anything else.
-    fn children(&self, node: &YamlNode, region: Span, depth: Depth) -> Option<Vec<MergeUnit<'a>>> {
+    fn children(&self, node: &Node, region: Span, depth: Depth) -> Option<Vec<MergeUnit<'a>>> {
         let spans: Vec<Span> = match &node.value {
-            YamlValue::Map(entries) => {
+            Value::Map(entries) => {
                 entries.iter().map(|(key, value)| Span::new(key.span.start, value.span.end)).collect()
             }
-            YamlValue::List(items) => items.iter().map(|item| item.span).collect(),
-            YamlValue::Scalar { .. } => return None,
+            Value::List(items) => items.iter().map(|item| item.span).collect(),
+            Value::Scalar { .. } => return None,
         };
         if self.text.slice(node.span).starts_with(['{', '[']) {
             return self.bracketed(node, &spans, region, depth);
@@ -78,9 +79,9 @@ impl<'a> Tree<'_, 'a> {
             let end = self.text.skip_blank(Span::new(end, region.end));
             let lines = Span::new(starts[index], end.max(starts[index]));
             units.push(match &node.value {
-                YamlValue::Map(entries) => self.entry(&entries[index], lines, depth),
-                YamlValue::List(items) => self.item(&items[index], lines),
-                YamlValue::Scalar { .. } => return None,
+                Value::Map(entries) => self.entry(&entries[index], lines, depth),
+                Value::List(items) => self.item(&items[index], lines),
+                Value::Scalar { .. } => return None,
             });
             at = lines.end;
         }
@@ -92,7 +93,7 @@ impl<'a> Tree<'_, 'a> {
     /// after a child belongs to the gap: the last child has none.
     fn bracketed(
         &self,
-        node: &YamlNode,
+        node: &Node,
         spans: &[Span],
         region: Span,
         depth: Depth,
@@ -113,9 +114,9 @@ impl<'a> Tree<'_, 'a> {
         for (index, span) in spans.iter().enumerate() {
             let child = Span::new(lines[index], span.end);
             let mut unit = match &node.value {
-                YamlValue::Map(entries) => self.member(&entries[index], child, depth),
-                YamlValue::List(items) => self.element(&items[index], child),
-                YamlValue::Scalar { .. } => return None,
+                Value::Map(entries) => self.member(&entries[index], child, depth),
+                Value::List(items) => self.element(&items[index], child),
+                Value::Scalar { .. } => return None,
             };
             unit.gap = self.text.slice(Span::new(span.end, lines[index + 1]));
             units.push(unit);
@@ -125,7 +126,7 @@ impl<'a> Tree<'_, 'a> {
         Some(units)
     }
 
-    fn member(&self, (key, value): &(YamlNode, YamlNode), span: Span, depth: Depth) -> MergeUnit<'a> {
+    fn member(&self, (key, value): &(Node, Node), span: Span, depth: Depth) -> MergeUnit<'a> {
         let Some(key) = key.text() else {
             return self.text.piece(None, UnitKind::Whole, span);
         };
@@ -135,7 +136,7 @@ impl<'a> Tree<'_, 'a> {
         MergeUnit { parts, ..self.text.piece(Some(&format!("key:{key}")), kind, span) }
     }
 
-    fn element(&self, item: &YamlNode, span: Span) -> MergeUnit<'a> {
+    fn element(&self, item: &Node, span: Span) -> MergeUnit<'a> {
         let step = self.side.step_at(span.start);
         let name = step.map(|step| self.side.names[step].as_str());
         let parts = self.children(item, span, Depth::Inner).unwrap_or_default();
@@ -157,7 +158,7 @@ impl<'a> Tree<'_, 'a> {
         }
     }
 
-    fn entry(&self, (key, value): &(YamlNode, YamlNode), lines: Span, depth: Depth) -> MergeUnit<'a> {
+    fn entry(&self, (key, value): &(Node, Node), lines: Span, depth: Depth) -> MergeUnit<'a> {
         let Some(key_text) = key.text() else {
             return self.text.unit(None, UnitKind::Lines, lines);
         };
@@ -165,21 +166,20 @@ impl<'a> Tree<'_, 'a> {
         let line_end = self.text.next_line(lines.start, lines.end);
         let is_on_line = value.span.start >= lines.start && value.span.end <= line_end;
         match &value.value {
-            YamlValue::Scalar {
-                text,
-                style: YamlStyle::Plain | YamlStyle::SingleQuoted | YamlStyle::DoubleQuoted,
-            } if is_on_line => {
+            Value::Scalar { text, style: Style::Plain | Style::SingleQuoted | Style::DoubleQuoted }
+                if is_on_line =>
+            {
                 let kind = self.kind(key_text, text, lines, depth);
                 let said = self.text.piece(Some("value"), kind, Span::new(lines.start, value.span.end));
                 let tail =
                     self.text.piece(Some("tail"), UnitKind::Whole, Span::new(value.span.end, line_end));
                 self.text.group(name, UnitKind::Inline, lines, vec![said, tail])
             }
-            YamlValue::List(_) if is_on_line && value.span.len() >= 2 => {
+            Value::List(_) if is_on_line && value.span.len() >= 2 => {
                 let inside = Span::new(value.span.start + 1, value.span.end - 1);
                 self.text.comma_list(name, lines, inside)
             }
-            YamlValue::Map(_) | YamlValue::List(_) | YamlValue::Scalar { .. } => {
+            Value::Map(_) | Value::List(_) | Value::Scalar { .. } => {
                 let below = self.text.skip_blank(Span::new(line_end, lines.end));
                 match self.children(value, Span::new(below, lines.end), Depth::Inner) {
                     Some(children) => {
@@ -197,7 +197,7 @@ impl<'a> Tree<'_, 'a> {
         }
     }
 
-    fn item(&self, item: &YamlNode, lines: Span) -> MergeUnit<'a> {
+    fn item(&self, item: &Node, lines: Span) -> MergeUnit<'a> {
         let step = self.side.step_at(lines.start);
         let name = step.map(|step| self.side.names[step].clone());
         let Some(parts) = self.children(item, lines, Depth::Inner) else {

@@ -3,7 +3,7 @@
 use super::read::RecordTree;
 use super::spelling::json;
 use crate::syntax::source::Source;
-use crate::syntax::yaml::{YamlNode, YamlStyle, YamlValue};
+use crate::syntax::tree::{Node, Style, Value};
 
 /// The line for an event of the step at `index`. `said` is the agent's output, or the reason of a failure.
 pub fn step_line(name: &str, index: usize, said: &str) -> String {
@@ -33,14 +33,14 @@ fn plan(source: &Source) -> String {
 /// The keys with numeric values. All other values of the dialect are text.
 const NUMBERS: &[&str] = &["index", "currentStepIndex", "version", "complexity", "dependsOn"];
 
-fn typed(node: &YamlNode, key: &str) -> String {
+fn typed(node: &Node, key: &str) -> String {
     match &node.value {
-        YamlValue::Scalar { text, style } => {
+        Value::Scalar { text, style } => {
             let is_known = super::PLAN_KEYS.contains(&key)
                 || super::STEP_KEYS.contains(&key)
                 || super::METADATA_KEYS.contains(&key);
-            let is_bare = *style == YamlStyle::Plain && (!is_known || NUMBERS.contains(&key));
-            let is_empty = *style == YamlStyle::Plain && matches!(text.as_str(), "" | "null" | "~");
+            let is_bare = *style == Style::Plain && (!is_known || NUMBERS.contains(&key));
+            let is_empty = *style == Style::Plain && matches!(text.as_str(), "" | "null" | "~");
             match text.as_str() {
                 _ if is_empty => "null".to_owned(),
                 word @ ("true" | "false") if is_bare => word.to_owned(),
@@ -48,11 +48,11 @@ fn typed(node: &YamlNode, key: &str) -> String {
                 text => json(text),
             }
         }
-        YamlValue::List(items) => {
+        Value::List(items) => {
             format!("[{}]", items.iter().map(|item| typed(item, key)).collect::<Vec<_>>().join(","))
         }
-        YamlValue::Map(entries) => {
-            let entry = |(key, value): &(YamlNode, YamlNode)| {
+        Value::Map(entries) => {
+            let entry = |(key, value): &(Node, Node)| {
                 let key = key.text()?;
                 Some(format!("{}:{}", json(key), typed(value, key)))
             };

@@ -2,16 +2,16 @@
 //! word.
 
 use crate::syntax::source::{Excerpt, Source, Span};
-use crate::syntax::yaml::{YamlNode, YamlStyle, YamlValue};
+use crate::syntax::tree::{Node, Style, Value};
 
 /// The text of a scalar without its last line ending; `None` of anything else.
-pub(super) fn of(source: &Source, node: &YamlNode) -> Option<Excerpt> {
-    let YamlValue::Scalar { text, style } = &node.value else { return None };
+pub(super) fn of(source: &Source, node: &Node) -> Option<Excerpt> {
+    let Value::Scalar { text, style } = &node.value else { return None };
     let text = text.trim_end_matches('\n');
     let pieces = match style {
-        YamlStyle::Plain => Some(vec![(node.span.start, source.slice(node.span).to_owned())]),
-        YamlStyle::SingleQuoted | YamlStyle::DoubleQuoted => unquoted(source, node.span),
-        YamlStyle::Block => lines(source, node.span, text),
+        Style::Plain => Some(vec![(node.span.start, source.slice(node.span).to_owned())]),
+        Style::SingleQuoted | Style::DoubleQuoted => unquoted(source, node.span),
+        Style::Block => lines(source, node.span, text),
     };
     let is_exact = |pieces: &Vec<(usize, String)>| {
         pieces.iter().map(|(_, piece)| piece.as_str()).collect::<String>().trim_end_matches('\n') == text

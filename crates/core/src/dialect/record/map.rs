@@ -2,15 +2,14 @@
 //! bytes stay.
 
 use super::spelling::{New, RecordPage, column, odd};
-use super::{METADATA_KEYS, PLAN_KEYS};
 use crate::plan::edit::EditError;
 use crate::syntax::source::{Edit, Span};
-use crate::syntax::yaml::{YamlNode, YamlStyle, YamlValue};
+use crate::syntax::tree::{Node, Style, Value};
 
 /// A map to edit.
 pub(super) struct RecordKeys<'a> {
     pub(super) page: &'a RecordPage<'a>,
-    pub(super) map: &'a YamlNode,
+    pub(super) map: &'a Node,
     /// The canonical key order: a new key goes after those that precede it; one that is not listed goes last.
     pub(super) order: &'a [&'a str],
 }
@@ -28,10 +27,10 @@ impl RecordKeys<'_> {
 
     /// The edit that adds a missing key, as if `gone` were missing too.
     pub(super) fn insert(&self, key: &str, new: &New, gone: Option<&str>) -> Result<Edit, EditError> {
-        let YamlValue::Map(entries) = &self.map.value else { return Err(odd("a step is not a map")) };
+        let Value::Map(entries) = &self.map.value else { return Err(odd("a step is not a map")) };
         let rank = |key: &str| self.order.iter().position(|&known| known == key);
         let kept = || entries.iter().filter(|(name, _)| gone.is_none() || name.text() != gone);
-        let is_before = |name: &YamlNode| match (name.text().and_then(rank), rank(key)) {
+        let is_before = |name: &Node| match (name.text().and_then(rank), rank(key)) {
             (Some(rank), Some(wanted)) => rank < wanted,
             (Some(_) | None, None) => true,
             (None, Some(_)) => false,
@@ -52,7 +51,7 @@ impl RecordKeys<'_> {
         Ok(Edit::insert(self.end_of_entry(name, value), text))
     }
 
-    fn insert_flow(&self, key: &str, new: &New, anchor: Option<&(YamlNode, YamlNode)>) -> Edit {
+    fn insert_flow(&self, key: &str, new: &New, anchor: Option<&(Node, Node)>) -> Edit {
         let entry = format!("{}: {}", self.page.key(key), self.page.inline(new));
         let Some((name, value)) = anchor else { return Edit::insert(self.map.span.start + 1, entry) };
         let gap = self.gap(name.span.start);
@@ -70,12 +69,12 @@ impl RecordKeys<'_> {
     }
 
     /// Where the line after an entry of a block map would start.
-    fn end_of_entry(&self, name: &YamlNode, value: &YamlNode) -> usize {
+    fn end_of_entry(&self, name: &Node, value: &Node) -> usize {
         let source = self.page.source;
         let end = source.line_at(value.span.end.max(name.span.end)).end;
         let header = source.slice(value.span).lines().next().unwrap_or_default();
         let keeps_blanks =
-            matches!(value.value, YamlValue::Scalar { style: YamlStyle::Block, .. }) && header.contains('+');
+            matches!(value.value, Value::Scalar { style: Style::Block, .. }) && header.contains('+');
         if !keeps_blanks {
             return end;
         }
@@ -87,13 +86,13 @@ impl RecordKeys<'_> {
             .map_or(0, |newline| newline.saturating_sub(usize::from(rest[..newline].ends_with('\r'))))
     }
 
-    fn replace(&self, name: &YamlNode, value: &YamlNode, new: &New) -> Result<Edit, EditError> {
+    fn replace(&self, name: &Node, value: &Node, new: &New) -> Result<Edit, EditError> {
         let source = self.page.source;
         let gap = Span::new(name.span.end, value.span.start);
         let colon = source.slice(gap).find(':').map(|at| gap.start + at + 1);
         let refusal = || EditError::NotPlain { key: name.text().unwrap_or_default().to_owned() };
         let colon = colon.ok_or_else(refusal)?;
-        let is_scalar = matches!(value.value, YamlValue::Scalar { .. });
+        let is_scalar = matches!(value.value, Value::Scalar { .. });
         if !is_scalar && matches!(new, New::Text(_) | New::Number(_)) {
             return Err(refusal());
         }
@@ -157,9 +156,9 @@ impl RecordKeys<'_> {
 
     /// The edit that adds an item to the list of a key, or starts one.
     pub(super) fn push(&self, key: &str, item: New) -> Result<Edit, EditError> {
-        let present = self.map.get(key);
+        let present = self.map.first(key);
         let Some(list) = present.filter(|list| list.is_list()) else {
-            let kept = present.and_then(YamlNode::text).filter(|text| !text.is_empty() && *text != "null");
+            let kept = present.and_then(Node::text).filter(|text| !text.is_empty() && *text != "null");
             let items = kept.map(New::text).into_iter().chain([item]).collect();
             return self.set(key, &New::List(items))?.ok_or_else(|| odd("the list already exists"));
         };
@@ -183,44 +182,27 @@ impl RecordKeys<'_> {
     }
 }
 
-/// The edit that adds an item to a list of the metadata.
-pub(super) fn add_metadata(
-    page: &RecordPage<'_>,
-    root: &YamlNode,
-    key: &'static str,
-    item: &str,
-) -> Result<Edit, EditError> {
-    if let Some(map) = root.get("metadata").filter(|map| !map.entries().is_empty()) {
-        return RecordKeys { page, map, order: METADATA_KEYS }.push(key, New::text(item));
-    }
-    let metadata = New::Map(vec![(key, New::List(vec![New::text(item)]))]);
-    let keys = RecordKeys { page, map: root, order: PLAN_KEYS };
-    keys.set("metadata", &metadata)?.ok_or_else(|| odd("the metadata already exists"))
-}
-
 /// Whether a value is already this.
-fn says(value: &YamlNode, new: &New) -> bool {
+fn says(value: &Node, new: &New) -> bool {
     match (&value.value, new) {
-        (YamlValue::Scalar { text, .. }, New::Text(new)) => text == new,
-        (YamlValue::Scalar { text, .. }, New::Number(number)) => *text == number.to_string(),
-        (YamlValue::List(items), New::List(new)) => {
+        (Value::Scalar { text, .. }, New::Text(new)) => text == new,
+        (Value::Scalar { text, .. }, New::Number(number)) => *text == number.to_string(),
+        (Value::List(items), New::List(new)) => {
             items.len() == new.len() && items.iter().zip(new).all(|(item, new)| says(item, new))
         }
-        (YamlValue::Scalar { .. } | YamlValue::List(_) | YamlValue::Map(_), _) => false,
+        (Value::Scalar { .. } | Value::List(_) | Value::Map(_), _) => false,
     }
 }
 
 /// The value on one line, in the quotes that the present one has.
-fn same_style(page: &RecordPage<'_>, present: &YamlNode, new: &New) -> String {
+fn same_style(page: &RecordPage<'_>, present: &Node, new: &New) -> String {
     let New::Text(text) = new else { return page.inline(new) };
-    let YamlValue::Scalar { style, .. } = &present.value else { return page.inline(new) };
+    let Value::Scalar { style, .. } = &present.value else { return page.inline(new) };
     let is_simple =
         text.chars().all(|character| (' '..='~').contains(&character)) && !text.contains(['\'', '"', '\\']);
     match style {
-        YamlStyle::SingleQuoted if is_simple && !page.is_json => format!("'{text}'"),
-        YamlStyle::DoubleQuoted if is_simple => format!("\"{text}\""),
-        YamlStyle::Plain | YamlStyle::SingleQuoted | YamlStyle::DoubleQuoted | YamlStyle::Block => {
-            page.inline(new)
-        }
+        Style::SingleQuoted if is_simple && !page.is_json => format!("'{text}'"),
+        Style::DoubleQuoted if is_simple => format!("\"{text}\""),
+        Style::Plain | Style::SingleQuoted | Style::DoubleQuoted | Style::Block => page.inline(new),
     }
 }

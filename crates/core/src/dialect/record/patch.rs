@@ -2,19 +2,18 @@
 
 use std::collections::HashMap;
 
-use super::map;
 use super::map::RecordKeys;
 use super::read;
 use super::read::RecordTree;
 use super::spelling::{New, RecordPage, odd};
-use super::{PLAN_KEYS, STEP_KEYS};
+use super::{METADATA_KEYS, PLAN_KEYS, STEP_KEYS};
 use crate::dialect::patch;
 use crate::plan::draft::{Draft, Mark, StepNumber, Trace};
 use crate::plan::edit;
 use crate::plan::edit::{EditError, PlanEdit};
 use crate::plan::lifecycle::PlanState;
 use crate::syntax::source::{Edit, Source, Span, Spanned};
-use crate::syntax::yaml::YamlNode;
+use crate::syntax::tree::{Node, Value};
 
 /// The limit for an output or an error written into a plan.
 pub(super) const OUTPUT_BYTES_MAX: usize = 10 * 1024;
@@ -23,18 +22,18 @@ pub(super) const OUTPUT_BYTES_MAX: usize = 10 * 1024;
 pub(super) fn edits(source: &Source, draft: &Draft, change: &PlanEdit) -> Result<Vec<Edit>, EditError> {
     let tree = RecordTree::of(source);
     let root = tree.whole().ok_or_else(|| odd("the plan has syntax errors"))?;
-    let desk = Desk { page: &RecordPage::of(source, root), tree: &tree, draft };
+    let desk = Desk { page: &RecordPage::of(source, root), tree: &tree, root };
     match change {
-        PlanEdit::Mark { step, mark } => desk.mark(*step, *mark),
+        PlanEdit::Mark { step, mark } => desk.mark(draft, *step, *mark),
         PlanEdit::Become { state } => desk.set(root, PLAN_KEYS, "status", &word_of(*state)),
         PlanEdit::Trace { step, trace } => desk.trace(*step, trace),
         // New keys go last, so that earlier spans stay valid.
         PlanEdit::Set { key, value } => desk.set(root, &[], key, &New::text(value)),
-        PlanEdit::Note { text } => Ok(vec![map::add_metadata(desk.page, root, "notes", text)?]),
+        PlanEdit::Note { text } => Ok(vec![desk.add("notes", text)?]),
         PlanEdit::Rename { step, id } => desk.set(desk.step(*step)?, STEP_KEYS, "id", &New::text(id)),
-        PlanEdit::Need { step, on } => desk.need(*step, on),
-        PlanEdit::Move { step, to } => desk.relocate(*step, *to),
-        PlanEdit::Renumber => desk.renumber(&(0..draft.steps.len()).collect::<Vec<_>>()),
+        PlanEdit::Need { step, on } => desk.need(draft, *step, on),
+        PlanEdit::Move { step, to } => desk.relocate(draft, *step, *to),
+        PlanEdit::Renumber => desk.renumber(draft, &(0..draft.steps.len()).collect::<Vec<_>>()),
         PlanEdit::Append { .. } => {
             Err(EditError::NoWord { what: "a new step".to_owned(), dialect: super::DIALECT.name })
         }
@@ -49,9 +48,8 @@ pub(super) fn touch(source: &Source, now: &str) -> Vec<Edit> {
     let tree = RecordTree::of(source);
     let Some(root) = tree.whole() else { return Vec::new() };
     let mut before = read::parse(source);
-    let page = RecordPage::of(source, root);
-    let keys = RecordKeys { page: &page, map: root, order: PLAN_KEYS };
-    let written = root.get("updatedAt").and_then(YamlNode::text);
+    let keys = RecordKeys { page: &RecordPage::of(source, root), map: root, order: PLAN_KEYS };
+    let written = root.first("updatedAt").and_then(Node::text);
     let touches = [
         ("currentStepIndex", New::Number(current(&before))),
         ("updatedAt", New::text(later(written.unwrap_or_default(), now))),
@@ -118,29 +116,38 @@ pub(super) fn capped(text: &str) -> String {
 }
 
 /// A plan to edit.
-struct Desk<'a> {
-    page: &'a RecordPage<'a>,
-    tree: &'a RecordTree,
-    draft: &'a Draft,
+pub(super) struct Desk<'a> {
+    pub(super) page: &'a RecordPage<'a>,
+    pub(super) tree: &'a RecordTree,
+    pub(super) root: &'a Node,
 }
 
 impl<'a> Desk<'a> {
-    fn step(&self, step: usize) -> Result<&'a YamlNode, EditError> {
-        let steps = self.tree.steps();
-        let node = steps.get(step).ok_or(EditError::NoStep { step, count: steps.len() })?;
-        let is_map = node.is_map();
-        is_map.then_some(node).ok_or_else(|| odd("the step is not a map"))
+    pub(super) fn plan(&self) -> RecordKeys<'a> {
+        RecordKeys { page: self.page, map: self.root, order: PLAN_KEYS }
     }
 
-    fn set(&self, map: &YamlNode, order: &[&str], key: &str, new: &New) -> Result<Vec<Edit>, EditError> {
+    /// The keys of a step, which may be anything but a map.
+    pub(super) fn keys(&self, step: usize) -> Result<RecordKeys<'a>, EditError> {
+        let steps = self.tree.steps();
+        let map = steps.get(step).ok_or(EditError::NoStep { step, count: steps.len() })?;
+        Ok(RecordKeys { page: self.page, map, order: STEP_KEYS })
+    }
+
+    fn step(&self, step: usize) -> Result<&'a Node, EditError> {
+        let node = self.keys(step)?.map;
+        node.is_map().then_some(node).ok_or_else(|| odd("the step is not a map"))
+    }
+
+    fn set(&self, map: &Node, order: &[&str], key: &str, new: &New) -> Result<Vec<Edit>, EditError> {
         Ok(RecordKeys { page: self.page, map, order }.set(key, new)?.into_iter().collect())
     }
 
-    fn mark(&self, step: usize, mark: Option<Mark>) -> Result<Vec<Edit>, EditError> {
+    fn mark(&self, draft: &Draft, step: usize, mark: Option<Mark>) -> Result<Vec<Edit>, EditError> {
         let node = self.step(step)?;
         // An unknown status stays if there is nothing to claim.
-        let is_said = node.get("status").is_some();
-        if mark.is_none() && (!is_said || self.draft.steps[step].marks.is_empty()) {
+        let is_said = node.first("status").is_some();
+        if mark.is_none() && (!is_said || draft.steps[step].marks.is_empty()) {
             return Ok(Vec::new());
         }
         self.set(node, STEP_KEYS, "status", &New::text(super::word(mark)))
@@ -160,7 +167,7 @@ impl<'a> Desk<'a> {
         let gone = trace.error.as_ref().filter(|error| error.is_empty()).map(|_| "error");
         let mut edits = Vec::new();
         for (key, new) in texts.chain(files) {
-            edits.extend(match (gone == Some(key), keys.map.get(key).is_some()) {
+            edits.extend(match (gone == Some(key), keys.map.first(key).is_some()) {
                 (true, _) => keys.remove(key)?,
                 (false, true) => keys.set(key, &new)?,
                 (false, false) => Some(keys.insert(key, &new, gone)?),
@@ -169,29 +176,40 @@ impl<'a> Desk<'a> {
         Ok(edits)
     }
 
+    /// Adds an item to a list of the metadata.
+    pub(super) fn add(&self, key: &'static str, item: &str) -> Result<Edit, EditError> {
+        match self.root.first("metadata").filter(|metadata| !metadata.entries().is_empty()) {
+            Some(map) => RecordKeys { page: self.page, map, order: METADATA_KEYS }.push(key, New::text(item)),
+            None => {
+                let list = New::Map(vec![(key, New::List(vec![New::text(item)]))]);
+                self.plan().set("metadata", &list)?.ok_or_else(|| odd("the metadata already exists"))
+            }
+        }
+    }
+
     /// Needs are written as indices; an unknown name is written as it is.
-    fn index(&self, ids: &[String], name: &str) -> New {
-        let place = crate::plan::verified::find_step(self.draft, ids, name);
-        let number = place.map(|place| &self.draft.steps[place].number.value);
+    fn index(draft: &Draft, ids: &[String], name: &str) -> New {
+        let place = crate::plan::verified::find_step(draft, ids, name);
+        let number = place.map(|place| &draft.steps[place].number.value);
         match number {
             Some(StepNumber::Counted(number)) => New::Number((*number as usize).saturating_sub(1)),
             Some(StepNumber::Template(_)) | None => New::text(name),
         }
     }
 
-    fn need(&self, step: usize, on: &str) -> Result<Vec<Edit>, EditError> {
+    fn need(&self, draft: &Draft, step: usize, on: &str) -> Result<Vec<Edit>, EditError> {
         let keys = RecordKeys { page: self.page, map: self.step(step)?, order: STEP_KEYS };
-        let names = edit::declared_needs(self.draft, step)?;
+        let names = edit::declared_needs(draft, step)?;
         if names.iter().any(|name| name == on) {
             return Ok(Vec::new());
         }
-        let ids = crate::plan::verified::ids(self.draft);
-        let index = |name: &String| self.index(&ids, name);
-        let has_list = keys.map.get("dependsOn").is_some_and(|list| list.is_list());
+        let ids = crate::plan::verified::ids(draft);
+        let index = |name: &String| Self::index(draft, &ids, name);
+        let has_list = keys.map.first("dependsOn").is_some_and(|list| list.is_list());
         let edit = match has_list {
-            true => Some(keys.push("dependsOn", self.index(&ids, on))?),
+            true => Some(keys.push("dependsOn", Self::index(draft, &ids, on))?),
             false => {
-                let indexes = names.iter().map(index).chain([self.index(&ids, on)]).collect();
+                let indexes = names.iter().map(index).chain([Self::index(draft, &ids, on)]).collect();
                 keys.set("dependsOn", &New::List(indexes))?
             }
         };
@@ -199,14 +217,14 @@ impl<'a> Desk<'a> {
     }
 
     /// Renumbers the steps by their position in `order`, which lists where each was. Dependencies follow.
-    fn renumber(&self, order: &[usize]) -> Result<Vec<Edit>, EditError> {
+    fn renumber(&self, draft: &Draft, order: &[usize]) -> Result<Vec<Edit>, EditError> {
         let steps = self.tree.steps();
         let mut now = vec![0; steps.len()];
         for (place, &stood) in order.iter().enumerate() {
             now[stood] = place;
         }
         let mut stood_at: HashMap<usize, usize> = HashMap::new();
-        for (place, step) in self.draft.steps.iter().enumerate() {
+        for (place, step) in draft.steps.iter().enumerate() {
             if let StepNumber::Counted(number) = step.number.value {
                 stood_at.entry((number as usize).saturating_sub(1)).or_insert(place);
             }
@@ -214,10 +232,16 @@ impl<'a> Desk<'a> {
         let mut edits = Vec::new();
         for (place, node) in steps.iter().enumerate() {
             let keys = RecordKeys { page: self.page, map: node, order: STEP_KEYS };
-            if node.get("index").is_some() {
+            if node.first("index").is_some() {
                 edits.extend(keys.set("index", &New::Number(now[place]))?);
             }
-            for need in node.get("dependsOn").map_or(&[][..], YamlNode::one_or_more) {
+            let listed = node.first("dependsOn");
+            let needs = listed.map_or(&[][..], |list| match &list.value {
+                Value::List(items) => items,
+                Value::Scalar { .. } => std::slice::from_ref(list),
+                Value::Map(_) => &[],
+            });
+            for need in needs {
                 let index: Option<usize> = need.text().and_then(|index| index.parse().ok());
                 let meant = index.and_then(|index| Some((index, now[*stood_at.get(&index)?])));
                 edits.extend(
@@ -231,11 +255,11 @@ impl<'a> Desk<'a> {
     }
 
     /// Moves a step: the texts of the steps change places, the text between them stays where it is.
-    fn relocate(&self, step: usize, to: usize) -> Result<Vec<Edit>, EditError> {
+    fn relocate(&self, draft: &Draft, step: usize, to: usize) -> Result<Vec<Edit>, EditError> {
         self.step(step)?;
         self.step(to)?;
         let slots: Vec<Span> = self.tree.steps().iter().map(|step| step.span).collect();
         let order = patch::moved(slots.len(), step, to);
-        Ok(patch::rearrange(self.page.source, &slots, &order, &self.renumber(&order)?))
+        Ok(patch::rearrange(self.page.source, &slots, &order, &self.renumber(draft, &order)?))
     }
 }

@@ -6,8 +6,9 @@ use crate::dialect::{PlanEvent, SidecarEdit};
 use crate::plan::draft::Draft;
 use crate::plan::lifecycle::PlanState;
 use crate::syntax::source::{Position, Source};
+use crate::syntax::tree::Node;
 use crate::syntax::yaml;
-use crate::syntax::yaml::{FaultKind, YamlNode};
+use crate::syntax::yaml::FaultKind;
 
 /// The path of the pointer, relative to the plan directory.
 pub const POINTER: &str = "../current-task.yaml";
@@ -69,8 +70,8 @@ pub fn pointer(text: &str) -> Result<TaskPointer, PointerFault> {
         };
         return Err(PointerFault::Unreadable { at, why });
     }
-    let root = root.filter(|root| root.is_map()).ok_or(PointerFault::NoPlan)?;
-    let said = |key: &str| root.get(key).and_then(YamlNode::text).unwrap_or_default().trim().to_owned();
+    let root = root.filter(Node::is_map).ok_or(PointerFault::NoPlan)?;
+    let said = |key: &str| root.first(key).and_then(Node::text).unwrap_or_default().trim().to_owned();
     let plan_id = said("planId");
     match plan_id.as_str() {
         "" | "null" | "~" => Err(PointerFault::NoPlan),

@@ -4,19 +4,18 @@ use std::collections::HashMap;
 
 use super::excerpt;
 use super::{DIALECT, FIELDS, NODES_MAX, STEP_KEYS, STEPS_MAX};
-use crate::dialect;
 use crate::plan::draft::{
     ContractDraft, Draft, DraftField, FieldDraft, FrontmatterEntry, Layout, Mark, ParseIssue, RecordFault,
     StepDraft, StepNumber, Trace,
 };
 use crate::plan::edit::number_at;
 use crate::syntax::source::{Source, Span, Spanned};
+use crate::syntax::tree::{Node, Style, Value};
 use crate::syntax::yaml;
-use crate::syntax::yaml::{YamlNode, YamlStyle, YamlValue};
 
 /// The tree of a plan, and what is wrong with it.
 pub(super) struct RecordTree {
-    pub(super) root: Option<YamlNode>,
+    pub(super) root: Option<Node>,
     faults: Vec<yaml::YamlFault>,
 }
 
@@ -27,29 +26,22 @@ impl RecordTree {
     }
 
     /// The map of the plan; `None` if there is none, or it was not parsed completely.
-    pub(super) fn whole(&self) -> Option<&YamlNode> {
+    pub(super) fn whole(&self) -> Option<&Node> {
         let is_whole = !self.faults.iter().any(|fault| RecordFault::is_end(&fault.kind))
             && self.steps().len() <= STEPS_MAX;
         self.root.as_ref().filter(|root| is_whole && root.is_map())
     }
 
     /// The steps, in file order.
-    pub(super) fn steps(&self) -> &[YamlNode] {
-        let steps = self.root.as_ref().and_then(|root| root.get("steps"));
-        steps.map_or(&[], YamlNode::items)
+    pub(super) fn steps(&self) -> &[Node] {
+        let steps = self.root.as_ref().and_then(|root| root.first("steps"));
+        steps.map_or(&[], Node::items)
     }
 }
 
 /// Whether a value exists and is not empty.
-fn is_said(node: &YamlNode) -> bool {
-    match &node.value {
-        YamlValue::Scalar { text, style } => {
-            let is_null =
-                *style == YamlStyle::Plain && matches!(text.as_str(), "null" | "Null" | "NULL" | "~");
-            !(is_null || text.trim().is_empty())
-        }
-        YamlValue::List(_) | YamlValue::Map(_) => true,
-    }
+fn is_said(node: &Node) -> bool {
+    node.text().is_none() || node.said().is_some()
 }
 
 pub(super) fn parse(source: &Source) -> Draft {
@@ -135,7 +127,8 @@ impl<'a> Reader<'a> {
         for fault in &tree.faults {
             self.complain(fault.span, RecordFault::of(fault.kind.clone(), language));
         }
-        draft.oddities = dialect::in_order(self.oddities);
+        self.oddities.sort_by_key(|oddity| oddity.span.start);
+        draft.oddities = Layout(self.oddities);
         draft
     }
 
@@ -164,7 +157,10 @@ impl<'a> Reader<'a> {
                 }),
             }
         }
-        DIALECT.claim(self.line(root, "status"), &mut draft);
+        let status = self.line(root, "status");
+        draft.state =
+            status.as_ref().and_then(|word| Some(Spanned::new(DIALECT.state(&word.value)?, word.span)));
+        draft.status = Layout(status);
         draft.owner = Layout(self.line(root, "createdBy"));
         let mut context: Vec<Spanned<String>> = Vec::new();
         if let Some(task) = self.line(root, "task") {
@@ -172,7 +168,7 @@ impl<'a> Reader<'a> {
             draft.title = Some(Spanned::new(title.to_owned(), self.first_line(task.span)));
             context.extend((!rest.is_empty()).then(|| Spanned::new(rest.to_owned(), task.span)));
         }
-        if let Some(metadata) = root.get("metadata") {
+        if let Some(metadata) = root.first("metadata") {
             self.metadata(metadata, &mut draft, &mut context);
         }
         let place = context.first().map(|part| part.span);
@@ -183,7 +179,7 @@ impl<'a> Reader<'a> {
         draft
     }
 
-    fn metadata(&mut self, metadata: &YamlNode, draft: &mut Draft, context: &mut Vec<Spanned<String>>) {
+    fn metadata(&mut self, metadata: &Node, draft: &mut Draft, context: &mut Vec<Spanned<String>>) {
         if let Some(complexity) = self.line(metadata, "complexity") {
             let number: Option<f64> = complexity.value.trim().parse().ok();
             if !number.is_some_and(|number| (1.0..=10.0).contains(&number)) {
@@ -203,7 +199,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The steps to parse: all of them, up to a limit that no real plan reaches.
-    fn counted<'n>(&mut self, steps: &'n [YamlNode]) -> &'n [YamlNode] {
+    fn counted<'n>(&mut self, steps: &'n [Node]) -> &'n [Node] {
         if let Some(beyond) = steps.get(STEPS_MAX) {
             let why = format!("the plan has more than {STEPS_MAX} steps");
             self.complain(self.first_line(beyond.span), RecordFault::Unread(why));
@@ -212,20 +208,16 @@ impl<'a> Reader<'a> {
     }
 
     /// A step with only position, number and title.
-    fn bare_step(&mut self, place: usize, node: &YamlNode) -> StepDraft {
+    fn bare_step(&mut self, place: usize, node: &Node) -> StepDraft {
         let here = Span::at(node.span.start);
-        let index = node.get("index").and_then(|node| plain(self.source, node));
+        let index = node.first("index").and_then(|node| plain(self.source, node));
         let number = index.as_ref().and_then(|index| index.value.parse::<u32>().ok()?.checked_add(1));
         let number = Spanned::new(
             StepNumber::Counted(number.unwrap_or_else(|| number_at(place))),
             index.map_or(here, |index| index.span),
         );
-        let described = match &node.value {
-            YamlValue::Scalar { .. } => plain(self.source, node),
-            YamlValue::Map(_) | YamlValue::List(_) => {
-                node.get("description").and_then(|node| plain(self.source, node))
-            }
-        };
+        let described = plain(self.source, node)
+            .or_else(|| node.first("description").and_then(|node| plain(self.source, node)));
         let title = match &described {
             Some(described) => {
                 let (title, _) = first_line(&described.value);
@@ -237,7 +229,7 @@ impl<'a> Reader<'a> {
         StepDraft { whole: Layout(node.span), heading: Layout(heading), ..StepDraft::empty(number, title) }
     }
 
-    fn step(&mut self, place: usize, node: &YamlNode) -> StepDraft {
+    fn step(&mut self, place: usize, node: &Node) -> StepDraft {
         let mut step = self.bare_step(place, node);
         if !node.is_map() {
             self.complain(
@@ -246,18 +238,15 @@ impl<'a> Reader<'a> {
             );
         }
         let is_placed = step.number.value == StepNumber::Counted(number_at(place));
-        let index = node.get("index").filter(|index| is_said(index));
-        let is_number = index.and_then(YamlNode::text).is_none_or(|index| index.parse::<u32>().is_ok());
+        let index = node.first("index").filter(|index| is_said(index));
+        let is_number = index.and_then(Node::text).is_none_or(|index| index.parse::<u32>().is_ok());
         if !is_placed || !is_number {
             self.complain(self.first_line(step.number.span), RecordFault::Index { expected: place });
         }
         step.marks.extend(self.mark(node));
         step.id = self.line(node, "id");
         step.target = self.line(node, "suggestedAgent");
-        let described = match &node.value {
-            YamlValue::Scalar { .. } => plain(self.source, node),
-            YamlValue::Map(_) | YamlValue::List(_) => self.line(node, "description"),
-        };
+        let described = plain(self.source, node).or_else(|| self.line(node, "description"));
         step.task = self.line(node, "instructions").or(described);
         step.needs = self.list(node, "dependsOn");
         step.accept = self.list(node, "acceptanceCriteria").unwrap_or_default();
@@ -283,9 +272,9 @@ impl<'a> Reader<'a> {
         step
     }
 
-    fn mark(&mut self, step: &YamlNode) -> Option<Spanned<Mark>> {
+    fn mark(&mut self, step: &Node) -> Option<Spanned<Mark>> {
         let word =
-            step.get("status").filter(|word| is_said(word)).and_then(|node| plain(self.source, node))?;
+            step.first("status").filter(|word| is_said(word)).and_then(|node| plain(self.source, node))?;
         if word.value == super::word(None) {
             return None;
         }
@@ -297,12 +286,12 @@ impl<'a> Reader<'a> {
         Some(Spanned::new(mark?, word.span))
     }
 
-    fn contract(&mut self, step: &YamlNode) -> Option<ContractDraft> {
+    fn contract(&mut self, step: &Node) -> Option<ContractDraft> {
         let expect = self.line(step, "exitCode");
         let said = self.line(step, "contract");
         let is_manual = said.as_ref().is_some_and(|said| said.value.trim() == "manual");
         let command = said.filter(|_| !is_manual).and_then(|_| self.command(step, "contract"));
-        let has_label = step.get("contract").is_some();
+        let has_label = step.first("contract").is_some();
         (has_label || expect.is_some()).then_some(ContractDraft {
             command,
             is_manual,
@@ -311,11 +300,11 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn command(&self, step: &YamlNode, key: &str) -> Option<crate::syntax::source::Excerpt> {
-        step.get(key).and_then(|node| excerpt::of(self.source, node))
+    fn command(&self, step: &Node, key: &str) -> Option<crate::syntax::source::Excerpt> {
+        step.first(key).and_then(|node| excerpt::of(self.source, node))
     }
 
-    fn trace(&mut self, step: &YamlNode) -> Trace {
+    fn trace(&mut self, step: &Node) -> Trace {
         let mut said = |key: &str| self.line(step, key).map(|said| said.value);
         Trace {
             executed_by: said("executedBy"),
@@ -330,8 +319,8 @@ impl<'a> Reader<'a> {
     }
 
     /// The text of a key; `None` if empty.
-    fn line(&mut self, map: &YamlNode, key: &str) -> Option<Spanned<String>> {
-        let node = map.get(key).filter(|node| is_said(node))?;
+    fn line(&mut self, map: &Node, key: &str) -> Option<Spanned<String>> {
+        let node = map.first(key).filter(|node| is_said(node))?;
         if node.text().is_none() {
             self.wrong_kind(node, key, "text");
         }
@@ -339,27 +328,26 @@ impl<'a> Reader<'a> {
     }
 
     /// The items of a key; a single value is a list of one.
-    fn list(&mut self, map: &YamlNode, key: &str) -> Option<Vec<Spanned<String>>> {
-        let node = map.get(key).filter(|node| is_said(node))?;
+    fn list(&mut self, map: &Node, key: &str) -> Option<Vec<Spanned<String>>> {
+        let node = map.first(key).filter(|node| is_said(node))?;
         let items = match &node.value {
-            YamlValue::Scalar { .. } => std::slice::from_ref(node),
-            YamlValue::List(items) => items,
-            YamlValue::Map(_) => &[],
-        };
-        match &node.value {
-            YamlValue::List(_) => {}
-            YamlValue::Scalar { .. } => {
+            Value::List(items) => items,
+            Value::Scalar { .. } => {
                 self.complain(self.first_line(node.span), RecordFault::LoneItem(key.to_owned()));
+                std::slice::from_ref(node)
             }
-            YamlValue::Map(_) => self.wrong_kind(node, key, "a list"),
-        }
+            Value::Map(_) => {
+                self.wrong_kind(node, key, "a list");
+                &[]
+            }
+        };
         for item in items.iter().filter(|item| item.text().is_none()) {
             self.wrong_kind(item, key, "a list of plain values");
         }
         Some(items.iter().filter(|item| is_said(item)).filter_map(|item| plain(self.source, item)).collect())
     }
 
-    fn wrong_kind(&mut self, node: &YamlNode, what: &str, expected: &'static str) {
+    fn wrong_kind(&mut self, node: &Node, what: &str, expected: &'static str) {
         let fault = RecordFault::WrongKind { what: format!("`{what}`"), expected };
         self.complain(self.first_line(node.span), fault);
     }
@@ -375,12 +363,12 @@ impl<'a> Reader<'a> {
 }
 
 /// The text of a scalar and its span: inside the quotes if possible, so that a replacement stays quoted.
-fn plain(source: &Source, node: &YamlNode) -> Option<Spanned<String>> {
+fn plain(source: &Source, node: &Node) -> Option<Spanned<String>> {
     let text = node.text()?.trim_end_matches('\n');
     Some(Spanned::new(text.to_owned(), bare(source, node, text)))
 }
 
-fn bare(source: &Source, node: &YamlNode, text: &str) -> Span {
+fn bare(source: &Source, node: &Node, text: &str) -> Span {
     let written = source.slice(node.span);
     let inner = ['"', '\''].into_iter().find_map(|quote| written.strip_prefix(quote)?.strip_suffix(quote));
     match inner.is_some_and(|inner| inner == text) {
@@ -389,11 +377,8 @@ fn bare(source: &Source, node: &YamlNode, text: &str) -> Span {
     }
 }
 
-fn is_one_line(node: &YamlNode) -> bool {
-    match &node.value {
-        YamlValue::Scalar { style, .. } => *style != YamlStyle::Block,
-        YamlValue::List(_) | YamlValue::Map(_) => false,
-    }
+fn is_one_line(node: &Node) -> bool {
+    node.text().is_some() && !matches!(node.value, Value::Scalar { style: Style::Block, .. })
 }
 
 /// The first non-blank line of a text, and the rest.
@@ -408,8 +393,8 @@ fn is_explained(trace: &Trace) -> bool {
 }
 
 /// The author's keys and the unknown ones.
-fn fields(source: &Source, step: &YamlNode) -> Vec<FieldDraft> {
-    let field = |(key, value): &(YamlNode, YamlNode)| {
+fn fields(source: &Source, step: &Node) -> Vec<FieldDraft> {
+    let field = |(key, value): &(Node, Node)| {
         let name = key.text()?;
         let kind: Option<DraftField> =
             FIELDS.iter().find(|(_, names)| names.contains(&name)).map(|&(field, _)| field);

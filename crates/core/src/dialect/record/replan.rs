@@ -1,15 +1,12 @@
 //! Creates the next version of a plan after a step failed: the same text with another id, in which finished steps stay
 //! finished.
 
-use super::map;
-use super::map::RecordKeys;
+use super::patch::Desk;
 use super::read::RecordTree;
 use super::spelling::{New, RecordPage, odd};
-use super::{PLAN_KEYS, STEP_KEYS, word};
+use super::word;
 use crate::plan::edit::EditError;
 use crate::syntax::source::{Edit, Source};
-use crate::syntax::text::one_line;
-use crate::syntax::yaml::YamlNode;
 
 /// Why a plan is revised, and what is known by now.
 #[derive(Debug, Clone, Copy)]
@@ -81,19 +78,20 @@ fn notes(name: &str, old: &Source, replan: &RecordReplan<'_>) -> Vec<String> {
         "{name}: step {} ({}) failed: {}",
         replan.failed + 1,
         title.unwrap_or_default(),
-        note_line(replan.error)
+        one_line(replan.error)
     );
-    let found = replan.discoveries.iter().map(|found| format!("discovery: {}", note_line(found)));
+    let found = replan.discoveries.iter().map(|found| format!("discovery: {}", one_line(found)));
     let said = [("changes", replan.changes), ("reasoning", replan.reasoning)]
         .into_iter()
         .filter(|(_, text)| !text.trim().is_empty())
-        .map(|(label, text)| format!("{label}: {}", note_line(text)));
+        .map(|(label, text)| format!("{label}: {}", one_line(text)));
     std::iter::once(failure).chain(found).chain(said).collect()
 }
 
 /// A text as one line of a note.
-fn note_line(text: &str) -> String {
-    let line = one_line(text);
+fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = words.join(" ");
     let end = line.floor_char_boundary(NOTE_BYTES_MAX);
     if end < line.len() { format!("{}…", &line[..end]) } else { line }
 }
@@ -104,26 +102,6 @@ const NOTE_BYTES_MAX: usize = 500;
 /// The text while it becomes the next version. Each edit is applied before the next is computed, so that none overlap.
 struct Version {
     source: Source,
-}
-
-/// What an edit of the next version can see.
-struct Sight<'a> {
-    page: &'a RecordPage<'a>,
-    tree: &'a RecordTree,
-    root: &'a YamlNode,
-}
-
-impl<'a> Sight<'a> {
-    #[expect(clippy::unnecessary_wraps, reason = "reads like the other maps at the call")]
-    fn plan(&self) -> Result<RecordKeys<'a>, EditError> {
-        Ok(RecordKeys { page: self.page, map: self.root, order: PLAN_KEYS })
-    }
-
-    fn step(&self, step: usize) -> Result<RecordKeys<'a>, EditError> {
-        let steps = self.tree.steps();
-        let map = steps.get(step).ok_or(EditError::NoStep { step, count: steps.len() })?;
-        Ok(RecordKeys { page: self.page, map, order: STEP_KEYS })
-    }
 }
 
 impl Version {
@@ -143,7 +121,7 @@ impl Version {
             ("previousPlanId", New::text(name.as_str())),
             ("createdAt", New::text(replan.now)),
         ] {
-            self.edit(|keys| keys.plan()?.set(key, &value).map(Vec::from_iter))?;
+            self.edit(|desk| desk.plan().set(key, &value))?;
         }
         for constraint in replan.constraints {
             self.add("constraints", constraint)?;
@@ -162,13 +140,12 @@ impl Version {
 
     fn edit(
         &mut self,
-        edits: impl FnOnce(&Sight<'_>) -> Result<Vec<Edit>, EditError>,
+        edit: impl FnOnce(&Desk<'_>) -> Result<Option<Edit>, EditError>,
     ) -> Result<(), EditError> {
         let tree = RecordTree::of(&self.source);
         let root = tree.whole().ok_or_else(|| odd("the plan has syntax errors"))?;
-        let page = RecordPage::of(&self.source, root);
-        let edits = edits(&Sight { page: &page, tree: &tree, root })?;
-        self.source = self.source.edited(&edits);
+        let edit = edit(&Desk { page: &RecordPage::of(&self.source, root), tree: &tree, root })?;
+        self.source = self.source.edited(edit.as_slice());
         Ok(())
     }
 
@@ -183,9 +160,9 @@ impl Version {
             *place == failed || running.steps[*place].mark() == Some(crate::plan::draft::Mark::Running)
         };
         for place in (0..count).filter(is_open) {
-            self.edit(|sight| sight.step(place)?.set("status", &New::text(word(None))).map(Vec::from_iter))?;
+            self.edit(|desk| desk.keys(place)?.set("status", &New::text(word(None))))?;
             for key in ["executedBy", "startedAt", "completedAt", "output", "error", "affectedFiles"] {
-                self.edit(|sight| sight.step(place)?.remove(key).map(Vec::from_iter))?;
+                self.edit(|desk| desk.keys(place)?.remove(key))?;
             }
         }
         Ok(())
@@ -193,6 +170,6 @@ impl Version {
 
     /// Adds an item to a list of the metadata.
     fn add(&mut self, key: &'static str, item: &str) -> Result<(), EditError> {
-        self.edit(|sight| Ok(vec![map::add_metadata(sight.page, sight.root, key, item)?]))
+        self.edit(|desk| desk.add(key, item).map(Some))
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::plan::edit::EditError;
 use crate::syntax::source::Source;
+use crate::syntax::tree::Node;
 use crate::syntax::yaml;
-use crate::syntax::yaml::YamlNode;
 
 /// A value to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,8 +38,8 @@ const INDENT: usize = 2;
 
 impl<'a> RecordPage<'a> {
     /// The style of a file with this root.
-    pub(super) fn of(source: &'a Source, root: &YamlNode) -> Self {
-        let steps = root.get("steps").filter(|steps| source.slice(steps.span).starts_with('-'));
+    pub(super) fn of(source: &'a Source, root: &Node) -> Self {
+        let steps = root.first("steps").filter(|steps| source.slice(steps.span).starts_with('-'));
         let dash = steps.map(|steps| column(source, steps.span.start));
         Self {
             source,
@@ -116,7 +116,7 @@ impl<'a> RecordPage<'a> {
     }
 
     /// The indentation of a block map's key; an error if anything but dashes and blanks precedes it.
-    pub(super) fn indent(&self, map: &YamlNode) -> Result<usize, EditError> {
+    pub(super) fn indent(&self, map: &Node) -> Result<usize, EditError> {
         let entries = map.entries();
         // The first key may share its line with the dash of a list.
         let key = entries.get(1).or(entries.first()).map_or(map.span, |(key, _)| key.span);

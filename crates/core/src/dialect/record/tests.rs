@@ -45,7 +45,7 @@ fn every_character_of_a_command_has_its_place() {
         let (root, faults) = yaml::read(text, 0);
         assert_eq!(faults, [], "{text:?}");
         let root = root.expect("there is a map");
-        let node = root.get("contract").expect("there is a contract");
+        let node = root.first("contract").expect("there is a contract");
         let command = excerpt::of(&source, node).expect("it is a scalar");
         assert_eq!(Some(command.value.as_str()), node.text().map(|text| text.trim_end_matches('\n')));
         for (at, character) in command.value.char_indices() {

@@ -3,8 +3,9 @@
 
 use serde_json::Value as Plain;
 
-use super::{JsonNode, JsonValue, read};
+use super::read;
 use crate::syntax::source::Span;
+use crate::syntax::tree::{Node, Style, Value};
 
 /// The indentation if the text itself shows none.
 const UNIT: &str = "  ";
@@ -86,12 +87,12 @@ pub(crate) fn insert(
 /// A value as a file of its own would have it.
 pub(crate) fn pretty(path: &[&str], (wanted, spot): (&str, Spot)) -> String {
     let wanted = own(wanted);
-    let new = insert("{}\n", path, (&compact(&wanted), spot));
+    let new = insert("{}\n", path, (&wanted.inline(quoted), spot));
     new.ok().flatten().unwrap_or_default()
 }
 
 /// The one value of a sound text.
-fn sound(text: &str) -> Result<(JsonNode, Plain), JsonEditError> {
+fn sound(text: &str) -> Result<(Node, Plain), JsonEditError> {
     let line_of = |at: usize| text[..at.min(text.len())].matches('\n').count() + 1;
     let (mut values, faults) = read(text, 0);
     if let Some(fault) = faults.first() {
@@ -115,17 +116,17 @@ fn sound(text: &str) -> Result<(JsonNode, Plain), JsonEditError> {
 
 /// The node to insert into, and the missing part of the path; `None` if nothing is missing.
 fn walk<'a, 'p>(
-    root: &'a JsonNode,
+    root: &'a Node,
     path: &'p [&'p str],
-    (wanted, spot): (&JsonNode, Spot),
-) -> Result<Option<(&'a JsonNode, &'p [&'p str])>, JsonEditError> {
+    (wanted, spot): (&Node, Spot),
+) -> Result<Option<(&'a Node, &'p [&'p str])>, JsonEditError> {
     let mut node = root;
     let taken = |depth: usize, wanted| Err(JsonEditError::Taken { path: path[..depth].join("."), wanted });
     for (depth, key) in path.iter().enumerate() {
         if !node.is_map() {
             return taken(depth, "object");
         }
-        let found = node.entries().iter().rev().find(|(name, _)| name.value == *key);
+        let found = node.entries().iter().rev().find(|(name, _)| name.text() == Some(*key));
         match found {
             Some((_, below)) => node = below,
             None => return Ok(Some((node, &path[depth..]))),
@@ -136,7 +137,7 @@ fn walk<'a, 'p>(
         Spot::Item if !node.is_list() => taken(path.len(), "array"),
         Spot::Item => {
             let runs = commands(wanted);
-            let is_it = |item: &JsonNode| match runs.is_empty() {
+            let is_it = |item: &Node| match runs.is_empty() {
                 true => plain(item) == plain(wanted),
                 false => runs.iter().all(|command| commands(item).contains(command)),
             };
@@ -146,38 +147,35 @@ fn walk<'a, 'p>(
 }
 
 /// Everything that a value runs.
-fn commands(node: &JsonNode) -> Vec<String> {
-    let own = node.entries().iter().filter(|(key, _)| RUNS.contains(&key.value.as_str()));
+fn commands(node: &Node) -> Vec<String> {
+    let own = node.entries().iter().filter(|(key, _)| key.text().is_some_and(|key| RUNS.contains(&key)));
     let own = own.filter_map(|(_, value)| value.said());
     let below = node.entries().iter().map(|(_, value)| value).chain(node.items());
     own.chain(below.flat_map(commands)).collect()
 }
 
 /// What is put into the place: the value below the keys that are missing.
-fn nested(rest: &[&str], wanted: &JsonNode, spot: Spot) -> Entry {
+fn nested(rest: &[&str], wanted: &Node, spot: Spot) -> Entry {
     let value = match (spot, rest.is_empty()) {
-        (Spot::Item, false) => node(JsonValue::List(vec![wanted.clone()])),
+        (Spot::Item, false) => node(Value::List(vec![wanted.clone()])),
         (Spot::Key, _) | (Spot::Item, true) => wanted.clone(),
     };
     let Some((first, below)) = rest.split_first() else { return Entry { key: None, value } };
     let value = below.iter().rev().fold(value, |value, key| {
-        node(JsonValue::Map(vec![(
-            crate::syntax::source::Spanned::new((*key).to_owned(), Span::at(0)),
-            value,
-        )]))
+        node(Value::Map(vec![(Node::scalar(*key, Style::DoubleQuoted, Span::at(0)), value)]))
     });
     Entry { key: Some((*first).to_owned()), value }
 }
 
-fn node(value: JsonValue) -> JsonNode {
-    JsonNode { span: Span::at(0), value }
+fn node(value: Value) -> Node {
+    Node { span: Span::at(0), value }
 }
 
 /// Something new in a map or a list.
 struct Entry {
     /// `None` in a list.
     key: Option<String>,
-    value: JsonNode,
+    value: Node,
 }
 
 /// How a text is laid out.
@@ -188,14 +186,14 @@ struct Layout<'a> {
 }
 
 impl<'a> Layout<'a> {
-    fn of(text: &'a str, root: &JsonNode) -> Self {
+    fn of(text: &'a str, root: &Node) -> Self {
         let first = root.entries().first().and_then(|(key, _)| margin(text, key.span.start));
         let unit = first.filter(|unit| !unit.is_empty()).unwrap_or(UNIT).to_owned();
         Self { text, unit, end: if text.contains("\r\n") { "\r\n" } else { "\n" } }
     }
 
     /// The text with an entry at the end of a map or a list.
-    fn with(&self, place: &JsonNode, entry: &Entry) -> String {
+    fn with(&self, place: &Node, entry: &Entry) -> String {
         let ends = place.entries().iter().map(|(key, value)| (key.span.start, value.span.end));
         let items = place.items().iter().map(|item| (item.span.start, item.span.end));
         let last = ends.chain(items).last();
@@ -229,29 +227,23 @@ impl<'a> Layout<'a> {
     }
 
     /// A value over several lines; what holds only plain values stays on one.
-    fn print(&self, value: &JsonNode, margin: &str) -> String {
+    fn print(&self, value: &Node, margin: &str) -> String {
         let inner = format!("{margin}{}", self.unit);
         let joined = |lines: Vec<String>, (open, close): (char, char)| {
             let break_in = format!(",{}{inner}", self.end);
             format!("{open}{}{inner}{}{}{margin}{close}", self.end, lines.join(&break_in), self.end)
         };
-        let is_plain = |node: &JsonNode| !node.is_list() && !node.is_map();
         match &value.value {
-            JsonValue::List(items) if !items.iter().all(is_plain) => {
+            Value::List(items) if items.iter().any(|item| item.text().is_none()) => {
                 joined(items.iter().map(|item| self.print(item, &inner)).collect(), ('[', ']'))
             }
-            JsonValue::Map(entries) if !entries.is_empty() => {
-                let line = |(key, value): &(crate::syntax::source::Spanned<String>, JsonNode)| {
-                    format!("{}: {}", quoted(&key.value), self.print(value, &inner))
+            Value::Map(entries) if !entries.is_empty() => {
+                let line = |(key, value): &(Node, Node)| {
+                    format!("{}: {}", quoted(key.text().unwrap_or_default()), self.print(value, &inner))
                 };
                 joined(entries.iter().map(line).collect(), ('{', '}'))
             }
-            JsonValue::List(_)
-            | JsonValue::Map(_)
-            | JsonValue::Null
-            | JsonValue::Bool(_)
-            | JsonValue::Number(_)
-            | JsonValue::Text(_) => compact(value),
+            Value::Scalar { .. } | Value::List(_) | Value::Map(_) => value.inline(quoted),
         }
     }
 }
@@ -265,22 +257,7 @@ fn margin(text: &str, at: usize) -> Option<&str> {
 
 fn flat(entry: &Entry) -> String {
     let key = entry.key.as_ref().map(|key| format!("{}: ", quoted(key))).unwrap_or_default();
-    format!("{key}{}", compact(&entry.value))
-}
-
-fn compact(node: &JsonNode) -> String {
-    match &node.value {
-        JsonValue::Null => "null".to_owned(),
-        JsonValue::Bool(value) => value.to_string(),
-        JsonValue::Number(number) => number.clone(),
-        JsonValue::Text(text) => quoted(text),
-        JsonValue::List(items) => format!("[{}]", items.iter().map(compact).collect::<Vec<_>>().join(", ")),
-        JsonValue::Map(entries) => {
-            let entries =
-                entries.iter().map(|(key, value)| format!("{}: {}", quoted(&key.value), compact(value)));
-            format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
-        }
-    }
+    format!("{key}{}", entry.value.inline(quoted))
 }
 
 fn quoted(text: &str) -> String {
@@ -288,15 +265,15 @@ fn quoted(text: &str) -> String {
 }
 
 /// JSON of our own.
-fn own(text: &str) -> JsonNode {
+fn own(text: &str) -> Node {
     match read(text, 0) {
         (mut values, faults) if values.len() == 1 && faults.is_empty() => values.remove(0),
         (_, faults) => panic!("planwright's own JSON is unsound: {text}: {faults:?}"),
     }
 }
 
-fn plain(node: &JsonNode) -> Plain {
-    serde_json::from_str(&compact(node)).unwrap_or(Plain::Null)
+fn plain(node: &Node) -> Plain {
+    serde_json::from_str(&node.inline(quoted)).unwrap_or(Plain::Null)
 }
 
 /// The expected result of an insertion, as data.

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn ok(text: &str) -> JsonNode {
+fn ok(text: &str) -> Node {
     let (mut values, faults) = read(text, 0);
     assert_eq!(faults, [], "{text}");
     assert_eq!(values.len(), 1, "{text}");
@@ -15,15 +15,14 @@ fn torn(text: &str) -> (String, Vec<String>) {
     (shown, faults.into_iter().map(|fault| fault.value).collect())
 }
 
-fn show(node: &JsonNode) -> String {
+fn show(node: &Node) -> String {
     match &node.value {
-        JsonValue::Null => "null".to_owned(),
-        JsonValue::Bool(is_true) => is_true.to_string(),
-        JsonValue::Number(number) => number.clone(),
-        JsonValue::Text(text) => format!("{text:?}"),
-        JsonValue::List(items) => format!("[{}]", items.iter().map(show).collect::<Vec<_>>().join(",")),
-        JsonValue::Map(entries) => {
-            let entry = |(key, value): &(Spanned<String>, JsonNode)| format!("{}:{}", key.value, show(value));
+        Value::Scalar { text, style: Style::Plain } => text.clone(),
+        Value::Scalar { text, .. } => format!("{text:?}"),
+        Value::List(items) => format!("[{}]", items.iter().map(show).collect::<Vec<_>>().join(",")),
+        Value::Map(entries) => {
+            let entry =
+                |(key, value): &(Node, Node)| format!("{}:{}", key.text().unwrap_or_default(), show(value));
             format!("{{{}}}", entries.iter().map(entry).collect::<Vec<_>>().join(","))
         }
     }
@@ -43,8 +42,8 @@ fn sound_json_is_read_whole_and_every_value_knows_its_bytes() {
 #[test]
 fn the_last_of_two_keys_counts_and_null_is_no_value() {
     let root = ok(r#"{"a": 1, "a": 2, "b": 3, "b": null}"#);
-    assert_eq!(root.get("a").and_then(JsonNode::said).as_deref(), Some("2"));
-    assert_eq!(root.get("b").and_then(JsonNode::said).as_deref(), Some("3"));
+    assert_eq!(root.get("a").and_then(Node::said).as_deref(), Some("2"));
+    assert_eq!(root.get("b").and_then(Node::said).as_deref(), Some("3"));
 }
 
 // Whatever is not JSON is reported, and everything that makes sense around it is kept.

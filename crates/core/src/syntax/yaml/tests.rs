@@ -2,30 +2,30 @@
 
 use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
 
-use super::{DEPTH_MAX, FaultKind, NODES_MAX, YamlFault, YamlNode, YamlStyle, YamlValue, quote, read};
+use super::{DEPTH_MAX, FaultKind, NODES_MAX, Node, Style, Value, YamlFault, quote, read};
 use crate::syntax::source::Span;
 
 /// Every node in file order as `kind start..end slice`, so that a table row shows all spans.
-fn outline(text: &str, node: &YamlNode, lines: &mut Vec<String>) {
+fn outline(text: &str, node: &Node, lines: &mut Vec<String>) {
     let Span { start, end } = node.span;
     let slice = &text[start..end];
     match &node.value {
-        YamlValue::Scalar { text, style } => {
+        Value::Scalar { text, style } => {
             let style = match style {
-                YamlStyle::Plain => "plain",
-                YamlStyle::SingleQuoted => "single",
-                YamlStyle::DoubleQuoted => "double",
-                YamlStyle::Block => "block",
+                Style::Plain => "plain",
+                Style::SingleQuoted => "single",
+                Style::DoubleQuoted => "double",
+                Style::Block => "block",
             };
             lines.push(format!("{style} {start} {slice:?} = {text:?}"));
         }
-        YamlValue::List(items) => {
+        Value::List(items) => {
             lines.push(format!("list {start} {slice:?}"));
             for item in items {
                 outline(text, item, lines);
             }
         }
-        YamlValue::Map(entries) => {
+        Value::Map(entries) => {
             lines.push(format!("map {start} {slice:?}"));
             for (key, value) in entries {
                 outline(text, key, lines);
@@ -74,7 +74,7 @@ fn a_missing_value_never_lies_behind_what_follows_it() {
         ],
     );
     let (root, _) = read(": ?\n:", 0);
-    let Some(YamlNode { value: YamlValue::Map(entries), .. }) = root else { panic!("a map") };
+    let Some(Node { value: Value::Map(entries), .. }) = root else { panic!("a map") };
     let places: Vec<Span> = entries.iter().flat_map(|(key, value)| [key.span, value.span]).collect();
     assert!(places.is_sorted_by(|one, next| one.end <= next.start), "{places:?}");
 }
@@ -272,9 +272,7 @@ fn depth_and_size_end_at_their_limits() {
     assert_eq!(kinds(&"- a\n".repeat(NODES_MAX - 1)), []);
     let (root, found) = read(&"- a\n".repeat(NODES_MAX), 0);
     assert_eq!(found, [YamlFault { span: Span::at(39_998), kind: FaultKind::TooManyNodes }]);
-    assert!(
-        matches!(root, Some(YamlNode { value: YamlValue::List(items), .. }) if items.len() == NODES_MAX - 1)
-    );
+    assert!(matches!(root, Some(Node { value: Value::List(items), .. }) if items.len() == NODES_MAX - 1));
 }
 
 #[test]
@@ -325,12 +323,12 @@ fn read_back(quoted: &str) -> Vec<String> {
         let mut node = root.expect("a tree");
         loop {
             node = match node.value {
-                YamlValue::Scalar { text, style: YamlStyle::Plain | YamlStyle::DoubleQuoted } => return text,
-                YamlValue::Scalar { .. } => panic!("a style that is never written: {text:?}"),
-                YamlValue::List(items) => items.into_iter().next().expect("an item"),
-                YamlValue::Map(entries) => {
+                Value::Scalar { text, style: Style::Plain | Style::DoubleQuoted } => return text,
+                Value::Scalar { .. } => panic!("a style that is never written: {text:?}"),
+                Value::List(items) => items.into_iter().next().expect("an item"),
+                Value::Map(entries) => {
                     let (key, value) = entries.into_iter().next().expect("an entry");
-                    if matches!(&key.value, YamlValue::Scalar { text, .. } if text == "a-very-long-key") {
+                    if matches!(&key.value, Value::Scalar { text, .. } if text == "a-very-long-key") {
                         value
                     } else {
                         key
@@ -351,13 +349,13 @@ fn a_quoted_scalar_reads_back_in_every_place() {
     }
 }
 
-fn is_nested(text: &str, node: &YamlNode) -> bool {
-    let is_inside = |child: &YamlNode| node.span.covers(child.span) && is_nested(text, child);
+fn is_nested(text: &str, node: &Node) -> bool {
+    let is_inside = |child: &Node| node.span.covers(child.span) && is_nested(text, child);
     text.get(node.span.start..node.span.end).is_some()
         && match &node.value {
-            YamlValue::Scalar { .. } => true,
-            YamlValue::List(items) => items.iter().all(is_inside),
-            YamlValue::Map(entries) => entries.iter().all(|(key, value)| is_inside(key) && is_inside(value)),
+            Value::Scalar { .. } => true,
+            Value::List(items) => items.iter().all(is_inside),
+            Value::Map(entries) => entries.iter().all(|(key, value)| is_inside(key) && is_inside(value)),
         }
 }
 

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::dialect::named::{PlanSlug, plan_file};
 use planwright_core::plan::lifecycle::PlanState;
+use planwright_core::syntax::count::number;
 use planwright_core::workspace::active_plan::MARKER;
 use planwright_core::workspace::worktree::typed;
 
-use super::{DoctorFinding, DoctorLevel, LEFTOVER_SUFFIX, RepairKind, counted, is_old};
+use super::{DoctorFinding, DoctorLevel, LEFTOVER_SUFFIX, RepairKind, is_old};
 use crate::approval::{Approvals, Drift};
 use crate::config;
 use crate::workspace::active_plan;
@@ -56,7 +57,7 @@ pub(super) fn bindings(project: &Project) -> Vec<DoctorFinding> {
         listing.plans.iter().filter_map(PlanSlug::slug).map(|slug| plan_file(Some(slug))).collect();
     let mut findings = Vec::new();
     if !named.is_empty() {
-        let count = counted(named.len(), "named plan");
+        let count = number(named.len(), "named plan");
         findings.push(DoctorFinding::ok(format!("{count}: {}", named.join(", "))));
     }
     findings.extend(listing.bound.map(|bound| match bound {
@@ -122,9 +123,9 @@ pub(super) fn proposal_settings(project: &Project) -> Vec<DoctorFinding> {
     };
     let said = format!(
         "{FILE}: {}, stale after {}, stalled after {}",
-        counted(config.guarded_tools.len(), "guarded tool"),
-        counted(config.stale_after_days, "day"),
-        counted(config.executor_timeout_minutes, "minute")
+        number(config.guarded_tools.len(), "guarded tool"),
+        number(config.stale_after_days, "day"),
+        number(config.executor_timeout_minutes, "minute")
     );
     let wrong =
         wrong.into_iter().map(|wrong| DoctorFinding::new(DoctorLevel::Warn, format!("{FILE}: {wrong}")));

@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use planwright_core::syntax::count::{counted, number};
 use planwright_core::workspace::worktree::typed;
 
-use super::{DoctorFinding, DoctorLevel, RepairKind, counted, is_old};
+use super::{DoctorFinding, DoctorLevel, RepairKind, is_old};
 use crate::approval;
 use crate::approval::Approvals;
 use crate::store::journal::{self, RunId, Store};
@@ -68,13 +69,13 @@ pub(super) fn old_outputs(project: &Project) -> Option<DoctorFinding> {
     Some(match days {
         0 => DoctorFinding::ok(format!(
             "output of {} kept ({megabytes} MB)",
-            counted(found.runs, "finished run")
+            number(found.runs, "finished run")
         )),
         _ => DoctorFinding::mendable(
             format!(
                 "output of {} older than {} can be deleted ({megabytes} MB)",
-                counted(found.runs, "finished run"),
-                counted(days, "day")
+                number(found.runs, "finished run"),
+                number(days, "day")
             ),
             RepairKind::DropOutputs(before_ms),
         ),
@@ -99,8 +100,8 @@ fn chains(store: &Store, runs: &[RunId]) -> Vec<DoctorFinding> {
     if findings.is_empty() {
         findings.push(DoctorFinding::ok(format!(
             "records intact ({}, {})",
-            counted(runs.len(), "run"),
-            counted(events, "event")
+            number(runs.len(), "run"),
+            number(events, "event")
         )));
     }
     findings
@@ -175,10 +176,7 @@ fn leftover_processes(store: &Store) -> Vec<DoctorFinding> {
             // A separate worker continues without the run's process; the next process takes its result.
             Ok(None) if has_worker(store, run) => {}
             Ok(None) => findings.push(DoctorFinding::mendable(
-                format!(
-                    "{run} is not running but left {} behind",
-                    if count == 1 { "1 process".to_owned() } else { format!("{count} processes") }
-                ),
+                format!("{run} is not running but left {} behind", counted(count, "process", "processes")),
                 RepairKind::Reclaim(run),
             )),
             Ok(Some(_)) => {}

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use planwright_core::agent::profile;
 use planwright_core::agent::profile::{Credential, PROFILES, Profile};
+use planwright_core::syntax::count::{counted, number};
 use planwright_core::workspace::worktree::typed;
 
+use super::DoctorFinding;
 use super::program::version;
-use super::{DoctorFinding, counted};
 use crate::config;
 use crate::config::{Config, schema};
 use crate::store::journal::Store;
@@ -147,7 +148,7 @@ fn untold(store: &Store, hook: &str) -> Vec<DoctorFinding> {
         findings.push(DoctorFinding::warn(
             format!(
                 "hook `{hook}` has not accepted an event after {}: {why}",
-                if tries == 1 { "1 try".to_owned() } else { format!("{tries} tries") }
+                counted(tries, "try", "tries")
             ),
             DELIVER,
         ));
@@ -155,7 +156,7 @@ fn untold(store: &Store, hook: &str) -> Vec<DoctorFinding> {
     if delivery.skipped > 0 {
         let (skipped, why) = (delivery.skipped, &delivery.why);
         findings.push(DoctorFinding::warn(
-            format!("planwright gave up delivering {} to hook `{hook}`: {why}", counted(skipped, "event")),
+            format!("planwright gave up delivering {} to hook `{hook}`: {why}", number(skipped, "event")),
             DELIVER,
         ));
     }

@@ -1,9 +1,10 @@
 //! Checks the worktrees of plans and attempts, interrupted operations, and the saved work of finished runs.
 
 use planwright_core::run::event::{Event, RunEvent};
+use planwright_core::syntax::count::number;
 use planwright_core::workspace::worktree::{CreatedBy, PruneDecision, WorktreeState, typed};
 
-use super::{DoctorFinding, RepairKind, counted};
+use super::{DoctorFinding, RepairKind};
 use crate::agent::planning_session;
 use crate::agent::planning_session::Unfinished;
 use crate::git::repository;
@@ -162,7 +163,7 @@ pub(super) fn kept(project: &Project) -> Vec<DoctorFinding> {
         let megabytes = bytes.div_ceil(1_000_000);
         findings.push(DoctorFinding::ok(format!(
             "the repository keeps work of finished runs ({}, {megabytes} MB)",
-            counted(references, "reference")
+            number(references, "reference")
         )));
     }
     let left = temp_dir::abandoned(&project.root);

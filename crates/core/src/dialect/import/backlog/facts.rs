@@ -5,8 +5,9 @@ use crate::dialect::frontmatter;
 use crate::dialect::import::json_task;
 use crate::plan::draft::ParseIssue;
 use crate::syntax::source::{Source, Span, Spanned};
+use crate::syntax::tree::{Node, Value};
 use crate::syntax::yaml;
-use crate::syntax::yaml::{FaultKind, YamlNode, YamlValue};
+use crate::syntax::yaml::FaultKind;
 
 /// Keys and their values, in file order.
 #[derive(Debug, Default)]
@@ -52,9 +53,9 @@ pub(super) fn read(source: &Source, part: Span) -> (BacklogFacts, Vec<Spanned<Pa
         | FaultKind::MergeKey
         | FaultKind::SecondDocument => None,
     });
-    match (broken, root.map(|root| root.value)) {
-        (None, Some(YamlValue::Map(entries))) => {
-            (BacklogFacts(entries.into_iter().filter_map(fact).collect()), Vec::new())
+    match (broken, root) {
+        (None, Some(root)) if root.is_map() => {
+            (BacklogFacts(root.entries().iter().filter_map(fact).collect()), Vec::new())
         }
         (None, _) => (line_by_line(text, span.start), Vec::new()),
         (Some((why, at)), _) => {
@@ -64,24 +65,23 @@ pub(super) fn read(source: &Source, part: Span) -> (BacklogFacts, Vec<Spanned<Pa
     }
 }
 
-fn fact((key, value): (YamlNode, YamlNode)) -> Option<(String, Vec<Spanned<String>>)> {
-    let YamlValue::Scalar { text: key, .. } = key.value else { return None };
-    let mut values = Vec::new();
-    scalars(value, &mut values);
-    values.retain(|value| !value.value.is_empty());
-    Some((key, values))
+fn fact((key, value): &(Node, Node)) -> Option<(String, Vec<Spanned<String>>)> {
+    Some((key.text()?.to_owned(), texts(value)))
 }
 
 /// Every text in a value, however it is nested.
-fn scalars(node: YamlNode, into: &mut Vec<Spanned<String>>) {
-    match node.value {
-        YamlValue::Scalar { text, .. } => into.push(Spanned::new(text.trim().to_owned(), node.span)),
-        YamlValue::List(items) => items.into_iter().for_each(|item| scalars(item, into)),
-        YamlValue::Map(entries) => entries.into_iter().for_each(|(key, value)| {
-            scalars(key, into);
-            scalars(value, into);
-        }),
+fn texts(node: &Node) -> Vec<Spanned<String>> {
+    match &node.value {
+        Value::Scalar { text, .. } => unblank(text, node.span).into_iter().collect(),
+        Value::List(items) => items.iter().flat_map(texts).collect(),
+        Value::Map(entries) => {
+            entries.iter().flat_map(|(key, value)| [texts(key), texts(value)].concat()).collect()
+        }
     }
+}
+
+fn unblank(text: &str, span: Span) -> Option<Spanned<String>> {
+    (!text.trim().is_empty()).then(|| Spanned::new(text.trim().to_owned(), span))
 }
 
 /// `key: value` lines, `[a, b]` lists and `- item` lines below a key.
