@@ -108,11 +108,8 @@ pub(crate) fn nodes(
 pub fn list(source: &Source, parts: &FrontmatterParts, key: &str) -> Vec<Spanned<String>> {
     let (entries, _) = nodes(source, parts);
     let value = entries.iter().find(|(own, _)| own.text() == Some(key)).map(|(_, value)| value);
-    let items = value.map_or(&[][..], |value| match value.is_list() {
-        true => value.items(),
-        false => std::slice::from_ref(value),
-    });
-    items.iter().filter_map(Node::spanned).filter(|item| !item.value.is_empty()).collect()
+    let items = value.map(Node::each).unwrap_or_default().iter();
+    items.filter_map(Node::spanned).filter(|item| !item.value.is_empty()).collect()
 }
 
 /// The lines for the non-empty lists.

@@ -83,6 +83,11 @@ impl Node {
         }
     }
 
+    /// The items of a list, or the only value.
+    pub(crate) fn each(&self) -> &[Self] {
+        if self.is_list() { self.items() } else { std::slice::from_ref(self) }
+    }
+
     /// The first value of a key.
     pub fn first(&self, key: &str) -> Option<&Self> {
         self.entries().iter().find(|(name, _)| name.text() == Some(key)).map(|(_, value)| value)

@@ -1,6 +1,6 @@
 //! Unit tests of ids, times, and the positions of a command's characters.
 
-use super::{excerpt, patch, read, replan};
+use super::{excerpt, patch, replan};
 use crate::syntax::source::{Source, Span};
 use crate::syntax::yaml;
 
