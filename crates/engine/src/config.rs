@@ -397,8 +397,11 @@ impl Settings {
 
     /// Every effective setting, in table order.
     pub fn entries(&self) -> Vec<SettingEntry> {
-        let mut paths: Vec<Vec<String>> =
-            SETTINGS.iter().filter(|setting| setting.is_single()).map(parts).collect();
+        let mut paths: Vec<Vec<String>> = SETTINGS
+            .iter()
+            .filter(|setting| setting.is_single())
+            .map(|setting| parts(setting.name))
+            .collect();
         paths.extend(self.said.keys().filter(|path| !paths.contains(path)).cloned().collect::<Vec<_>>());
         let mut entries: Vec<(usize, SettingEntry)> = paths
             .iter()
@@ -422,10 +425,7 @@ impl Settings {
     }
 
     fn number(&self, name: &str) -> u64 {
-        match self
-            .entry(&name.split('.').map(str::to_owned).collect::<Vec<_>>())
-            .and_then(|entry| entry.value)
-        {
+        match self.entry(&parts(name)).and_then(|entry| entry.value) {
             Some(SettingValue::Number(number)) => number,
             found @ (Some(SettingValue::Text(_) | SettingValue::Words(_)) | None) => {
                 panic!("`{name}` is a number of the table, not {found:?}")
@@ -435,8 +435,7 @@ impl Settings {
 
     /// The value of a choice setting.
     fn word(&self, name: &str) -> String {
-        let path: Vec<String> = name.split('.').map(str::to_owned).collect();
-        match self.entry(&path).and_then(|entry| entry.value) {
+        match self.entry(&parts(name)).and_then(|entry| entry.value) {
             Some(SettingValue::Text(word)) => word,
             found @ (Some(SettingValue::Number(_) | SettingValue::Words(_)) | None) => {
                 panic!("`{name}` is a word of the table, not {found:?}")
@@ -484,9 +483,7 @@ impl Settings {
             },
             plans: PlanSettings { harness: None },
             run: self.run(),
-            merge: MergeSettings {
-                guards: usize::try_from(self.number("merge.guards")).unwrap_or(usize::MAX),
-            },
+            merge: MergeSettings { guards: size("merge.guards") },
             draft: DraftSettings { tries: count("draft.tries"), seconds: self.number("draft.seconds") },
             replan: ReplanSettings { max: count("replan.max") },
             review: ReviewSettings { stale_days: self.number("review.stale_days") },
@@ -693,8 +690,9 @@ fn mode(word: &str) -> PermissionMode {
     if word == "log" { PermissionMode::Log } else { PermissionMode::Block }
 }
 
-fn parts(setting: &Setting) -> Vec<String> {
-    setting.name.split('.').map(str::to_owned).collect()
+/// The path of a setting's name.
+fn parts(name: &str) -> Vec<String> {
+    name.split('.').map(str::to_owned).collect()
 }
 
 /// The project's file, which anyone could have written: settings reserved for the user are refused.

@@ -10,7 +10,11 @@ use planwright_engine::agent::planner;
 use planwright_engine::agent::planner::{Planner, PlannerReply};
 use planwright_engine::core::agent::planner as planning;
 use planwright_engine::core::agent::planner::PlannerFeedback;
+<<<<<<< HEAD
 use planwright_engine::core::syntax::count::counted;
+=======
+use planwright_engine::core::syntax::count;
+>>>>>>> importers
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::store::plan_file;
 use planwright_engine::system::process;
@@ -111,7 +115,11 @@ fn turns<T>(
                 return Ok((value, number));
             }
             Judged::Returned { plan, complaints } => {
+<<<<<<< HEAD
                 let faults = wording::number(complaints.len(), "problem");
+=======
+                let faults = count::number(complaints.len(), "problem");
+>>>>>>> importers
                 let goes = if number < talk.tries { ", sent back to the planner" } else { "" };
                 out.talk(&format!("verify   try {number}: {faults}{goes}"));
                 let returned = PlannerFeedback { plan: plan.as_ref(), complaints: &complaints };
@@ -184,7 +192,7 @@ fn warn_of_changes(name: &str, changed: &[String], out: &mut Out<'_>) {
 }
 
 fn spent(talk: &Talk<'_>, (said, complaints): &(String, Vec<String>)) -> Failure {
-    let tries = counted(talk.tries, "try", "tries");
+    let tries = count::counted(talk.tries, "try", "tries");
     let message = format!("planner {} returned no valid plan in {tries}", talk.planner.name);
     let mut failure = Failure::new(Exit::No, message);
     failure.causes = complaints.iter().take(COMPLAINTS_SHOWN_MAX).cloned().collect();

@@ -58,21 +58,21 @@ pub const HEAD_BYTES: usize = 1 << 16;
 
 /// Every importer, in detection order: the one that accepts any list comes last.
 pub const IMPORTERS: &[&Importer] = &[
-    &backlog::FOREIGN,
+    &backlog::IMPORTER,
     &json_tool::BEADS,
     &json_tool::CODEX,
     &json_tool::CLAUDE_TASKS,
     &json_tool::FEATURE_LIST,
     &json_tool::TASK_MASTER,
     &json_tool::RALPH,
-    &cursor::FOREIGN,
-    &spec_kitty::FOREIGN,
-    &gsd::FOREIGN,
+    &cursor::IMPORTER,
+    &spec_kitty::IMPORTER,
+    &gsd::IMPORTER,
     &checklist_tool::OPENSPEC,
     &checklist_tool::CC_SDD,
     &checklist_tool::KIRO,
     &checklist_tool::SPEC_KIT,
-    &ralphex::FOREIGN,
+    &ralphex::IMPORTER,
     &checklist_tool::CLAUDE_PLAN,
     &checklist_tool::ANY,
 ];

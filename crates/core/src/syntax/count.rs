@@ -3,13 +3,13 @@
 use std::fmt::Display;
 
 /// A count with its word, in the form that fits: `1 match`, `2 matches`.
-pub fn counted<N: Display + PartialEq + From<u8>>(count: N, one: &str, many: &str) -> String {
+pub fn counted<N: Display + PartialEq + From<u8> + Copy>(count: N, one: &str, many: &str) -> String {
     let word = if count == N::from(1) { one } else { many };
     format!("{count} {word}")
 }
 
 /// A count with a word whose plural ends in `s`: `1 file`, `2 files`.
-pub fn number<N: Display + PartialEq + From<u8>>(count: N, word: &str) -> String {
+pub fn number<N: Display + PartialEq + From<u8> + Copy>(count: N, word: &str) -> String {
     counted(count, word, &format!("{word}s"))
 }
 

@@ -22,6 +22,11 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, known)| known)
 }
 
+/// The question at the end of a message; empty without a suggestion.
+pub fn did_you_mean(near: Option<impl std::fmt::Display>) -> String {
+    near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+}
+
 fn edits_max(known: &str) -> usize {
     known.chars().count().div_ceil(CHARS_PER_EDIT).min(EDITS_MAX)
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
+use planwright_core::syntax::nearest;
 use toml_edit::{Document, Item, TableLike};
 
 use super::schema::{SETTINGS, Setting, SettingValue, is_section, key, path, unknown};
@@ -98,14 +99,12 @@ pub(super) fn of_environment(variables: &[(String, String)]) -> Result<Layer, Ve
     // Setting a variable to nothing is the usual way to unset it for one command.
     for (name, text) in variables.iter().filter(|(name, text)| is_ours(name) && !text.is_empty()) {
         let Some((_, setting)) = known.iter().find(|(variable, _)| variable == name) else {
-            let near =
-                planwright_core::syntax::nearest::nearest(name, known.iter().map(|(name, _)| name.as_str()));
-            let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-            let message = format!("unknown setting variable `{name}`{near}");
-            faults.push(ConfigFault::of(message));
+            let near = nearest::nearest(name, known.iter().map(|(name, _)| name.as_str()));
+            let meant = nearest::did_you_mean(near);
+            faults.push(ConfigFault::of(format!("unknown setting variable `{name}`{meant}")));
             continue;
         };
-        let path: Vec<String> = setting.name.split('.').map(str::to_owned).collect();
+        let path = super::parts(setting.name);
         match setting.parse(&path, text) {
             Ok(value) => drop(layer.insert(path, value)),
             Err(why) => faults.push(ConfigFault::of(format!("{name}: {why}"))),

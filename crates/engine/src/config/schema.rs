@@ -70,7 +70,16 @@ impl fmt::Display for SettingValue {
 
 const fn number(name: &'static str, kind: [u64; 3], meaning: &'static str) -> Setting {
     let [default, min, max] = kind;
-    Setting { name, kind: SettingKind::Number { default, min, max }, meaning }
+    setting(name, SettingKind::Number { default, min, max }, meaning)
+}
+
+/// A setting with one of these words, of which the first is the default.
+const fn choice(name: &'static str, of: &'static [&'static str], meaning: &'static str) -> Setting {
+    setting(name, SettingKind::Choice { default: of[0], of }, meaning)
+}
+
+const fn setting(name: &'static str, kind: SettingKind, meaning: &'static str) -> Setting {
+    Setting { name, kind, meaning }
 }
 
 /// Every setting, in display order. The settings page of the docs has the same rows.
@@ -78,11 +87,7 @@ pub const SETTINGS: &[Setting] = &[
     number("limits.plan_bytes", [PLAN_BYTES_MAX, 1, 1 << 40], "maximum size of a plan file in bytes"),
     number("limits.retries", [10, 0, 1000], "maximum retries a step may request"),
     number("limits.free_mb", [200, 0, 1 << 30], "free disk space in MB below which `doctor` warns"),
-    Setting {
-        name: "plans.harness",
-        kind: SettingKind::Text,
-        meaning: "directory of PLAN.md and named plans [default: .harness]",
-    },
+    setting("plans.harness", SettingKind::Text, "directory of PLAN.md and named plans [default: .harness]"),
     number("run.jobs", [1, 1, 256], "maximum parallel steps"),
     number("run.step_seconds", [600, 1, 604_800], "time limit of an attempt without `timeout`"),
     number("run.contract_seconds", [60, 1, 86_400], "time limit of a contract without `contract_timeout`"),
@@ -105,11 +110,11 @@ pub const SETTINGS: &[Setting] = &[
         [30, 1, 525_600],
         "minutes after which a run without a process counts as stalled",
     ),
-    Setting {
-        name: "run.tree_per_step",
-        kind: SettingKind::Choice { default: "auto", of: &["auto", "never"] },
-        meaning: "whether parallel steps get their own worktrees or share the workspace",
-    },
+    choice(
+        "run.tree_per_step",
+        &["auto", "never"],
+        "whether parallel steps get their own worktrees or share the workspace",
+    ),
     number("merge.guards", [10, 0, 1000], "recently merged plans whose contracts run again on every merge"),
     number("draft.tries", [3, 1, 20], "maximum attempts of a planner at one plan"),
     number("draft.seconds", [900, 1, 86_400], "time limit of one planner answer"),
@@ -131,162 +136,134 @@ pub const SETTINGS: &[Setting] = &[
         [300, 1, 86_400],
         "time limit of an agent asked for an opinion: arbiter, judge or plan reviewer",
     ),
-    Setting {
-        name: "arbiter.agent",
-        kind: SettingKind::Text,
-        meaning: "agent that `arbiter` asks for a recommendation [default: the built-in choice]",
-    },
-    Setting {
-        name: "approve.key",
-        kind: SettingKind::Text,
-        meaning: "private SSH key that signs your approvals",
-    },
-    Setting {
-        name: "topics.command",
-        kind: SettingKind::Words,
-        meaning: "command that prints a topic missing from `.planwright/topics`; the topic is its last argument",
-    },
-    Setting {
-        name: "repositories.NAME",
-        kind: SettingKind::Text,
-        meaning: "path of another repository that plans may change, such as `../api`",
-    },
-    Setting { name: "roles.NAME", kind: SettingKind::Text, meaning: "agent assigned to this role" },
-    Setting {
-        name: "agents.NAME.command",
-        kind: SettingKind::Words,
-        meaning: "command of this agent; it reads the prompt from standard input",
-    },
+    setting(
+        "arbiter.agent",
+        SettingKind::Text,
+        "agent that `arbiter` asks for a recommendation [default: the built-in choice]",
+    ),
+    setting("approve.key", SettingKind::Text, "private SSH key that signs your approvals"),
+    setting(
+        "topics.command",
+        SettingKind::Words,
+        "command that prints a topic missing from `.planwright/topics`; the topic is its last argument",
+    ),
+    setting(
+        "repositories.NAME",
+        SettingKind::Text,
+        "path of another repository that plans may change, such as `../api`",
+    ),
+    setting("roles.NAME", SettingKind::Text, "agent assigned to this role"),
+    setting(
+        "agents.NAME.command",
+        SettingKind::Words,
+        "command of this agent; it reads the prompt from standard input",
+    ),
     number(
         "session.stop_holds",
         [0, 0, 10],
         "times a session of your agent that wants to stop is shown the failing contract; 0: never",
     ),
-    Setting {
-        name: "session.plans",
-        kind: SettingKind::Text,
-        meaning: "directory of planner sessions, outside every repository [default: ~/.agentflow/plans]",
-    },
-    Setting {
-        name: "agents.NAME.like",
-        kind: SettingKind::Agent,
-        meaning: "known agent whose output format and default command this agent shares",
-    },
-    Setting {
-        name: "agents.NAME.protocol",
-        kind: SettingKind::Choice { default: "command", of: &["command", "acp"] },
-        meaning: "protocol of this agent: a command that reads the prompt from standard input, or the Agent Client Protocol",
-    },
-    Setting {
-        name: "agents.NAME.environment",
-        kind: SettingKind::Words,
-        meaning: "environment variables of this agent, each as `NAME=VALUE`",
-    },
-    Setting {
-        name: "agents.NAME.tokens",
-        kind: SettingKind::Words,
-        meaning: "JSON pointers to the token counts in this agent's output, such as `/usage/input`; planwright adds them up",
-    },
-    Setting {
-        name: "agents.NAME.dollars",
-        kind: SettingKind::Text,
-        meaning: "JSON pointer to the cost in this agent's output",
-    },
-    Setting {
-        name: "agents.NAME.session",
-        kind: SettingKind::Text,
-        meaning: "JSON pointer to the session id in this agent's output",
-    },
-    Setting {
-        name: "agents.NAME.said",
-        kind: SettingKind::Text,
-        meaning: "JSON pointer to the message in this agent's output",
-    },
-    Setting {
-        name: "scope.mode",
-        kind: SettingKind::Choice { default: "block", of: &["block", "log"] },
-        meaning: "whether a call outside an attempt's scope is blocked or only logged",
-    },
-    Setting {
-        name: "scope.violation",
-        kind: SettingKind::Choice { default: "flag", of: &["flag", "fail"] },
-        meaning: "whether a change outside `touches` is only flagged or fails the attempt before its contract runs",
-    },
-    Setting {
-        name: "safety.read",
-        kind: SettingKind::List,
-        meaning: "read-only commands and tools that planners may use; `*` matches anything",
-    },
-    Setting {
-        name: "safety.write",
-        kind: SettingKind::List,
-        meaning: "commands and tools that write; overrides `safety.read`",
-    },
-    Setting {
-        name: "guard.tools",
-        kind: SettingKind::List,
-        meaning: "tools that need an approved plan in your own sessions",
-    },
-    Setting {
-        name: "guard.mode",
-        kind: SettingKind::Choice { default: "block", of: &["block", "log"] },
-        meaning: "whether a guarded tool is blocked or only logged",
-    },
-    Setting {
-        name: "tools.NAME.operations",
-        kind: SettingKind::List,
-        meaning: "operations of this tool; if any tool is listed, plans may use only listed tools",
-    },
-    Setting {
-        name: "worktree.folder",
-        kind: SettingKind::Text,
-        meaning: "directory of plan worktrees, outside every workspace [default: $XDG_DATA_HOME/planwright/trees]",
-    },
-    Setting {
-        name: "worktree.include",
-        kind: SettingKind::List,
-        meaning: "ignored files to copy into a new worktree, as `.gitignore` patterns; adds to `.worktreeinclude`",
-    },
-    Setting {
-        name: "worktree.setup",
-        kind: SettingKind::Words,
-        meaning: "command to run in a new worktree, with its ports; you must allow one that only the project sets",
-    },
-    Setting {
-        name: "worktree.teardown",
-        kind: SettingKind::Words,
-        meaning: "command to run in a worktree before its removal; you must allow one that only the project sets",
-    },
+    setting(
+        "session.plans",
+        SettingKind::Text,
+        "directory of planner sessions, outside every repository [default: ~/.agentflow/plans]",
+    ),
+    setting(
+        "agents.NAME.like",
+        SettingKind::Agent,
+        "known agent whose output format and default command this agent shares",
+    ),
+    choice(
+        "agents.NAME.protocol",
+        &["command", "acp"],
+        "protocol of this agent: a command that reads the prompt from standard input, or the Agent Client Protocol",
+    ),
+    setting(
+        "agents.NAME.environment",
+        SettingKind::Words,
+        "environment variables of this agent, each as `NAME=VALUE`",
+    ),
+    setting(
+        "agents.NAME.tokens",
+        SettingKind::Words,
+        "JSON pointers to the token counts in this agent's output, such as `/usage/input`; planwright adds them up",
+    ),
+    setting("agents.NAME.dollars", SettingKind::Text, "JSON pointer to the cost in this agent's output"),
+    setting(
+        "agents.NAME.session",
+        SettingKind::Text,
+        "JSON pointer to the session id in this agent's output",
+    ),
+    setting("agents.NAME.said", SettingKind::Text, "JSON pointer to the message in this agent's output"),
+    choice(
+        "scope.mode",
+        &["block", "log"],
+        "whether a call outside an attempt's scope is blocked or only logged",
+    ),
+    choice(
+        "scope.violation",
+        &["flag", "fail"],
+        "whether a change outside `touches` is only flagged or fails the attempt before its contract runs",
+    ),
+    setting(
+        "safety.read",
+        SettingKind::List,
+        "read-only commands and tools that planners may use; `*` matches anything",
+    ),
+    setting("safety.write", SettingKind::List, "commands and tools that write; overrides `safety.read`"),
+    setting("guard.tools", SettingKind::List, "tools that need an approved plan in your own sessions"),
+    choice("guard.mode", &["block", "log"], "whether a guarded tool is blocked or only logged"),
+    setting(
+        "tools.NAME.operations",
+        SettingKind::List,
+        "operations of this tool; if any tool is listed, plans may use only listed tools",
+    ),
+    setting(
+        "worktree.folder",
+        SettingKind::Text,
+        "directory of plan worktrees, outside every workspace [default: $XDG_DATA_HOME/planwright/trees]",
+    ),
+    setting(
+        "worktree.include",
+        SettingKind::List,
+        "ignored files to copy into a new worktree, as `.gitignore` patterns; adds to `.worktreeinclude`",
+    ),
+    setting(
+        "worktree.setup",
+        SettingKind::Words,
+        "command to run in a new worktree, with its ports; you must allow one that only the project sets",
+    ),
+    setting(
+        "worktree.teardown",
+        SettingKind::Words,
+        "command to run in a worktree before its removal; you must allow one that only the project sets",
+    ),
     number("worktree.seconds", [600, 1, 86_400], "time limit of `worktree.setup` and `worktree.teardown`"),
     number("worktree.ports", [0, 0, 64], "ports reserved per worktree, passed as `PLANWRIGHT_PORT`"),
     number("worktree.port_min", [21_000, 1024, 65_535], "first port for worktrees"),
     number("worktree.port_max", [21_999, 1024, 65_535], "last port for worktrees"),
-    Setting {
-        name: "hooks.needs_you",
-        kind: SettingKind::Words,
-        meaning: "command to run when a run needs you; it reads the event from standard input",
-    },
-    Setting {
-        name: "hooks.done",
-        kind: SettingKind::Words,
-        meaning: "command to run when a run is done; it reads the event from standard input",
-    },
-    Setting {
-        name: "hooks.failed",
-        kind: SettingKind::Words,
-        meaning: "command to run when a run fails; it reads the event from standard input",
-    },
+    setting(
+        "hooks.needs_you",
+        SettingKind::Words,
+        "command to run when a run needs you; it reads the event from standard input",
+    ),
+    setting(
+        "hooks.done",
+        SettingKind::Words,
+        "command to run when a run is done; it reads the event from standard input",
+    ),
+    setting(
+        "hooks.failed",
+        SettingKind::Words,
+        "command to run when a run fails; it reads the event from standard input",
+    ),
     number("hooks.seconds", [30, 1, 3600], "time limit of a hook for one event"),
-    Setting {
-        name: "hooks.webhook.url",
-        kind: SettingKind::Text,
-        meaning: "URL that receives the same events, signed",
-    },
-    Setting {
-        name: "hooks.webhook.secret_file",
-        kind: SettingKind::Text,
-        meaning: "file with the signing secret; only you may read it",
-    },
+    setting("hooks.webhook.url", SettingKind::Text, "URL that receives the same events, signed"),
+    setting(
+        "hooks.webhook.secret_file",
+        SettingKind::Text,
+        "file with the signing secret; only you may read it",
+    ),
 ];
 
 impl Setting {
@@ -376,7 +353,7 @@ impl Setting {
                     SettingValue::Text(text) => nearest::nearest(text, known.iter().copied()),
                     SettingValue::Number(_) | SettingValue::Words(_) => None,
                 };
-                let meant = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+                let meant = nearest::did_you_mean(near);
                 must(&format!("a known agent ({})", known.join(", "))).map_err(|why| format!("{why}{meant}"))
             }
         }
@@ -451,11 +428,7 @@ pub fn path(key: &str) -> Option<Vec<String>> {
 
 /// The message for an unknown path, with a suggestion.
 pub fn unknown(path: &[String]) -> String {
-    let message = format!("unknown setting `{}`", key(path));
-    match meant(path) {
-        Some(meant) => format!("{message}; did you mean `{meant}`?"),
-        None => message,
-    }
+    format!("unknown setting `{}`{}", key(path), nearest::did_you_mean(meant(path)))
 }
 
 /// The setting that was probably meant.

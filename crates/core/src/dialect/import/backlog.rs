@@ -14,7 +14,7 @@ use crate::plan::draft::{Draft, ParseIssue};
 use crate::syntax::source::{FILE_SEPARATOR, Source, SourcePart, Span, Spanned};
 use facts::BacklogFacts;
 
-pub(super) const FOREIGN: Importer =
+pub(super) const IMPORTER: Importer =
     Importer { name: "backlog", tool: "Backlog.md tasks", recognises, parse };
 
 /// Keys that are internal to the tool, or parsed elsewhere.
@@ -128,7 +128,7 @@ fn task(
     let mut text: Vec<String> = item.step.task.take().map(|task| task.value).into_iter().collect();
     text.extend((!body.text.is_empty()).then_some(body.text));
     if let [only] = facts.all("assignee")
-        && let Some(target) = json_task::name(only.clone())
+        && let Some(target) = json_task::name(only)
     {
         item.step.target = Some(target);
     } else {

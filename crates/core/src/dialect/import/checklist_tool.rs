@@ -160,7 +160,7 @@ fn is_parallel_list(head: &str) -> bool {
 
 fn is_spec_kit(place: &str, head: &str) -> Option<String> {
     // spec-kitty work packages have such task numbers as well.
-    if (spec_kitty::FOREIGN.recognises)(place, head).is_some() {
+    if (spec_kitty::IMPORTER.recognises)(place, head).is_some() {
         return None;
     }
     let coded = |text: &str| code(text.trim_start_matches([' ', '*', '[', '`'])).map(str::len);

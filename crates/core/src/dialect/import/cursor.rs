@@ -1,14 +1,14 @@
 //! Imports Cursor plans: `.cursor/plans/<name>.plan.md` with `todos:` in its frontmatter; older ones have a checklist.
 
 use super::checklist::Checklist;
-use super::{Importer, checklist_tool, finished, is_markdown, json_task, legal, prose, step};
+use super::{Importer, checklist_tool, finished, is_markdown, legal, prose, step};
 use crate::dialect::frontmatter;
 use crate::plan::draft::{Draft, Mark, StepDraft};
 use crate::syntax::source::{Source, Span, Spanned};
 use crate::syntax::tree::{Node, Style, Value};
 use crate::syntax::yaml;
 
-pub(super) const FOREIGN: Importer = Importer { name: "cursor", tool: "Cursor plan", recognises, parse };
+pub(super) const IMPORTER: Importer = Importer { name: "cursor", tool: "Cursor plan", recognises, parse };
 
 fn recognises(place: &str, head: &str) -> Option<String> {
     if place.ends_with(".plan.md") {
@@ -132,5 +132,5 @@ fn mark(status: &Spanned<String>) -> Option<Spanned<Mark>> {
 
 fn names(node: &Node) -> Vec<Spanned<String>> {
     let name = |node: &Node| Some(Spanned::new(legal(node.text()?)?, node.span));
-    json_task::each(node).iter().filter_map(name).collect()
+    node.each().iter().filter_map(name).collect()
 }

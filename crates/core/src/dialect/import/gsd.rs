@@ -8,7 +8,8 @@ use crate::dialect::frontmatter;
 use crate::plan::draft::{ContractDraft, Draft, StepDraft};
 use crate::syntax::source::{Excerpt, Source, Span, Spanned};
 
-pub(super) const FOREIGN: Importer = Importer { name: "gsd", tool: "GSD plan or roadmap", recognises, parse };
+pub(super) const IMPORTER: Importer =
+    Importer { name: "gsd", tool: "GSD plan or roadmap", recognises, parse };
 
 fn recognises(place: &str, head: &str) -> Option<String> {
     let has_tasks = head.lines().any(|line| opens(line, "task")) && head.contains("<name>");
@@ -26,10 +27,10 @@ fn parse(source: &Source) -> Draft {
     // The last task of each plan, for plans that depend on another one.
     let mut plans: Vec<(String, usize)> = Vec::new();
     for part in source.parts() {
-        let read = plan(source, part.span);
+        let mut read = plan(source, part.span);
         let name = plan_name(&read, &part.path);
         let depends = depends_on(source, part.span);
-        let mut steps = read.steps.clone();
+        let mut steps = std::mem::take(&mut read.steps);
         if is_folder {
             prefix(&mut steps, &name);
         }
@@ -38,10 +39,8 @@ fn parse(source: &Source) -> Draft {
             let needs = lasts.filter_map(|&(_, step)| draft.steps[step].id.clone());
             first.needs = Some(first.needs.take().unwrap_or_default().into_iter().chain(needs).collect());
         }
-        let mut all = std::mem::take(&mut draft.steps);
-        all.extend(steps);
+        draft.steps.extend(steps);
         join(&mut draft, read);
-        draft.steps = all;
         if let Some(last) = draft.steps.len().checked_sub(1) {
             plans.push((name, last));
         }

@@ -193,11 +193,6 @@ fn named_entries(node: &Node) -> impl Iterator<Item = (&str, &Node)> {
     node.entries().iter().filter_map(|(key, value)| Some((key.text()?, value)))
 }
 
-/// The items of a list, or the only value.
-pub(super) fn each(node: &Node) -> &[Node] {
-    if node.is_list() { node.items() } else { std::slice::from_ref(node) }
-}
-
 /// The lists below the tool's keys, or otherwise any list of tasks.
 pub(super) fn usual_lists<'a>(node: &'a Node, keys: &[&str]) -> Vec<&'a Node> {
     let usual = named_entries(node).filter(|(key, value)| keys.contains(key) && value.is_list());
@@ -221,7 +216,7 @@ fn needs(node: &Node) -> Vec<Spanned<String>> {
         Some(text) => {
             text.split([',', ';']).map(|id| Spanned::new(id.trim().to_owned(), node.span)).collect()
         }
-        None => each(node).iter().filter_map(one).collect(),
+        None => node.each().iter().filter_map(one).collect(),
     };
     let is_named = |need: &Spanned<String>| {
         !need.value.is_empty() && !NONE.contains(&need.value.to_lowercase().as_str())
@@ -275,7 +270,7 @@ fn contract(node: &Node) -> ContractDraft {
         .flat_map(|list| list.items().iter().filter_map(|item| item.any(COMMANDS)));
     let commands: Vec<Spanned<String>> = of_task
         .chain(of_criteria)
-        .flat_map(each)
+        .flat_map(Node::each)
         .filter_map(|node| Some(Spanned::new(node.said()?, node.span)))
         .filter(|command| !matches!(command.value.as_str(), "true" | "false" | "manual" | "none" | "N/A"))
         .collect();
@@ -311,11 +306,11 @@ pub(super) fn agent(node: &Node) -> Option<Spanned<String>> {
         [] => node.said()?,
         _ => return None,
     };
-    name(Spanned::new(said, node.span))
+    name(&Spanned::new(said, node.span))
 }
 
 /// A person or an agent, if it is a single name.
-pub(super) fn name(said: Spanned<String>) -> Option<Spanned<String>> {
+pub(super) fn name(said: &Spanned<String>) -> Option<Spanned<String>> {
     let name = said.value.trim_start_matches('@');
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     is_name.then(|| Spanned::new(name.to_owned(), said.span))

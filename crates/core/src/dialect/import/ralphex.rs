@@ -9,7 +9,7 @@ use super::{Importer, checklist_tool, files, finished};
 use crate::plan::draft::{ContractDraft, Draft, Mark, StepDraft};
 use crate::syntax::source::{Excerpt, Source, Span, Spanned};
 
-pub(super) const FOREIGN: Importer = Importer {
+pub(super) const IMPORTER: Importer = Importer {
     name: "ralphex",
     tool: "ralphex plan",
     recognises,

@@ -11,7 +11,7 @@ use crate::syntax::source::{Source, Span, Spanned};
 use crate::syntax::tree::Node;
 use crate::syntax::yaml;
 
-pub(super) const FOREIGN: Importer =
+pub(super) const IMPORTER: Importer =
     Importer { name: "spec-kitty", tool: "spec-kitty work packages", recognises, parse };
 
 fn recognises(place: &str, head: &str) -> Option<String> {

@@ -50,8 +50,7 @@ pub fn config(text: &str) -> (ProposalConfig, Vec<String>) {
             "executor_timeout_minutes" => set(&mut config.executor_timeout_minutes, (key, value), &mut wrong),
             unknown => {
                 let meant = nearest::nearest(unknown, KEYS).filter(|meant| !object.contains_key(*meant));
-                let hint = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
-                wrong.push(format!("unknown setting `{unknown}`{hint}"));
+                wrong.push(format!("unknown setting `{unknown}`{}", nearest::did_you_mean(meant)));
             }
         }
     }

@@ -205,7 +205,7 @@ impl<'a> Desk<'a> {
         }
         let ids = crate::plan::verified::ids(draft);
         let index = |name: &String| Self::index(draft, &ids, name);
-        let has_list = keys.map.first("dependsOn").is_some_and(|list| list.is_list());
+        let has_list = keys.map.first("dependsOn").is_some_and(Node::is_list);
         let edit = match has_list {
             true => Some(keys.push("dependsOn", Self::index(draft, &ids, on))?),
             false => {

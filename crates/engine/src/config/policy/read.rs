@@ -136,10 +136,9 @@ impl Reader<'_> {
             }) == Some(()),
         };
         if rule.is_empty() && table.table.iter().all(|(key, _)| key == "name") {
-            let key = table.key("name");
-            self.fault(
-                self.line(table, "name"),
-                &key,
+            self.fault_at(
+                table,
+                "name",
                 format!("`{}` has no condition and would approve everything", table.path),
             );
         }
@@ -151,7 +150,7 @@ impl Reader<'_> {
         for (key, loose) in [("planner_may_approve", true), ("signed", false)] {
             if table.table.get(key).and_then(Item::as_bool) == Some(loose) {
                 let message = format!("`{}` cannot loosen a requirement for every plan", table.key(key));
-                self.fault(self.line(table, key), &table.key(key), message);
+                self.fault_at(table, key, message);
             }
         }
         When {
@@ -168,20 +167,10 @@ impl Reader<'_> {
             is_plain(party.strip_prefix(GROUP).unwrap_or(party))
         });
         for party in from.iter().flatten() {
-            let (known, name): (Vec<&str>, &str) = match party.strip_prefix(GROUP) {
-                Some(group) => (policy.groups.keys().map(String::as_str).collect(), group),
-                None if policy.people.is_empty() => continue,
-                None => (policy.people.keys().map(String::as_str).collect(), party),
-            };
-            if !known.contains(&name) {
-                let near =
-                    nearest::nearest(name, known.iter().copied()).map(|near| party.replace(name, near));
-                let message = format!(
-                    "`{}` names `{party}`, who is not in the policy{}",
-                    table.key("required_from"),
-                    did_you_mean(near)
-                );
-                self.fault(self.line(table, "required_from"), &table.key("required_from"), message);
+            match party.strip_prefix(GROUP) {
+                Some(group) => self.expect_known(table, "required_from", party, group, policy.groups.keys()),
+                None if policy.people.is_empty() => {}
+                None => self.expect_known(table, "required_from", party, party, policy.people.keys()),
             }
         }
         let needed = self.number(table, "needed", 1, NEEDED_MAX).and_then(|count| u32::try_from(count).ok());
@@ -190,7 +179,7 @@ impl Reader<'_> {
             && (needed as usize) > people
         {
             let message = format!("`{}` is {needed}, but only {people} may approve", table.key("needed"));
-            self.fault(self.line(table, "needed"), &table.key("needed"), message);
+            self.fault_at(table, "needed", message);
         }
         let expires = "a duration such as \"12h\" or \"7d\"";
         Requirement {
@@ -227,24 +216,32 @@ impl Reader<'_> {
         for (name, _) in groups.table.iter() {
             let key = groups.key(name);
             if !is_plain(name) {
-                self.fault(
-                    self.line(&groups, name),
-                    &key,
-                    format!("invalid group name `{key}`; use ASCII letters, digits and `._@+-`"),
-                );
+                let message = format!("invalid group name `{key}`; use ASCII letters, digits and `._@+-`");
+                self.fault_at(&groups, name, message);
             }
             let people = self.list(&groups, name, "the name of a person", is_plain).unwrap_or_default();
-            for person in people
-                .iter()
-                .filter(|person| !policy.people.is_empty() && !policy.people.contains_key(*person))
-            {
-                let near =
-                    nearest::nearest(person, policy.people.keys().map(String::as_str)).map(str::to_owned);
-                let message =
-                    format!("`{key}` names `{person}`, who is not in the policy{}", did_you_mean(near));
-                self.fault(self.line(&groups, name), &key, message);
+            for person in people.iter().filter(|_| !policy.people.is_empty()) {
+                self.expect_known(&groups, name, person, person, policy.people.keys());
             }
             policy.groups.insert(name.to_owned(), people.into_iter().collect());
+        }
+    }
+
+    /// Reports a name that the policy doesn't define; `party` is how the list spells it.
+    fn expect_known<'n>(
+        &mut self,
+        table: &Table<'_>,
+        key: &str,
+        party: &str,
+        name: &str,
+        known: impl Iterator<Item = &'n String>,
+    ) {
+        let known: Vec<&str> = known.map(String::as_str).collect();
+        if !known.contains(&name) {
+            let near = nearest::nearest(name, known).map(|near| party.replace(name, near));
+            let meant = nearest::did_you_mean(near);
+            let message = format!("`{}` names `{party}`, who is not in the policy{meant}", table.key(key));
+            self.fault_at(table, key, message);
         }
     }
 
@@ -274,7 +271,7 @@ impl Reader<'_> {
                 Err(error) => {
                     let message =
                         format!("`{}`: invalid path pattern `{pattern}`: {error}", table.key("paths"));
-                    self.fault(self.line(table, "paths"), &table.key("paths"), message);
+                    self.fault_at(table, "paths", message);
                 }
             }
         }
@@ -320,7 +317,7 @@ impl Reader<'_> {
         let mut seen = BTreeSet::new();
         for name in names.filter(|name| !name.is_empty()) {
             if !seen.insert(name) {
-                self.fault(self.line(table, key), key, format!("duplicate rule name `{name}`"));
+                self.fault_at(table, key, format!("duplicate rule name `{name}`"));
             }
         }
     }
@@ -340,11 +337,8 @@ impl Reader<'_> {
         };
         let list = self.value(table, key, what, read)?;
         for text in list.iter().filter(|text| !is_right(text)) {
-            self.fault(
-                self.line(table, key),
-                &table.key(key),
-                format!("`{}`: `{}` is not {each}", table.key(key), text.escape_debug()),
-            );
+            let message = format!("`{}`: `{}` is not {each}", table.key(key), text.escape_debug());
+            self.fault_at(table, key, message);
         }
         Some(list)
     }
@@ -363,43 +357,31 @@ impl Reader<'_> {
             let found = item.to_string();
             let message =
                 format!("`{}` must be {what}, not `{}`", table.key(key), found.trim().escape_debug());
-            self.fault(self.line(table, key), &table.key(key), message);
+            self.fault_at(table, key, message);
         }
         value
     }
 
     fn table<'t>(&mut self, table: &Table<'t>, key: &str) -> Option<Table<'t>> {
         let item = table.table.get(key)?;
-        match item.as_table_like() {
-            Some(below) => Some(Table { path: table.key(key), table: below }),
-            None => {
-                self.fault(
-                    self.line(table, key),
-                    &table.key(key),
-                    format!("`{}` must be a table", table.key(key)),
-                );
-                None
-            }
+        let below = item.as_table_like().map(|below| Table { path: table.key(key), table: below });
+        if below.is_none() {
+            self.fault_at(table, key, format!("`{}` must be a table", table.key(key)));
         }
+        below
     }
 
     /// The subtables of a table, by name.
     fn named<'t>(&mut self, table: &Table<'t>, key: &str) -> Vec<(String, Table<'t>)> {
         let Some(all) = self.table(table, key) else { return Vec::new() };
         let mut named = Vec::new();
-        for (name, item) in all.table.iter() {
-            let path = all.key(name);
+        for (name, _) in all.table.iter() {
             if !is_plain(name) {
-                self.fault(
-                    self.line(&all, name),
-                    &path,
-                    format!("invalid name `{path}`; use ASCII letters, digits and `._@+-`"),
-                );
+                let path = all.key(name);
+                let message = format!("invalid name `{path}`; use ASCII letters, digits and `._@+-`");
+                self.fault_at(&all, name, message);
             }
-            match item.as_table_like() {
-                Some(below) => named.push((name.to_owned(), Table { path, table: below })),
-                None => self.fault(self.line(&all, name), &path, format!("`{path}` must be a table")),
-            }
+            named.extend(self.table(&all, name).map(|below| (name.to_owned(), below)));
         }
         named
     }
@@ -422,7 +404,7 @@ impl Reader<'_> {
             }
             Some(_) | None => {
                 let message = format!("`{path}` must be a list of at most {RULES_MAX} tables: `[[{path}]]`");
-                self.fault(self.line(table, key), &path, message);
+                self.fault_at(table, key, message);
                 Vec::new()
             }
         }
@@ -432,9 +414,13 @@ impl Reader<'_> {
         let known = || keys.iter().copied().flatten().copied();
         for (key, _) in table.table.iter().filter(|(key, _)| !known().any(|known| known == *key)) {
             let near = nearest::nearest(key, known()).map(|near| table.key(near));
-            let message = format!("unknown key `{}`{}", table.key(key), did_you_mean(near));
-            self.fault(self.line(table, key), &table.key(key), message);
+            let message = format!("unknown key `{}`{}", table.key(key), nearest::did_you_mean(near));
+            self.fault_at(table, key, message);
         }
+    }
+
+    fn fault_at(&mut self, table: &Table<'_>, key: &str, message: String) {
+        self.fault(self.line(table, key), &table.key(key), message);
     }
 
     fn fault(&mut self, line: Option<usize>, key: &str, message: String) {
@@ -456,10 +442,6 @@ impl Reader<'_> {
     fn line_at(&self, start: usize) -> usize {
         self.text[..start.min(self.text.len())].matches('\n').count() + 1
     }
-}
-
-fn did_you_mean(near: Option<String>) -> String {
-    near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 
 fn is_text(text: &str) -> bool {
