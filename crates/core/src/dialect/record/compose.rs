@@ -73,12 +73,12 @@ fn steps(draft: &Draft) -> Vec<New> {
         });
         let implied = || looks_ahead.then(|| waits[place].iter().copied().map(New::Number).collect());
         let needs: Option<Vec<New>> = declared.or_else(implied);
-        New::Map(step_keys(place, step, needs))
+        New::Map(step_keys(place, step, needs.as_deref()))
     };
     draft.steps.iter().enumerate().map(step).collect()
 }
 
-fn step_keys(place: usize, step: &StepDraft, needs: Option<Vec<New>>) -> Vec<(&'static str, New)> {
+fn step_keys(place: usize, step: &StepDraft, needs: Option<&[New]>) -> Vec<(&'static str, New)> {
     let said = |value: &Option<String>| value.as_deref().map(New::text);
     let title = unbroken(&step.title.value);
     let trace = &step.trace.0;
@@ -92,7 +92,7 @@ fn step_keys(place: usize, step: &StepDraft, needs: Option<Vec<New>>) -> Vec<(&'
         "output" => said(&trace.output),
         "error" => said(&trace.error),
         "affectedFiles" => trace.affected_files.as_ref().map(New::texts),
-        "dependsOn" => needs.clone().map(New::List),
+        "dependsOn" => needs.map(|needs| New::List(needs.to_vec())),
         "instructions" if step.task.as_ref().is_some_and(|task| task.value == title) => None,
         "contract" if step.contract.as_ref().is_some_and(|contract| contract.command.is_none()) => {
             Some(New::text("manual"))

@@ -35,12 +35,8 @@ pub(super) fn edits(source: &Source, draft: &Draft, change: &PlanEdit) -> Result
         PlanEdit::Need { step, on } => desk.need(*step, on),
         PlanEdit::Move { step, to } => desk.relocate(*step, *to),
         PlanEdit::Renumber => desk.renumber(&(0..draft.steps.len()).collect::<Vec<_>>()),
-        PlanEdit::Append { .. } => {
-            Err(EditError::NoWord { what: "a new step".to_owned(), dialect: super::DIALECT.name })
-        }
-        PlanEdit::Expand { .. } => {
-            Err(EditError::NoWord { what: "expand".to_owned(), dialect: super::DIALECT.name })
-        }
+        PlanEdit::Append { .. } => Err(super::DIALECT.no_word("a new step")),
+        PlanEdit::Expand { .. } => Err(super::DIALECT.no_word("expand")),
     }
 }
 
@@ -187,7 +183,7 @@ impl<'a> Desk<'a> {
         }
         let ids = crate::plan::verified::ids(self.draft);
         let index = |name: &String| self.index(&ids, name);
-        let has_list = keys.map.get("dependsOn").is_some_and(|list| list.is_list());
+        let has_list = keys.map.get("dependsOn").is_some_and(YamlNode::is_list);
         let edit = match has_list {
             true => Some(keys.push("dependsOn", self.index(&ids, on))?),
             false => {

@@ -69,7 +69,7 @@ pub fn pointer(text: &str) -> Result<TaskPointer, PointerFault> {
         };
         return Err(PointerFault::Unreadable { at, why });
     }
-    let root = root.filter(|root| root.is_map()).ok_or(PointerFault::NoPlan)?;
+    let root = root.filter(YamlNode::is_map).ok_or(PointerFault::NoPlan)?;
     let said = |key: &str| root.get(key).and_then(YamlNode::text).unwrap_or_default().trim().to_owned();
     let plan_id = said("planId");
     match plan_id.as_str() {
