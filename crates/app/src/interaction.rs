@@ -1,12 +1,10 @@
 //! Prompts and reports shared by the command line and the MCP server.
 
-pub(crate) mod agent_guard;
 pub(crate) mod choice;
 pub(crate) mod confirm;
 pub(crate) mod conversion;
 pub(crate) mod driver;
 pub(crate) mod duplicate;
-pub(crate) mod failure;
 pub(crate) mod notifier;
 pub(crate) mod pending;
 pub(crate) mod planner;

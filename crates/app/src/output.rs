@@ -23,7 +23,7 @@ pub use exit::{EXIT_CODES, Exit};
 pub use failure::Failure;
 pub use glyph::{Glyph, Glyphs, Palette, Tone};
 pub(crate) use markdown::markdown;
-pub use next::{NextCommand, shell_word};
+pub use planwright_engine::api::{NextCommand, shell_word};
 pub use settings::{Color, Flags, Settings, Stream};
 pub use table::{Cell, Table, cut};
 
@@ -75,6 +75,15 @@ impl<'w> Out<'w> {
     pub fn data(&mut self, text: &str) {
         if !self.settings.is_json {
             self.write(text);
+        }
+    }
+
+    /// Writes a text that another program may read: a filter passes every byte on, and only a terminal is kept from what could
+    /// steer it.
+    pub fn filtered(&mut self, text: &str) {
+        match self.settings.stdout.is_terminal {
+            true => self.data(&clean(text)),
+            false => self.data(text),
         }
     }
 

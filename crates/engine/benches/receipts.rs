@@ -16,8 +16,8 @@ use planwright_core::plan::identity::Identity;
 use planwright_core::run::event::{
     AttemptEnd, AttemptFinish, AttemptStart, Event, Judged, RunEvent, RunOutcome, RunStart, StepEvent,
 };
-use planwright_core::run::judge::{Observation, judge};
-use planwright_core::run::receipt::{Blob, Receipt};
+use planwright_core::run::judge::{ContractRun, Observation};
+use planwright_core::run::receipt::{Blob, Provenance, Receipt};
 use planwright_core::syntax::source::Source;
 use planwright_core::verify;
 use planwright_engine::git::base;
@@ -130,19 +130,22 @@ fn bundle(steps: usize) -> AuditBundle {
                 account: planwright_core::agent::account::Account::default(),
             }),
         });
-        let receipt = Receipt {
-            verdict: judge(0, &observation),
-            observation,
-            digest: digest.clone(),
-            contract: blake3::hash(format!("test -e {number}").as_bytes()).to_hex().to_string(),
-            tier: "open".to_owned(),
-            output: said.clone(),
-            milliseconds: 1,
-            tree: "00".repeat(32),
-            expect: Some(0),
-            approvals: Vec::new(),
-            opinion: None,
-        };
+        let receipt = Receipt::new(
+            &ContractRun {
+                expect: Some(0),
+                contract: blake3::hash(format!("test -e {number}").as_bytes()).to_hex().to_string(),
+                observation,
+                output: "said".to_owned(),
+                milliseconds: 1,
+            },
+            None,
+            Provenance {
+                digest: digest.clone(),
+                tier: "open".to_owned(),
+                tree: "00".repeat(32),
+                ..Provenance::default()
+            },
+        );
         events.push(Event::Step { step, event: StepEvent::Judged { of: Judged::Attempt(1), receipt } });
     }
     events.push(Event::Run(RunEvent::Finished { outcome: RunOutcome::Done, why: String::new() }));

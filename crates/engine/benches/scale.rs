@@ -24,8 +24,8 @@ use planwright_core::run::event::{
     AgentCommands, AskEvent, AskReason, AttemptEnd, AttemptFinish, AttemptStart, Event, RunEvent, RunOutcome,
     RunStart, StepEvent, StopMode,
 };
-use planwright_core::run::judge::{Observation, judge};
-use planwright_core::run::receipt::{Blob, Receipt};
+use planwright_core::run::judge::{ContractRun, Observation};
+use planwright_core::run::receipt::{Provenance, Receipt};
 use planwright_core::run::state::RunState;
 use planwright_core::run::summary::RunSummary;
 use planwright_core::syntax::source::Source;
@@ -198,19 +198,17 @@ fn judged(step: &str, attempt: u32, code: i32) -> Event {
         step: step.to_owned(),
         event: StepEvent::Judged {
             of: attempt.into(),
-            receipt: Receipt {
-                verdict: judge(0, &observation),
-                observation,
-                digest: "d".to_owned(),
-                contract: "c".to_owned(),
-                tier: "open".to_owned(),
-                output: Blob("o".to_owned()),
-                milliseconds: 40,
-                tree: String::new(),
-                expect: Some(0),
-                approvals: Vec::new(),
-                opinion: None,
-            },
+            receipt: Receipt::new(
+                &ContractRun {
+                    expect: Some(0),
+                    contract: "c".to_owned(),
+                    observation,
+                    output: "o".to_owned(),
+                    milliseconds: 40,
+                },
+                None,
+                Provenance { digest: "d".to_owned(), tier: "open".to_owned(), ..Provenance::default() },
+            ),
         },
     }
 }

@@ -1,3 +1,113 @@
-//! The façade: what faces call. Everything below it is an implementation detail of the engine.
+//! The façade: what front ends call. Everything below it is an implementation detail of the engine.
 
+pub mod agent;
+mod ask;
+pub mod audit;
+pub mod caller;
+mod convert;
+pub mod decision;
+mod diagnostics;
+mod discovery;
+mod edit;
+pub mod error;
+mod export;
+mod format;
+mod inbox;
+mod input;
+pub mod merge;
+mod next;
+pub mod notify;
+mod path;
+pub mod plan;
+pub mod policy;
+pub mod proposal;
+pub mod review;
+mod run_state;
+pub mod session;
+mod show;
+mod simulate;
 pub mod start;
+mod status;
+pub mod target;
+mod verify;
+pub mod workspace;
+
+pub use agent::{HookAnswer, answer_hook, bridge_acp};
+pub use ask::{answer_options, answers};
+pub use audit::{
+    AnchorView, Audit, AuditFindingView, AuditOptions, AuditView, AuditedPlanView, RerunStepView, RerunView,
+};
+pub use caller::{Caller, Right};
+pub use convert::{Conversion, ConvertOptions, ConvertOutput, ConvertView, dialect_line};
+pub use decision::{
+    ApprovalOptions, ApprovalSubjectView, ApprovalView, CancelView, CommentView, CommentsView, RejectionView,
+    UndoView,
+};
+pub use diagnostics::{
+    BaselineView, CheckCounts, CheckedFile, DiagnosticView, FileView, FixView, RelatedView,
+    ReviewFindingView, SpanView, SuggestionView, TextEditView, VerifyView, Warnings,
+};
+pub use discovery::DiscoveriesView;
+pub use edit::{EditMode, EditRequest, EditView};
+pub use error::merge::merge_failed;
+pub use error::session::SessionCommands;
+pub use error::{Error, ErrorKind, WHAT_IS_A_PLAN, unchanged};
+pub use export::{ExportOptions, ExportedRecords, ReceiptsView};
+pub use format::{FormatMode, FormatView};
+pub use inbox::{InboxAskView, InboxView, ReviewView};
+pub use input::{STDIN, read_input};
+pub use merge::MergeRequest;
+pub use next::{NextCommand, shell_word};
+pub use notify::Notifications;
+pub use path::shown;
+pub use plan::Plan;
+pub use policy::{PolicyRuleView, PolicyView, ProjectPolicy, RequirementView, WhenView};
+pub use proposal::{ProposalView, ProposalsView, propose_written};
+pub use review::PlanReview;
+pub use run_state::FindingView;
+pub use session::{
+    CommitOutcomeView, DroppedThread, Session, SessionCommit, SessionProblem, SessionView, ThreadView,
+    session_trouble,
+};
+pub use show::{ShowOptions, ShowView};
+pub use status::{AskView, CurrentView, RunStatusView, StatusView};
+pub use target::{ChosenPlan, PlanRun, Target, step_of_run};
+pub use verify::{
+    BaselineSummary, CheckInput, CheckSummary, CheckedPlan, PlanReviewer, REVIEWER, WarningLevels,
+};
+pub use workspace::{OpenOptions, Workspace, dialect_named};
+
+pub use crate::agent::acp::AcpEnd;
+pub use crate::agent::planning_session::{CommitFault, Wrong};
+pub use crate::audit::AnchorRefs;
+pub use crate::audit::rerun::{Earlier, RerunOptions, RerunScope};
+pub use crate::git::merge_driver::{MergeFiles, MergedFile, drive as merge_files};
+pub use crate::portfolio::merge_queue::{
+    Evicted, EvictedView, MergeAction, MergeNotice, MergeReport, PlannedMerge,
+};
+pub use crate::run::Run;
+pub use crate::run::simulate::{SimulatedStep, SimulatedTool, Simulation, SimulationInput};
+pub use crate::store::plan_file::create as create_file;
+pub use crate::system::clock::local as local_time;
+pub use crate::system::process::{Stop, job_above};
+
+// The vocabulary of core that front ends name.
+pub use planwright_core::agent::account::Usage;
+pub use planwright_core::approval::policy::BY_DEFAULT;
+pub use planwright_core::approval::review::{
+    CommentReview, ContractReview, CostLimits, DiffSign, Difference, Direction, Review, ReviewReason,
+};
+pub use planwright_core::audit::HistoryLine;
+pub use planwright_core::audit::rerun::{CurrentResult, RerunOutcome};
+pub use planwright_core::dialect::proposal::{ProposalSection, inline as proposal_of_json};
+pub use planwright_core::plan::identity::{Identity, Role};
+pub use planwright_core::plan::verified::{Contract, Step, slug};
+pub use planwright_core::plan::view::{PlanView, StepView};
+pub use planwright_core::run::baseline::{Baseline, BaselineResult};
+pub use planwright_core::run::event::RunOutcome;
+pub use planwright_core::syntax::diagnostic::{Diagnostic, Fix, Label, Severity};
+pub use planwright_core::syntax::invisible::is_unprintable;
+pub use planwright_core::syntax::source::{Edit, Source, Span};
+pub use planwright_core::verify::RULES;
+pub use planwright_core::workspace::active_plan::ResolvedBy;
+pub use planwright_core::workspace::notification::Notification;

@@ -11,8 +11,8 @@ use planwright_engine::core::run::event::{
     AgentCommands, AskEvent, AskReason, AttemptEnd, AttemptFinish, AttemptStart, Event, Judged, RunEvent,
     RunOutcome, RunStart, StepEvent, StopMode,
 };
-use planwright_engine::core::run::judge::{Observation, judge};
-use planwright_engine::core::run::receipt::{Blob, Receipt};
+use planwright_engine::core::run::judge::{ContractRun, Observation};
+use planwright_engine::core::run::receipt::{Blob, Provenance, Receipt};
 use planwright_engine::core::run::state::RunState;
 use planwright_engine::core::run::summary::RunSummary;
 use planwright_engine::core::syntax::source::Source;
@@ -115,19 +115,17 @@ fn exited(output: &[u8]) -> Event {
 
 fn passed(output: &[u8]) -> Event {
     let observation = Observation::Exited(0);
-    let receipt = Receipt {
-        verdict: judge(0, &observation),
-        observation,
-        digest: "d".to_owned(),
-        contract: "c".to_owned(),
-        tier: "open".to_owned(),
-        output: blob_of(output),
-        milliseconds: 1,
-        tree: String::new(),
-        expect: Some(0),
-        approvals: Vec::new(),
-        opinion: None,
-    };
+    let receipt = Receipt::new(
+        &ContractRun {
+            expect: Some(0),
+            contract: "c".to_owned(),
+            observation,
+            output: String::from_utf8_lossy(output).into_owned(),
+            milliseconds: 1,
+        },
+        None,
+        Provenance { digest: "d".to_owned(), tier: "open".to_owned(), ..Provenance::default() },
+    );
     Event::Step { step: "first".to_owned(), event: StepEvent::Judged { of: Judged::Attempt(1), receipt } }
 }
 

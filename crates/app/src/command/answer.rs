@@ -8,12 +8,12 @@ use planwright_engine::core::run::state::AskState;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::driver::wait_for_driver;
-use crate::interaction::project::shown;
 use crate::interaction::target::{NamedPlan, RunOf, run_of};
 use crate::output::wording;
 use crate::output::{Exit, Failure, Glyph, NextCommand, Out, Response, Table, Tone, clean_line};
+use planwright_engine::api::shown;
+use planwright_engine::api::{Caller, Right};
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("choice").args(["retry", "take_over", "confirm", "skip", "revise", "stop", "budget"]))]
@@ -68,7 +68,7 @@ pub(crate) struct Answered {
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let choice = answer(args)?;
     if choice.is_some() {
-        refuse_agents("answer")?;
+        Caller::of_process().may(Right::Answer)?;
     }
     let found = run_of(&args.plan)?;
     let Some((name, ask)) = asked(args, &found)? else { return stop(&found, out) };

@@ -16,10 +16,10 @@ use planwright_engine::system::process::Stop;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::agent_guard::{agent_sign, refuse_agents};
-use crate::interaction::project::shown;
 use crate::interaction::target::{NamedPlan, Opened, open};
 use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone, clean_line};
+use planwright_engine::api::shown;
+use planwright_engine::api::{Caller, Right};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -74,7 +74,7 @@ pub(crate) struct VacancyData {
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if args.assign {
-        refuse_agents("assign roles")?;
+        Caller::of_process().may(Right::AssignRoles)?;
     }
     let Opened { path, project, source, .. } = open(&args.plan)?;
     let file = verify::trusted(&source);
@@ -110,15 +110,15 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
 /// The choice of the agent that is the arbiter, if there is one and a person asks; else the built-in one.
 fn choose(args: &Args, project: &Project, case: &ArbiterCase, out: &mut Out<'_>) -> ArbiterChoice {
     let arbiter = project.config.consult.arbiter.as_ref().filter(|_| !args.built_in);
-    match (arbiter, agent_sign()) {
+    match (arbiter, Caller::of_process().is_person()) {
         (None, _) => case.choice(),
-        (Some(_), Some(_)) => {
+        (Some(_), false) => {
             out.talk(
                 "arbiter not asked, because this terminal belongs to an agent; using the built-in choice",
             );
             case.choice()
         }
-        (Some(agent), None) => {
+        (Some(agent), true) => {
             out.talk(&clean_line(&format!("asking `{agent}`")));
             case.choice_of(project, agent, &Stop::new())
         }

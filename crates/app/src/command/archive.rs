@@ -12,12 +12,13 @@ use planwright_engine::store::plan_file::ARCHIVE;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::confirm::who;
-use crate::interaction::project::{here, shown};
+use crate::interaction::project::here;
 use crate::interaction::target::{Opened, open};
 use crate::output::wording;
 use crate::output::{Failure, NextCommand, Out, Response, Tone, clean_line};
+use planwright_engine::api::shown;
+use planwright_engine::api::{Caller, Right};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -68,7 +69,7 @@ pub(crate) struct OutputsData {
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if !args.dry_run {
-        refuse_agents("archive plans")?;
+        Caller::of_process().may(Right::Archive)?;
     }
     let mut data = Archived { plans: Vec::new(), outputs: None, is_dry_run: args.dry_run };
     if let Some(plan) = &args.plan {

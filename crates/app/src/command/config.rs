@@ -9,9 +9,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::interaction::agent_guard::refuse_agents;
-use crate::interaction::project::{shown, typed_settings};
+use crate::interaction::project::typed_settings;
 use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone};
+use planwright_engine::api::shown;
+use planwright_engine::api::{Caller, Right};
 
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -97,7 +98,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         (None, None) => show_all(&sources, out),
         (None, Some(key)) => show_one(&sources, key, out),
         (Some(Act::Set { key, value, whose }), _) => {
-            refuse_agents("change settings")?;
+            Caller::of_process().may(Right::ChangeSettings)?;
             let edited =
                 config::set(&whose.file(&sources)?, key, value).map_err(|refused| match refused {
                     ConfigEditError::Personal { .. } => Failure::from_error(Exit::Usage, &refused)
@@ -111,7 +112,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
             Ok(changed("set", &sources, &edited, out))
         }
         (Some(Act::Unset { key, whose }), _) => {
-            refuse_agents("change settings")?;
+            Caller::of_process().may(Right::ChangeSettings)?;
             let edited = config::unset(&whose.file(&sources)?, key).map_err(refusal)?;
             Ok(changed("unset", &sources, &edited, out))
         }

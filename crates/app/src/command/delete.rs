@@ -7,12 +7,12 @@ use planwright_engine::store::plan_file::FileText;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::choice::{can_ask, line};
 use crate::interaction::confirm::who;
-use crate::interaction::project::shown;
 use crate::interaction::target::{Opened, open};
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
+use planwright_engine::api::shown;
+use planwright_engine::api::{Caller, Right};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -33,7 +33,7 @@ pub(crate) struct Deleted {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    refuse_agents("delete a plan")?;
+    Caller::of_process().may(Right::Delete)?;
     let Opened { path, project, source, .. } = open(&args.plan)?;
     let name = plan_file::name(&path);
     let repeat = NextCommand::new(["planwright", "delete", args.plan.as_str(), "--confirm", name.as_str()]);

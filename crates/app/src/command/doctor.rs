@@ -6,9 +6,9 @@ use planwright_engine::workspace::project;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::project::typed_settings;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean};
+use planwright_engine::api::{Caller, Right};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -43,7 +43,7 @@ pub(crate) struct FindingData {
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if args.fix {
-        refuse_agents("fix with `doctor --fix`")?;
+        Caller::of_process().may(Right::Repair)?;
     }
     let root = project::root_of(".".as_ref())?;
     let mut findings = doctor::examine(&root, typed_settings());

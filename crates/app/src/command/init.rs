@@ -7,10 +7,10 @@ use planwright_engine::workspace::{init, project};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::project::here;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 use connect::{Connected, ConnectionData, Consent, connect, meant};
+use planwright_engine::api::{Caller, Right};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -49,7 +49,7 @@ pub(crate) struct Initialised {
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let agents = meant(&args.agents)?;
     if !agents.is_empty() {
-        refuse_agents("connect agents")?;
+        Caller::of_process().may(Right::ConnectAgents)?;
     }
     let root = project::root_of(".".as_ref())?;
     let found = init::look(&root);

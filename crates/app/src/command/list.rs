@@ -15,10 +15,11 @@ use planwright_engine::workspace::project::PlanListing;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::project::{here, shown};
+use crate::interaction::project::here;
 use crate::output::wording;
 use crate::output::wording::found::with_findings;
 use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone};
+use planwright_engine::api::shown;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

@@ -11,8 +11,9 @@ use planwright_engine::workspace::active_plan::PlanNamesListing;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::project::{project_at, shown};
+use crate::interaction::project::project_at;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean, clean_line};
+use planwright_engine::api::shown;
 
 /// Placeholder for a plan that the marker doesn't name.
 const NOBODY: &str = "?";

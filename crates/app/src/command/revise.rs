@@ -7,11 +7,11 @@ use planwright_engine::store::plan_file;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::confirm::who;
-use crate::interaction::project::shown;
 use crate::interaction::target::{Opened, open};
 use crate::output::{Failure, NextCommand, Out, Response, Tone, clean_line};
+use planwright_engine::api::shown;
+use planwright_engine::api::{Caller, Right};
 
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -25,7 +25,7 @@ pub(crate) struct Reopened {
 }
 
 pub(crate) fn run(plan: &str, message: &str, out: &mut Out<'_>) -> Result<Response, Failure> {
-    refuse_agents("revise a plan")?;
+    Caller::of_process().may(Right::Revise)?;
     let Opened { path, project, .. } = open(plan)?;
     let decisions = Approvals::open(&project)?;
     let from = decisions.case(&path)?.state();

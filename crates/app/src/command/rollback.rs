@@ -5,10 +5,10 @@ use planwright_engine::run::RolledBack;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::agent_guard::refuse_agents;
-use crate::interaction::project::shown;
 use crate::interaction::target::{RunOf, run_of};
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
+use planwright_engine::api::shown;
+use planwright_engine::api::{Caller, Right};
 
 /// How many files are named.
 const NAMED_MAX: usize = 10;
@@ -39,7 +39,7 @@ pub(crate) struct Back {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    refuse_agents("roll back a run")?;
+    Caller::of_process().may(Right::RollBack)?;
     let RunOf { path, runs, run, .. } = run_of(&args.plan)?;
     let shown = shown(&path);
     let is_it = |step: &&planwright_engine::core::plan::verified::Step| {

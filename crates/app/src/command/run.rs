@@ -16,6 +16,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
+use planwright_engine::api::plan::find_step;
 use planwright_engine::api::start::{Blocker, Missing, Retry, Start, StartOptions, StepSelection, goes_on};
 use planwright_engine::approval::Approvals;
 use planwright_engine::core::plan::digest::Digest;
@@ -36,13 +37,13 @@ use planwright_engine::{Project, Verified};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::confirm::who;
-use crate::interaction::project::shown;
-use crate::interaction::target::{NamedPlan, Opened, find_step, open, open_file};
+use crate::interaction::target::{NamedPlan, Opened, open, open_file};
 use crate::output::wording::ahead::Simulated;
-use crate::output::wording::found::FindingData;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, clean_line};
+use planwright_engine::api::FindingView;
+use planwright_engine::api::shown;
+use planwright_engine::api::{Caller, Right};
 
 /// Polling interval while waiting.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -179,7 +180,7 @@ pub(crate) struct Ran {
     pub(crate) left: Vec<String>,
     /// What reviewers found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) findings: Vec<FindingData>,
+    pub(crate) findings: Vec<FindingView>,
     /// Waves, agents, reads, tools and forecast, with `--dry-run`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) simulation: Option<Simulated>,
@@ -379,7 +380,7 @@ fn hindrance(subject: &Subject<'_>, runs: &Runs) -> Result<Option<Hindrance>, Fa
 fn carry_out(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<Response, Failure> {
     // The environment of this process decides which `bash` and other programs judge the work.
     if process::job_above().is_some() {
-        refuse_agents("approve or run a plan")?;
+        Caller::of_process().may(Right::ApproveOrRun)?;
     }
     let (run, driving, seen) = match start(subject, runs, out)? {
         Start::Begun(run, driving, _) => {

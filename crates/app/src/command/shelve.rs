@@ -11,11 +11,12 @@ use planwright_engine::{Project, run};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::duplicate::warn_of_twins;
-use crate::interaction::project::{here, shown};
+use crate::interaction::project::here;
 use crate::interaction::target::open;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
+use planwright_engine::api::shown;
+use planwright_engine::api::{Caller, Right};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -36,7 +37,7 @@ pub(crate) struct Staged {
 
 /// Moves a plan to the shelf.
 pub(crate) fn shelve(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    refuse_agents("shelve a plan")?;
+    Caller::of_process().may(Right::Shelve)?;
     let opened = open(&args.plan)?;
     let moved = board::stage(&opened.project, &opened.path).map_err(refused)?;
     warn_of_twins(&opened.project, (&moved.to, &opened.source.draft()), out)?;
@@ -47,7 +48,7 @@ pub(crate) fn shelve(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure
 
 /// Moves a shelved plan back.
 pub(crate) fn unshelve(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    refuse_agents("unshelve a plan")?;
+    Caller::of_process().may(Right::Unshelve)?;
     let project = here()?;
     let moved = board::activate(&project, &args.plan).map_err(refused)?;
     warn(&project, &moved.to, out)?;

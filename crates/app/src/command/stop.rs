@@ -5,11 +5,11 @@ use planwright_engine::store::journal::LockHolder;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::driver::{under_way, wait_for_driver};
-use crate::interaction::project::shown;
 use crate::interaction::target::{NamedPlan, RunOf, run_of};
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
+use planwright_engine::api::shown;
+use planwright_engine::api::{Caller, Right};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -37,7 +37,7 @@ pub(crate) struct Stopped {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    refuse_agents("stop a run")?;
+    Caller::of_process().may(Right::Stop)?;
     let RunOf { path, runs, run, .. } = run_of(&args.plan)?;
     let name = run.row.name.clone();
     let next = NextCommand::new(["planwright", "log", shown(&path).as_str()]);

@@ -12,13 +12,14 @@ use planwright_engine::store::worktree_registry::RegisteredWorktree;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::agent_guard::refuse_agents;
 use crate::interaction::choice::{Choice, Pressed, can_ask, choose};
-use crate::interaction::failure::worktree::{DIGITS_MIN, typed_command};
-use crate::interaction::project::{here, shown};
+use crate::interaction::project::here;
 use crate::interaction::target::{Opened, open};
 use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
+use planwright_engine::api::error::worktree::{DIGITS_MIN, typed_command};
+use planwright_engine::api::shown;
+use planwright_engine::api::{Caller, Right};
 use show::{RemovedData, TreeData};
 
 #[derive(Debug, clap::Args)]
@@ -102,7 +103,7 @@ fn add(args: &AddArgs, out: &mut Out<'_>) -> Result<Response, Failure> {
     let trees = Trees::of(&project)?;
     let setup = if args.no_setup { Setup::Leave } else { Setup::Run };
     if setup == Setup::Run {
-        permit((&trees, trees.unallowed_setup()?), args.allow.as_deref(), "setup", out)?;
+        permit((&trees, trees.unallowed_setup()?), args.allow.as_deref(), Right::AllowSetup, out)?;
     }
     let (name, base) = (args.name.as_deref(), args.base.as_deref());
     let after = if base.is_none() { board::unmerged(&trees, &plan) } else { Vec::new() };
@@ -130,14 +131,15 @@ fn add(args: &AddArgs, out: &mut Out<'_>) -> Result<Response, Failure> {
 fn permit(
     (trees, script): (&Trees, Option<&WorktreeScript>),
     allow: Option<&str>,
-    what: &str,
+    right: Right,
     out: &mut Out<'_>,
 ) -> Result<(), Failure> {
     let Some(script) = script else { return Ok(()) };
+    let what = if right == Right::AllowSetup { "setup" } else { "teardown" };
     let digest = script_digest(&script.command);
     let command = clean_line(&typed_command(&script.command)).into_owned();
     if let Some(typed) = allow {
-        refuse_agents(&format!("allow a {what} command"))?;
+        Caller::of_process().may(right)?;
         if typed.len() < DIGITS_MIN || !digest.starts_with(typed) {
             let short = &digest[..DIGITS_MIN];
             return Err(Failure::new(
@@ -210,9 +212,9 @@ fn path(name: &str, out: &mut Out<'_>) -> Result<Response, Failure> {
 }
 
 fn remove(name: &str, allow: Option<&str>, out: &mut Out<'_>) -> Result<Response, Failure> {
-    refuse_agents("remove a worktree")?;
+    Caller::of_process().may(Right::RemoveWorktree)?;
     let trees = Trees::of(&here()?)?;
-    permit((&trees, trees.unallowed_teardown()?), allow, "teardown", out)?;
+    permit((&trees, trees.unallowed_teardown()?), allow, Right::AllowTeardown, out)?;
     let removed = trees.remove(name)?;
     show::removed(std::slice::from_ref(&removed), "removed", out);
     let data = Worktrees { trees: Vec::new(), removed: vec![RemovedData::of(&removed)], is_dry_run: false };
@@ -239,9 +241,9 @@ fn would_prune(out: &mut Out<'_>) -> Result<Response, Failure> {
 }
 
 fn prune(out: &mut Out<'_>) -> Result<Response, Failure> {
-    refuse_agents("remove worktrees")?;
+    Caller::of_process().may(Right::PruneWorktrees)?;
     let trees = Trees::of(&here()?)?;
-    permit((&trees, trees.unallowed_teardown()?), None, "teardown", out)?;
+    permit((&trees, trees.unallowed_teardown()?), None, Right::AllowTeardown, out)?;
     let Pruned { removed, kept, failed } = trees.prune()?;
     show::removed(&removed, "reclaimed", out);
     let bytes: u64 = removed.iter().map(|removed| removed.bytes).sum();

@@ -9,8 +9,8 @@ use nix::sys::termios::{
 };
 use nix::unistd::read;
 
-use crate::interaction::agent_guard::agent_sign;
 use crate::output::{Exit, Failure, Out, clean_line};
+use planwright_engine::api::Caller;
 
 /// One answer.
 pub(crate) struct Choice {
@@ -49,7 +49,7 @@ pub(crate) enum Pressed {
 
 /// Whether a person can be asked: at a terminal, with nothing but text printed, and no agent in sight.
 pub(crate) fn can_ask(out: &Out<'_>) -> bool {
-    io::stdin().is_terminal() && !out.settings().is_json && agent_sign().is_none()
+    io::stdin().is_terminal() && !out.settings().is_json && Caller::of_process().is_person()
 }
 
 /// Asks until a key of a choice is pressed. The question goes to stderr.

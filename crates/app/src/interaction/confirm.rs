@@ -1,18 +1,8 @@
 //! How a person approves; shared by `run`, `approve` and `review`. Only an explicit approval of exactly this digest
 //! counts, and never one from an agent.
 
-use std::io;
-use std::path::Path;
+use planwright_engine::api::{Caller, Contract, Identity, ResolvedBy, Right, Step};
 
-use planwright_engine::approval;
-use planwright_engine::config::policy;
-use planwright_engine::core::plan::identity::Identity;
-use planwright_engine::core::plan::verified::{Contract, Plan};
-use planwright_engine::core::workspace::active_plan::ResolvedBy;
-use planwright_engine::store::plan_file;
-use planwright_engine::system::user::user;
-
-use crate::interaction::agent_guard::{agent_sign, refuse_agents};
 use crate::interaction::choice::{Choice, Pressed, can_ask, choose};
 use crate::output::{Exit, Failure, NextCommand, Out, Tone, clean, clean_line};
 
@@ -32,8 +22,8 @@ pub(crate) struct ConfirmPrompt<'a> {
     pub(crate) hint: &'a str,
     /// The command that asks: `planwright run hello`.
     pub(crate) command: &'a [&'a str],
-    /// The plan, for who wants to see all of it.
-    pub(crate) plan: &'a Plan,
+    /// The steps of the plan, for who wants to see all of it.
+    pub(crate) steps: &'a [Step],
     /// The digest that was typed.
     pub(crate) rev: Option<&'a str>,
     /// By what the plan was chosen.
@@ -43,13 +33,16 @@ pub(crate) struct ConfirmPrompt<'a> {
 /// In which way a person said yes.
 pub(crate) type ConfirmMode = &'static str;
 
+pub(crate) const AT_TERMINAL: ConfirmMode = "terminal";
+
 /// Asks a person to approve, or fails.
 pub(crate) fn ask(matter: &ConfirmPrompt<'_>, out: &mut Out<'_>) -> Result<ConfirmMode, Failure> {
     let ConfirmPrompt { what, full, question, exit, hint, command, .. } = matter;
     let short = &full[..DIGITS_MIN];
     let by_hand = NextCommand::new(command.iter().copied().chain(["--rev", short]));
-    refuse_agents("approve")
-        .map_err(|failure| failure.hint(format!("a person runs: {}", by_hand.command)))?;
+    Caller::of_process()
+        .may(Right::Approve)
+        .map_err(|error| error.hint(format!("a person runs: {}", by_hand.command)))?;
     if let Some(rev) = matter.rev {
         return match full.starts_with(rev) {
             true if rev.len() >= DIGITS_MIN => Ok("rev"),
@@ -78,9 +71,9 @@ pub(crate) fn ask(matter: &ConfirmPrompt<'_>, out: &mut Out<'_>) -> Result<Confi
     ];
     loop {
         match choose(question, &choices, out)? {
-            Pressed::Key('y') => return Ok("terminal"),
+            Pressed::Key('y') => return Ok(AT_TERMINAL),
             Pressed::Key('d') => {
-                print_detail(matter.plan, out);
+                print_detail(matter.steps, out);
                 out.flush();
             }
             Pressed::Key(_) | Pressed::Nothing => break,
@@ -92,16 +85,13 @@ pub(crate) fn ask(matter: &ConfirmPrompt<'_>, out: &mut Out<'_>) -> Result<Confi
 
 /// Who is at this terminal: a person, or the agent that the environment tells of.
 pub(crate) fn who() -> Identity {
-    match agent_sign() {
-        Some(sign) => Identity::agent(sign.agent),
-        None => Identity::person(user()),
-    }
+    Caller::of_process().identity()
 }
 
 /// Prints the approval and how it was given.
 pub(crate) fn say_approved(short: &str, (by, way): (&str, &str), out: &mut Out<'_>) {
     let how = match way {
-        "terminal" => "at this terminal",
+        AT_TERMINAL => "at this terminal",
         "policy" => "by policy",
         _ => "by --rev",
     };
@@ -110,10 +100,10 @@ pub(crate) fn say_approved(short: &str, (by, way): (&str, &str), out: &mut Out<'
 }
 
 /// Task and contract of every step, in full.
-fn print_detail(plan: &Plan, out: &mut Out<'_>) {
+fn print_detail(steps: &[Step], out: &mut Out<'_>) {
     let indented =
         |text: &str| clean(text.trim_end()).lines().map(|line| format!("    {line}\n")).collect::<String>();
-    for step in &plan.steps {
+    for step in steps {
         let title = format!("{} {}  {}  for {}", step.number, step.id, step.title, step.target);
         let head = out.palette().paint(Tone::Strong, &clean_line(&title));
         out.line(&format!("\n{head}\n  task"));
@@ -128,76 +118,4 @@ fn print_detail(plan: &Plan, out: &mut Out<'_>) {
         out.line(&format!("  on_fail: {}", step.on_fail));
     }
     out.line("");
-}
-
-impl From<policy::Error> for Failure {
-    fn from(error: policy::Error) -> Self {
-        let exit = match error {
-            policy::Error::Invalid { .. } | policy::Error::Signers { .. } => Exit::Usage,
-            policy::Error::Workspace { .. } | policy::Error::Loose { .. } => Exit::No,
-            // It was named explicitly and does not exist.
-            policy::Error::Read { ref source, .. } if source.kind() == io::ErrorKind::NotFound => Exit::Usage,
-            policy::Error::State { .. } | policy::Error::Read { .. } | policy::Error::Write { .. } => {
-                Exit::Machine
-            }
-        };
-        let failure = Self::from_error(exit, &error);
-        error.faults().iter().fold(failure, |failure, fault| failure.because(fault))
-    }
-}
-
-impl From<approval::Error> for Failure {
-    fn from(error: approval::Error) -> Self {
-        let failure = |exit| Self::from_error(exit, &error);
-        match error {
-            approval::Error::Runs(error) => error.into(),
-            approval::Error::Store(error) => error.into(),
-            approval::Error::Unclean { ref plan, .. } => failure(Exit::No)
-                .hint("nothing was proposed")
-                .next(NextCommand::new(["planwright", "verify", plan])),
-            approval::Error::Unfit(_) | approval::Error::Unsigned(_) => {
-                failure(Exit::No).hint("nothing was recorded")
-            }
-            approval::Error::Policy(error) => error.into(),
-            approval::Error::Signature(_) => failure(Exit::Person)
-                .hint("nothing was recorded; the list of signers decides whose keys count")
-                .next(NextCommand::new(["planwright", "policy"])),
-            approval::Error::Refused(_) => failure(Exit::Person).hint("nothing was recorded"),
-            approval::Error::Moved { ref plan, .. } => failure(Exit::Moved)
-                .hint("review it again; nothing was recorded")
-                .next(NextCommand::new(["planwright", "review", plan])),
-            approval::Error::Lapsed { ref plan, .. } => failure(Exit::Moved)
-                .hint("propose it again and review the changes; nothing was started")
-                .next(NextCommand::new(["planwright", "propose", plan])),
-            approval::Error::Unapproved { ref plan } => {
-                failure(Exit::Person).next(NextCommand::new(["planwright", "propose", plan]))
-            }
-            approval::Error::OpenElsewhere { ref plan, is_tree, .. } => {
-                let next = match is_tree {
-                    true => NextCommand::new(["planwright", "run", plan, "--worktree"]),
-                    false => NextCommand::new(["planwright", "cancel", plan]),
-                };
-                failure(Exit::Moved)
-                    .hint("a plan has one run at a time: resume it there, or cancel it")
-                    .next(next)
-            }
-            approval::Error::Staged { ref plan } => failure(Exit::No)
-                .hint("nothing was proposed or started")
-                .next(NextCommand::new(["planwright", "unshelve", &plan_file::name(Path::new(plan))])),
-            approval::Error::Tripped { ref plan, .. } => failure(Exit::Person)
-                .hint("a person must approve it again; nothing was started")
-                .next(NextCommand::new(["planwright", "run", plan])),
-            approval::Error::Running { ref plan, .. } => failure(Exit::Moved)
-                .hint("end the run first; nothing was recorded")
-                .next(NextCommand::new(["planwright", "status", plan])),
-            approval::Error::Seal(_) => failure(Exit::No).hint("nothing was proposed"),
-            approval::Error::Revision { ref plan, .. } => {
-                failure(Exit::Usage).next(NextCommand::new(["planwright", "review", plan]))
-            }
-            approval::Error::Base(_)
-            | approval::Error::Journal(_)
-            | approval::Error::Broken { .. }
-            | approval::Error::Text { .. } => failure(Exit::Machine),
-        }
-    }
 }

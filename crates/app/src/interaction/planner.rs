@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use planwright_engine::Project;
 use planwright_engine::agent::planner;
 use planwright_engine::agent::planner::{Planner, PlannerReply};
-use planwright_engine::config::SettingValue;
 use planwright_engine::core::agent::planner as planning;
 use planwright_engine::core::agent::planner::PlannerFeedback;
 use planwright_engine::core::syntax::source::Source;
@@ -28,7 +27,7 @@ const REASONING_LINES_MAX: usize = 6;
 /// How many files are named.
 const FILES_NAMED_MAX: usize = 10;
 /// The most that is read as an answer or an issue.
-const INPUT_BYTES_MAX: u64 = 4 << 20;
+const INPUT_BYTES_MAX: u64 = 16 << 20;
 /// Argument for standard input.
 const STDIN: &str = "-";
 
@@ -225,38 +224,5 @@ pub(crate) fn tell_reasoning(label: &str, reasoning: &str, out: &mut Out<'_>) {
     }
     if lines.len() > REASONING_LINES_MAX {
         out.line(&format!("  {:<9} and {} more lines", "", lines.len() - REASONING_LINES_MAX));
-    }
-}
-
-impl From<planner::Error> for Failure {
-    fn from(error: planner::Error) -> Self {
-        const ROLE: &str = "set [roles] planner = \"claude\" in planwright.toml, write the plan with `planwright \
-            new`, or pass one with --from";
-        let failure = |exit| Self::from_error(exit, &error);
-        match &error {
-            planner::Error::Nobody | planner::Error::Unfit { .. } | planner::Error::Missing { .. } => {
-                failure(Exit::No).hint(ROLE).next(NextCommand::new(["planwright", "doctor"]))
-            }
-            planner::Error::Unapproved { name, command } => {
-                let (key, words) =
-                    (format!("agents.{name}.command"), SettingValue::Words(command.clone()).to_string());
-                failure(Exit::Person)
-                    .hint(format!(
-                        "check the command, set it in your own settings and remove it from the project's, which \
-                         win: planwright config unset {key}"
-                    ))
-                    .next(NextCommand::new(["planwright", "config", "set", &key, &words, "--user"]))
-            }
-            planner::Error::Late { .. } => failure(Exit::No)
-                .hint("nothing was written; draft.seconds sets the time limit")
-                .next(NextCommand::new(["planwright", "config", "draft.seconds"])),
-            planner::Error::Silent { .. } => {
-                failure(Exit::No).hint("nothing was written").next(NextCommand::new(["planwright", "doctor"]))
-            }
-            planner::Error::Stopped => failure(Exit::Terminated).hint("nothing was written"),
-            planner::Error::State(_) | planner::Error::Process(_) => {
-                failure(Exit::Machine).hint("nothing was written")
-            }
-        }
     }
 }

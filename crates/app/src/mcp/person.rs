@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::Queued;
 use super::peer::Peer;
 use super::tool::{ToolError, ToolReply};
-use crate::interaction::agent_guard::agent_sign;
+use planwright_engine::api::Caller;
 
 /// How long a person may take to answer the dialog.
 const PATIENCE: Duration = Duration::from_mins(30);
@@ -69,10 +69,10 @@ impl Questions {
     /// Has a person asked, by the way that the client's version of the protocol knows.
     pub(super) fn ask(&self, question: &Question, call: &Queued, peer: &Peer) -> PersonReply {
         // An agent that has a shell could be its own client, and answer its own question.
-        if let Some(sign) = agent_sign() {
+        if let Some(sign) = Caller::of_process().sign() {
             return PersonReply::No(by_hand(
                 question,
-                &format!("this terminal belongs to an agent ({})", sign.sign),
+                &format!("this terminal belongs to an agent ({sign})"),
             ));
         }
         if !can_ask(&call.caller.capabilities) {

@@ -1,13 +1,15 @@
-//! Makes foreign text safe to show: nothing in a plan may control the terminal or reorder text. Owns the list of such
-//! characters; never changes what is stored.
+//! Makes foreign text safe to show: nothing in a plan may control the terminal or reorder text. Never
+//! changes what is stored.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use planwright_engine::api::is_unprintable;
+
 /// Returns `text` with control, bidirectional and invisible characters spelled out (`\u{1b}`). Line breaks and tabs stay; a CRLF
 /// becomes LF.
 pub fn clean(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(|character| is_hidden(character) && !matches!(character, '\n' | '\t')) {
+    if !text.chars().any(|character| is_unprintable(character) && !matches!(character, '\n' | '\t')) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
@@ -24,7 +26,7 @@ pub fn clean(text: &str) -> Cow<'_, str> {
 
 /// Returns `text` as [`clean`] does, and with line breaks and tabs spelled out too, so that it stays on one line.
 pub fn clean_line(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_hidden) {
+    if !text.chars().any(is_unprintable) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
@@ -34,20 +36,8 @@ pub fn clean_line(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether a character steers a terminal, reorders text or cannot be seen.
-///
-/// The joiners U+200C and U+200D and the variation selectors of the basic plane are left alone: writing systems and emoji need
-/// them. The other variation selectors and the tag characters can smuggle whole sentences, and are listed.
-pub(super) fn is_hidden(character: char) -> bool {
-    character.is_control()
-        || matches!(character,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fdd0}'..='\u{fdef}' | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e0fff}')
-}
-
 fn spell(character: char, shown: &mut String) {
-    if is_hidden(character) {
+    if is_unprintable(character) {
         escape(character, shown);
     } else {
         shown.push(character);

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::clean::is_hidden;
+use super::NextCommand;
 use super::exit::Exit;
 use super::failure::Failure;
-use super::next::NextCommand;
+use planwright_engine::api::is_unprintable;
 
 /// What a command has to say once it is through.
 #[derive(Debug, Clone, PartialEq)]
@@ -134,7 +134,7 @@ pub(super) fn json(value: &impl Serialize, layout: EnvelopeLayout) -> String {
     let mut safe = String::with_capacity(text.len() + 1);
     for character in text.chars() {
         // Inside strings JSON itself escapes what is below the space; beyond that it leaves DEL, C1 and bidi controls alone.
-        if character >= ' ' && is_hidden(character) {
+        if character >= ' ' && is_unprintable(character) {
             for unit in character.encode_utf16(&mut [0; 2]) {
                 write!(safe, "\\u{unit:04x}").expect("writing to a string cannot fail");
             }

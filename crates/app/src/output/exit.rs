@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use planwright_engine::api::ErrorKind;
+
 /// How a command ended, as its caller learns it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Exit {
@@ -22,6 +24,20 @@ pub enum Exit {
     /// Interrupted from the keyboard.
     Interrupted,
     Terminated,
+}
+
+impl From<ErrorKind> for Exit {
+    fn from(kind: ErrorKind) -> Self {
+        match kind {
+            ErrorKind::Refused => Self::No,
+            ErrorKind::Usage => Self::Usage,
+            ErrorKind::NeedsPerson => Self::Person,
+            ErrorKind::Moved => Self::Moved,
+            ErrorKind::Machine => Self::Machine,
+            ErrorKind::Interrupted => Self::Interrupted,
+            ErrorKind::Stopped => Self::Terminated,
+        }
+    }
 }
 
 /// Every exit code with its word and its meaning, in ascending order.

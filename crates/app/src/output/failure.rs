@@ -3,10 +3,12 @@
 use std::error::Error;
 use std::fmt::Write as _;
 
+use planwright_engine::api;
+use planwright_engine::api::NextCommand;
+
 use super::clean::clean;
 use super::exit::Exit;
 use super::glyph::{Palette, Tone};
-use super::next::NextCommand;
 
 /// The error that a command returns: what failed, on what, because of what, and the fix.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +23,16 @@ pub struct Failure {
     pub hint: Option<String>,
     /// The way out, as commands.
     pub next: Vec<NextCommand>,
+}
+
+impl<E> From<E> for Failure
+where
+    api::Error: From<E>,
+{
+    fn from(error: E) -> Self {
+        let api::Error { kind, message, causes, hint, next } = error.into();
+        Self { exit: kind.into(), message, causes, hint, next }
+    }
 }
 
 impl Failure {

@@ -7,6 +7,7 @@ pub(crate) mod found;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use planwright_engine::api;
 use planwright_engine::config::{ADVISORY_JUDGE_KEY, ENVIRONMENT_KEY, GATE_JUDGE_KEY, LIKE_KEY, TOPICS_KEY};
 use planwright_engine::core::agent::account::{Account, Usage};
 use planwright_engine::core::agent::finding;
@@ -15,14 +16,13 @@ use planwright_engine::core::agent::report::ReportFinding;
 use planwright_engine::core::plan::budget;
 use planwright_engine::core::plan::verified::Contract;
 use planwright_engine::core::run::event::{
-    AnswerKind, AskAnswer, AskEvent, AskReason, AttemptEnd, AttemptFinish, Event, JudgedBy, RunEvent,
-    RunOutcome, RunStart, StepEvent, StopMode,
+    AskAnswer, AskEvent, AskReason, AttemptEnd, AttemptFinish, Event, JudgedBy, RunEvent, RunOutcome,
+    RunStart, StepEvent, StopMode,
 };
 use planwright_engine::core::run::forecast::Forecast;
-use planwright_engine::core::run::state::{AskState, Phase, StepStatus};
+use planwright_engine::core::run::state::AskState;
 use planwright_engine::core::syntax::count::counted;
-use planwright_engine::core::syntax::source::{Detection, Source};
-use planwright_engine::core::workspace::notification::{Notification, NotificationSubject};
+use planwright_engine::core::workspace::notification::Notification;
 use planwright_engine::run::{Run, Runs};
 use planwright_engine::store::journal::RecordedEvent;
 use planwright_engine::system::clock;
@@ -167,77 +167,25 @@ pub(crate) fn subject(run: &Run, ask: &AskState) -> String {
 }
 
 /// The commands that answer an ask, each with what it does.
-pub(crate) fn choices(run: &Run, ask: &AskState) -> Vec<(String, &'static str)> {
+pub(crate) fn choices(run: &Run, ask: &AskState) -> Vec<(String, String)> {
     let judged_by = JudgedBy::of(ask.step.map(|place| &run.plan.steps[place].contract));
     choices_of(&subject(run, ask), ask.reason, judged_by)
 }
 
 /// The commands that answer what is asked about `subject`, each with what it does.
-pub(crate) fn choices_of(
-    subject: &str,
-    reason: AskReason,
-    judged_by: JudgedBy,
-) -> Vec<(String, &'static str)> {
-    let subject = shell_word(subject);
-    if reason == AskReason::Stalled {
-        return vec![
-            (format!("planwright run {subject}"), "resume the run"),
-            (format!("planwright cancel {subject} --failed -m '...'"), "record the run as failed"),
-            (format!("planwright cancel {subject} -m '...'"), "end it for good"),
-        ];
-    }
-    let choice = |kind: &AnswerKind| {
-        let (more, what) = match kind {
-            AnswerKind::Retry => (" --hint '...'", "try again with a hint"),
-            AnswerKind::TakeOver => ("", "I fixed it; run the contract"),
-            AnswerKind::Confirm => ("", "confirm that it is done"),
-            AnswerKind::Skip => (" -m '...'", "skip it, recorded as your decision"),
-            AnswerKind::Revise => (" -m '...'", "end the run and revise the plan"),
-            AnswerKind::Budget => (" +1.00", "raise the budget: money, tokens or time"),
-            AnswerKind::Stop => ("", "pause the run"),
-        };
-        (format!("planwright answer {subject} --{}{more}", kind.word()), what)
-    };
-    reason.answers(judged_by).iter().map(choice).collect()
+pub(crate) fn choices_of(subject: &str, reason: AskReason, judged_by: JudgedBy) -> Vec<(String, String)> {
+    let answers = api::answers(subject, reason, judged_by).into_iter();
+    answers.map(|answer| (answer.command, answer.remark.unwrap_or_default())).collect()
 }
 
 /// The answers that fit, as options of `answer`.
 pub(crate) fn fitting(reason: AskReason, contract: Option<&Contract>) -> String {
-    if reason == AskReason::Stalled {
-        return "resume, fail, cancel".to_owned();
-    }
-    let answers = reason.answers(JudgedBy::of(contract));
-    let flags: Vec<String> = answers.iter().map(|kind| format!("--{}", kind.word())).collect();
-    let judged = if answers.contains(&AnswerKind::TakeOver) { "; the contract still decides" } else { "" };
-    flags.join(", ") + judged
+    api::answer_options(reason, JudgedBy::of(contract))
 }
 
 /// Why a person is asked.
 pub(crate) const fn reason_words(reason: AskReason) -> &'static str {
-    match reason {
-        AskReason::AttemptsSpent => "all attempts failed",
-        AskReason::Manual => "manual step: do it or confirm it",
-        AskReason::Budget => "the budget is spent",
-        AskReason::Lost => "attempts were interrupted too often",
-        AskReason::Parked => "agent unavailable",
-        AskReason::Stalled => "stalled: no process is running it",
-        AskReason::Question => "the agent has a question",
-        AskReason::Strayed => "an attempt changed files outside its scope",
-    }
-}
-
-/// Why a person is asked, as programs read it.
-pub(crate) const fn reason_word(reason: AskReason) -> &'static str {
-    match reason {
-        AskReason::AttemptsSpent => "attempts-spent",
-        AskReason::Manual => "manual",
-        AskReason::Budget => "budget",
-        AskReason::Lost => "lost",
-        AskReason::Parked => "parked",
-        AskReason::Stalled => "stalled",
-        AskReason::Question => "question",
-        AskReason::Strayed => "strayed",
-    }
+    reason.words()
 }
 
 /// How an attempt ended.
@@ -291,7 +239,7 @@ pub(crate) fn detail(event: &Event) -> String {
             let opinion = receipt.opinion.as_ref().map(|opinion| format!("; {opinion}"));
             format!("{said}{}", opinion.unwrap_or_default())
         }
-        Event::Ask { event: AskEvent::Opened { reason, .. }, .. } => reason_words(*reason).to_owned(),
+        Event::Ask { event: AskEvent::Opened { reason, .. }, .. } => reason.words().to_owned(),
         Event::Ask { event: AskEvent::Answered { answer, by }, .. } => {
             format!("{} by {by}", answer_words(answer))
         }
@@ -372,7 +320,7 @@ pub(crate) fn fields(event: &Event) -> String {
             }
         }
         Event::Ask { event: AskEvent::Opened { reason, .. }, .. } => {
-            fields.push(("reason", reason_word(*reason).to_owned()));
+            fields.push(("reason", reason.word().to_owned()))
         }
         Event::Ask { event: AskEvent::Answered { answer, by }, .. } => {
             fields.push(("answer", answer_words(answer).trim_end_matches(';').to_owned()));
@@ -413,47 +361,19 @@ fn end_field(end: &AttemptEnd) -> (&'static str, String) {
     }
 }
 
-/// The dialect of a plan and by what it is told: `named (PLAN.md in .harness/)`.
-pub(crate) fn dialect_line(source: &Source) -> String {
-    let name = source.dialect().name;
-    match source.told() {
-        Detection::By(because) => format!("{name} ({because})"),
-        Detection::Forced => format!("{name} (as you say)"),
-        Detection::Nothing => format!("{name} (default)"),
-        Detection::Unasked => name.to_owned(),
-    }
-}
-
 /// How a run stands, in a word.
 pub(crate) fn run_word(run: &Run) -> &'static str {
-    match run.state.phase {
-        Phase::Finished { outcome, .. } => outcome.word(),
-        Phase::Stopped { .. } => "stopped",
-        Phase::New | Phase::Running if run.state.asks.is_empty() => "running",
-        Phase::New | Phase::Running => "waiting for a person",
-    }
+    run.word()
 }
 
 /// What listeners are told of an event of a run.
 pub(crate) fn notice_of(runs: &Runs, run: &Run, recorded: &RecordedEvent) -> Notification {
-    let (row, project) = (&run.row, runs.store().key());
-    let path = row.plan.to_string_lossy();
-    let about = NotificationSubject { project: &project, plan: &row.name, path: &path };
-    Notification::of_event(about, row.id.number(), (recorded.seq, recorded.at_ms), &recorded.event)
+    runs.notification(run, recorded)
 }
 
 /// What is known of a step of a run, in a few words.
 pub(crate) fn step_word(run: &Run, id: &str) -> Option<String> {
-    let place = run.plan.steps.iter().position(|step| step.id == id)?;
-    let step = &run.state.steps[place];
-    Some(match &step.status {
-        StepStatus::Passed { .. } => format!("passed, attempt {}", step.history.attempts),
-        StepStatus::Skipped { by, reason } => format!("skipped by {by}: {reason}"),
-        StepStatus::Waiting { .. } => "needs you".to_owned(),
-        StepStatus::Running { attempt } => format!("running, attempt {attempt}"),
-        StepStatus::Judging { of, .. } => format!("judging, attempt {of}"),
-        StepStatus::Pending(_) => "pending".to_owned(),
-    })
+    run.step_word(id)
 }
 
 #[cfg(test)]

@@ -86,6 +86,24 @@ pub enum Contract {
     Manual,
 }
 
+impl Contract {
+    /// The exit code that means done.
+    pub const fn expected_code(&self) -> Option<u8> {
+        match self {
+            Self::Shell { expect, .. } => Some(*expect),
+            Self::Manual => None,
+        }
+    }
+
+    /// The hash by which receipts name the command; empty without one.
+    pub fn hash(&self) -> String {
+        match self {
+            Self::Shell { command, .. } => blake3::hash(command.as_bytes()).to_hex().to_string(),
+            Self::Manual => String::new(),
+        }
+    }
+}
+
 /// Something that the agent gets to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reference {

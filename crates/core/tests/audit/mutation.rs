@@ -4,7 +4,7 @@ use planwright_core::approval::ledger::LedgerEntry;
 use planwright_core::audit::Kind;
 use planwright_core::plan::identity::Identity;
 use planwright_core::run::event::{Event, Judged, RunEvent, RunOutcome, StepEvent};
-use planwright_core::run::judge::{Observation, judge};
+use planwright_core::run::judge::Observation;
 
 use super::sample::{Case, Mutation, approved, blob, digest, receipt, second};
 
@@ -105,7 +105,7 @@ pub(crate) const MEANINGS: &[Mutation] = mutations![
     "what a contract printed is another", |case| case.bundle.blobs.get_mut(&blob(b"said\n").0).expect("kept").content = Some(b"paid\n".to_vec()), [OtherOutput], "hash mismatch";
     "what a contract printed has another length", |case| case.bundle.blobs.get_mut(&blob(b"said\n").0).expect("kept").bytes = 4, [OtherOutput], "hash mismatch";
     "what an agent was told is another", |case| case.bundle.blobs.get_mut(&blob(b"do it\n").0).expect("kept").content = Some(b"do that\n".to_vec()), [OtherOutput], "hash mismatch";
-    "a time-out becomes a pass", |case| { let forged = Observation::TimedOut(60); case.event(6, r#"{"exited":0}"#, &serde_json::to_string(&forged).expect("written")); assert!(!judge(0, &forged).is_passed()); case.rehash(); }, [WrongVerdict], "TimedOut";
+    "a time-out becomes a pass", |case| { let forged = Observation::TimedOut(60); case.event(6, r#"{"exited":0}"#, &serde_json::to_string(&forged).expect("written")); assert!(forged.failure(0).is_some()); case.rehash(); }, [WrongVerdict], "TimedOut";
     "a rejected plan is proposed unchanged", |case| { let first = case.ledger().links[0].text.clone(); case.ledger().links[2].text = first; case.rehash(); }, [IllegalEntry, Unapproved], "was rejected";
 ];
 

@@ -16,8 +16,8 @@ use planwright_core::run::event::{
     AskAnswer, AskEvent, AskReason, AttemptEnd, AttemptFinish, AttemptStart, Event, RunEvent, RunOutcome,
     RunStart, StepEvent,
 };
-use planwright_core::run::judge::{Observation, judge};
-use planwright_core::run::receipt::{ApprovedBy, Blob, Receipt};
+use planwright_core::run::judge::{ContractRun, Observation};
+use planwright_core::run::receipt::{ApprovedBy, Blob, Provenance, Receipt};
 use planwright_core::syntax::source::Source;
 use planwright_core::verify;
 
@@ -103,19 +103,17 @@ fn entries() -> Vec<LedgerEntry> {
 
 pub(crate) fn receipt(code: i32, approvals: Vec<ApprovedBy>) -> Receipt {
     let observation = Observation::Exited(code);
-    Receipt {
-        verdict: judge(0, &observation),
-        observation,
-        digest: digest(&second()),
-        contract: blob(b"test -s made && grep -q right made").0,
-        tier: "open".to_owned(),
-        output: blob(b"said\n"),
-        milliseconds: 7,
-        tree: "be".repeat(32),
-        expect: Some(0),
-        approvals,
-        opinion: None,
-    }
+    Receipt::new(
+        &ContractRun {
+            expect: Some(0),
+            contract: blob(b"test -s made && grep -q right made").0,
+            observation,
+            output: "said\n".to_owned(),
+            milliseconds: 7,
+        },
+        None,
+        Provenance { digest: digest(&second()), tier: "open".to_owned(), tree: "be".repeat(32), approvals },
+    )
 }
 
 fn events(approvals: &[ApprovedBy]) -> Vec<Event> {

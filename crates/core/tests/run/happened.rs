@@ -6,8 +6,8 @@ use planwright_core::run::event::{
     AskAnswer, AskEvent, AskReason, AttemptEnd, AttemptFinish, AttemptStart, Event, RunEvent, RunOutcome,
     StepEvent, StopMode,
 };
-use planwright_core::run::judge::{Observation, judge};
-use planwright_core::run::receipt::{Blob, Receipt};
+use planwright_core::run::judge::{ContractRun, Observation};
+use planwright_core::run::receipt::{Blob, Provenance, Receipt};
 
 pub(crate) fn started(step: &str, attempt: u32) -> Event {
     Event::Step {
@@ -68,19 +68,18 @@ pub(crate) fn parked(step: &str, attempt: u32, until: Option<u64>) -> Event {
 /// The contract exited with this code, where 0 means done.
 pub(crate) fn judged(step: &str, attempt: u32, code: i32) -> Event {
     let observation = Observation::Exited(code);
-    let receipt = Receipt {
-        verdict: judge(0, &observation),
-        observation,
-        digest: "d".to_owned(),
-        contract: "c".to_owned(),
-        tier: "open".to_owned(),
-        output: Blob(format!("said {code}")),
-        milliseconds: 1,
-        tree: String::new(),
-        expect: None,
-        approvals: Vec::new(),
-        opinion: None,
-    };
+    let mut receipt = Receipt::new(
+        &ContractRun {
+            expect: None,
+            contract: "c".to_owned(),
+            observation,
+            output: String::new(),
+            milliseconds: 1,
+        },
+        None,
+        Provenance { digest: "d".to_owned(), tier: "open".to_owned(), ..Provenance::default() },
+    );
+    receipt.output = Blob(format!("said {code}"));
     Event::Step { step: step.to_owned(), event: StepEvent::Judged { of: attempt.into(), receipt } }
 }
 

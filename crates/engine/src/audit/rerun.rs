@@ -17,12 +17,14 @@ use planwright_core::audit::rerun::{
     AsRead, Broke, CurrentResult, MarkClaim, Recorded, RerunOutcome, as_read, finding, reads_outside,
 };
 use planwright_core::plan::verified::{Contract, Step};
+use planwright_core::run::judge::judge;
 
 use crate::audit;
 use crate::git::base;
-use crate::git::pristine::{self, Content, PristineCheckout};
+use crate::git::base::tree_of_workspace;
+use crate::git::checkout;
+use crate::git::checkout::{Checkout, Content};
 use crate::git::worktree;
-use crate::run::contract;
 use crate::run::contract::ContractRunner;
 use crate::store::journal;
 use crate::store::plan_file;
@@ -61,19 +63,12 @@ pub enum Error {
     Moved,
 }
 
-impl From<pristine::Error> for Error {
-    fn from(error: pristine::Error) -> Self {
+impl From<checkout::Error> for Error {
+    fn from(error: checkout::Error) -> Self {
         match error {
-            pristine::Error::Base(error) => Self::Base(error),
-            pristine::Error::Ports(error) => Self::Ports(error),
-            pristine::Error::Moved => Self::Moved,
+            checkout::Error::Base(error) => Self::Base(error),
+            checkout::Error::Ports(error) => Self::Ports(error),
         }
-    }
-}
-
-impl From<worktree::Error> for Error {
-    fn from(error: worktree::Error) -> Self {
-        Self::Ports(Box::new(error))
     }
 }
 
@@ -185,7 +180,10 @@ pub struct RerunReport<'a> {
     project: &'a Project,
     options: RerunOptions,
     at: Content,
-    ground: PristineCheckout,
+    /// Identifies the audited content.
+    tree: String,
+    /// `None` until a contract has to run.
+    checkout: Option<Checkout>,
     cache: Option<Cache>,
     keys: CacheKeys,
     supervisors: Supervisors,
@@ -211,9 +209,14 @@ impl<'a> RerunReport<'a> {
         if process::job_above().is_some_and(|sign| sign.tag().is_some_and(|tag| tag.contains(NAME))) {
             return Err(Error::Nested);
         }
-        let at = match &options.at {
-            Some(name) => pristine::at(&project.root, name)?,
-            None => Content::Workspace,
+        let (at, tree) = match &options.at {
+            Some(name) => {
+                let base = base::named(&project.root, name)?;
+                // Another kind of hash than that of a workspace; the same content may have two names, but
+                // never the other way round.
+                (Content::Commit(base.commit), format!("git {}", base.tree))
+            }
+            None => (Content::Workspace, tree_of_workspace(&project.root, &[])?),
         };
         let cache = match options.earlier {
             // A result that an agent obtained, with programs of its own, must not count for others later.
@@ -225,8 +228,9 @@ impl<'a> RerunReport<'a> {
         Ok(Self {
             project,
             options: options.clone(),
-            ground: PristineCheckout::of(project, &at)?,
             at,
+            tree,
+            checkout: None,
             cache,
             keys: CacheKeys::default(),
             supervisors: Supervisors::new(),
@@ -245,7 +249,7 @@ impl<'a> RerunReport<'a> {
 
     /// Identifies the audited content.
     pub fn tree(&self) -> &str {
-        &self.ground.tree
+        &self.tree
     }
 
     pub fn at(&self) -> &Content {
@@ -264,7 +268,7 @@ impl<'a> RerunReport<'a> {
             path: path.to_owned(),
             name: plan_file::name(path),
             dialect: "",
-            tree: self.ground.tree.clone(),
+            tree: self.tree.clone(),
             basis: record.basis.clone(),
             steps: Vec::new(),
             fault: None,
@@ -308,8 +312,8 @@ impl<'a> RerunReport<'a> {
         let shown = path.to_string_lossy().into_owned();
         let relative = path.canonicalize().ok();
         let relative = relative.as_deref().unwrap_or(path).strip_prefix(&self.project.root).ok();
-        if let (Content::Commit { .. }, Some(relative)) = (&self.at, relative) {
-            let there = self.ground.lay()?.join(relative);
+        if let (Content::Commit(_), Some(relative)) = (&self.at, relative) {
+            let there = self.folder()?.join(relative);
             if there.exists() {
                 return Ok(plan_file::read(&there, &shown, self.project.reading())?);
             }
@@ -320,10 +324,8 @@ impl<'a> RerunReport<'a> {
     fn step(&mut self, read: AsRead, record: &RerunRecord, stop: &Stop) -> Result<Option<StepAudit>, Error> {
         let recorded = record.history.step(&read.id).clone();
         let (contract, expect) = match &read.step {
-            Ok(Step { contract: Contract::Shell { command, expect }, .. }) => {
-                (contract::hash(command), *expect)
-            }
-            Ok(_) | Err(_) => (String::new(), 0),
+            Ok(step) => (step.contract.hash(), step.contract.expected_code().unwrap_or_default()),
+            Err(_) => (String::new(), 0),
         };
         let looked = match &read.step {
             Err(why) => Looked::not_run(CurrentResult::CannotRun((*why).to_owned())),
@@ -371,18 +373,17 @@ impl<'a> RerunReport<'a> {
                 output: String::new(),
             }));
         }
-        let folder = self.ground.lay()?;
-        let closed = [self.project.root.clone()];
-        let site = ContractRunner { folder: &folder, closed: &closed, limits: &self.project.config.run };
+        let folder = self.folder()?;
         let tag = format!("{}/{}", self.tag, step.id);
-        let seen = site.look(step, (&self.supervisors, &tag), stop);
-        self.ground.tidy();
-        let Some(seen) = seen else { return Ok(None) };
-        if let (true, Some(key), Some(cache)) = (seen.verdict.is_passed(), key, &mut self.cache) {
+        let Some(seen) = self.runner(&folder).run(step, &self.supervisors, &tag, stop) else {
+            return Ok(None);
+        };
+        let verdict = judge(&seen, None);
+        if let (true, Some(key), Some(cache)) = (verdict.is_passed(), key, &mut self.cache) {
             cache.put(key, CacheEntry { at_ms: clock::now(), milliseconds: seen.milliseconds });
         }
         Ok(Some(Looked {
-            now: CurrentResult::of(&seen.verdict),
+            now: CurrentResult::of(&verdict),
             earlier_ms: None,
             uncached,
             milliseconds: seen.milliseconds,
@@ -390,14 +391,32 @@ impl<'a> RerunReport<'a> {
         }))
     }
 
+    fn runner<'f>(&'f self, folder: &'f Path) -> ContractRunner<'f> {
+        let Project { root, config, .. } = self.project;
+        ContractRunner::new(folder, &config.run, std::slice::from_ref(root))
+    }
+
+    /// The root of the project in a checkout of the audited content, as the next contract must find it.
+    fn folder(&mut self) -> Result<PathBuf, Error> {
+        let (project, at, tree) = (self.project, &self.at, &self.tree);
+        let checkout = Checkout::fresh(&mut self.checkout, || {
+            let checkout = Checkout::for_contracts(project, at, &[])?;
+            // A change during the copy would be judged under another content's name.
+            match *at == Content::Workspace && tree_of_workspace(&project.root, &[])? != *tree {
+                true => Err(Error::Moved),
+                false => Ok(checkout),
+            }
+        })?;
+        Ok(checkout.path())
+    }
+
     /// The cache key of a step's contract on this content. Independent of the location of the checkout, which
     /// is new each time.
     fn key(&mut self, step: &Step) -> Option<Hash> {
         self.cache.as_ref()?;
-        let site =
-            ContractRunner { folder: &self.project.root, closed: &[], limits: &self.project.config.run };
-        let tree = if self.is_blind { "" } else { self.ground.tree.as_str() };
-        self.keys.key(step, &site, tree)
+        let runner = ContractRunner::new(&self.project.root, &self.project.config.run, &[]);
+        let tree = if self.is_blind { "" } else { self.tree.as_str() };
+        self.keys.key(step, &runner, tree)
     }
 }
 

@@ -181,7 +181,7 @@ pub fn driver_name(run: RunId) -> String {
 
 /// The name under which bytes are stored.
 pub fn blob_of(bytes: &[u8]) -> Blob {
-    Blob(blake3::hash(bytes).to_hex().to_string())
+    Blob::of(bytes)
 }
 
 /// Everything known about the runs of one repository. Can be shared between threads.

@@ -480,7 +480,8 @@ impl Project {
                 });
             }
         };
-        self.judge(source, BTreeMap::new())
+        let draft = source.draft();
+        self.judge(source, draft, BTreeMap::new())
     }
 
     /// The same plan with the results of its contracts before the work; `passed` are those that passed, and
@@ -491,16 +492,20 @@ impl Project {
         red: BaselineSet,
         passed: BTreeMap<String, String>,
     ) -> Result<Verified, Error> {
-        let checked = match passed.is_empty() {
-            true => verified,
-            false => self.judge(verified.source, passed)?,
+        let checked = match verified.draft {
+            Some(draft) if !passed.is_empty() => self.judge(verified.source, draft, passed)?,
+            draft => Verified { draft, ..verified },
         };
         Ok(Verified { red: Some(red), ..checked })
     }
 
-    /// Verifies a text, given the contracts known to have passed before the work.
-    fn judge(&self, source: Source, passed: BTreeMap<String, String>) -> Result<Verified, Error> {
-        let draft = source.draft();
+    /// Verifies a plan, given the contracts known to have passed before the work.
+    pub(crate) fn judge(
+        &self,
+        source: Source,
+        draft: Draft,
+        passed: BTreeMap<String, String>,
+    ) -> Result<Verified, Error> {
         let study = Study::of(&source, &draft);
         let facts = Facts { passed, ..facts::gather(self, &study.questions())? };
         let limits = verify::VerifyLimits {

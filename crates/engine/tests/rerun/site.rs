@@ -7,8 +7,8 @@ use std::process::Command;
 
 use planwright_core::agent::account::Usage;
 use planwright_core::run::event::{AttemptEnd, AttemptFinish, AttemptStart, Event, Judged, StepEvent};
-use planwright_core::run::judge::{Observation, judge};
-use planwright_core::run::receipt::{Blob, Receipt};
+use planwright_core::run::judge::{ContractRun, Observation};
+use planwright_core::run::receipt::{Blob, Provenance, Receipt};
 use planwright_engine::Project;
 use planwright_engine::audit::rerun::{PlanAudit, RerunOptions, RerunReport, record};
 use planwright_engine::store::journal::{NewRun, Store};
@@ -171,19 +171,22 @@ pub(crate) fn passed(
         step: step.to_owned(),
         event: StepEvent::Judged {
             of: Judged::Attempt(1),
-            receipt: Receipt {
-                verdict: judge(0, &observation),
-                observation,
-                digest: "d".repeat(64),
-                contract: planwright_engine::run::contract::hash(contract),
-                tier: "open".to_owned(),
-                output: Blob(String::new()),
-                milliseconds: 1,
-                tree: tree.to_owned(),
-                expect: Some(0),
-                approvals: Vec::new(),
-                opinion: None,
-            },
+            receipt: Receipt::new(
+                &ContractRun {
+                    expect: Some(0),
+                    contract: blake3::hash(contract.as_bytes()).to_hex().to_string(),
+                    observation,
+                    output: String::new(),
+                    milliseconds: 1,
+                },
+                None,
+                Provenance {
+                    digest: "d".repeat(64),
+                    tier: "open".to_owned(),
+                    tree: tree.to_owned(),
+                    ..Provenance::default()
+                },
+            ),
         },
     };
     vec![(at_ms, started), (at_ms + 5_000, finished), (at_ms + 6_000, judged)]

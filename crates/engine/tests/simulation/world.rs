@@ -10,8 +10,8 @@ use planwright_core::run::event::{
     AgentCommands, AgentsApproval, AskAnswer, AskEvent, AskReason, AttemptEnd, AttemptFinish, AttemptStart,
     Event, RunEvent, RunOutcome, StepEvent, StopMode,
 };
-use planwright_core::run::judge::{Observation, judge};
-use planwright_core::run::receipt::{Blob, Receipt};
+use planwright_core::run::judge::{ContractRun, Observation};
+use planwright_core::run::receipt::{Provenance, Receipt};
 use planwright_core::run::schedule::{HUMAN, ScheduleLimits};
 use planwright_core::run::state::{Phase, RunState, StepStatus};
 use planwright_core::syntax::glob;
@@ -344,19 +344,17 @@ impl World {
             }
             Kind::Contract => {
                 let observation = self.observation(work.place);
-                let receipt = Receipt {
-                    verdict: judge(0, &observation),
-                    observation,
-                    digest: "d".to_owned(),
-                    contract: "c".to_owned(),
-                    tier: "open".to_owned(),
-                    output: Blob(format!("run {}", self.points)),
-                    milliseconds: 1,
-                    tree: String::new(),
-                    expect: None,
-                    approvals: Vec::new(),
-                    opinion: None,
-                };
+                let receipt = Receipt::new(
+                    &ContractRun {
+                        expect: None,
+                        contract: "c".to_owned(),
+                        observation,
+                        output: format!("run {}", self.points),
+                        milliseconds: 1,
+                    },
+                    None,
+                    Provenance { digest: "d".to_owned(), tier: "open".to_owned(), ..Provenance::default() },
+                );
                 Event::Step { step, event: StepEvent::Judged { of: work.attempt.into(), receipt } }
             }
         };

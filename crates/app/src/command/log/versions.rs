@@ -13,10 +13,10 @@ use planwright_engine::workspace::version as versions;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::project::shown;
 use crate::interaction::target::{Opened, open};
 use crate::output::wording::run_word;
 use crate::output::{Cell, Failure, NextCommand, Out, Response, Table, Tone, clean, clean_line};
+use planwright_engine::api::shown;
 
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -8,10 +8,10 @@ use planwright_engine::system::clock;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::failure::refused;
-use crate::interaction::project::shown;
 use crate::interaction::target::{Opened, open};
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
+use planwright_engine::api::shown;
+use planwright_engine::api::unchanged;
 
 /// The data of the envelope.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -43,7 +43,7 @@ pub(crate) fn run(from: &str, name: &str, out: &mut Out<'_>) -> Result<Response,
                     state: planwright_engine::core::plan::lifecycle::PlanState::Draft,
                 }])
                 .collect();
-            let edits = dialect.patch_all(&source, &changes).map_err(|refusal| refused(&path, &refusal))?;
+            let edits = dialect.patch_all(&source, &changes).map_err(|refusal| unchanged(&path, &refusal))?;
             source.edited(&edits).text().to_owned()
         }
         false => dialect.compose(&source.draft(), &NewPlan { id: &home.id, now: &clock::utc_now() }),

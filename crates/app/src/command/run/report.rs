@@ -12,11 +12,11 @@ use planwright_engine::store::plan_file::FileText;
 
 use super::watch::Watched;
 use super::{Ran, StepData, Subject, approve, difference, dollars, named, plain, seconds};
-use crate::interaction::project::shown;
 use crate::output::wording;
 use crate::output::wording::found;
 use crate::output::wording::found::with_findings;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
+use planwright_engine::api::shown;
 
 /// Maximum number of steps in a list.
 const NAMES_MAX: usize = 12;
@@ -80,7 +80,7 @@ fn print(run: &Run, (exit, state): (Exit, &str), watched: &Watched, runs: &Runs,
     if settled < run.plan.steps.len() {
         print_lists(run, runs, out);
     }
-    found::print(run, out);
+    found::print(&run.findings(), out);
 }
 
 /// The state of a run in a word for people.
@@ -206,7 +206,7 @@ fn data(subject: &Subject<'_>, run: &Run, state: &str) -> Ran {
         succeeded: ids(is_done),
         failed: ids(has_failed),
         left: ids(is_left),
-        findings: found::data(run),
+        findings: run.findings(),
         simulation: None,
     }
 }

@@ -5,14 +5,14 @@ use planwright_engine::approval::Approvals;
 use planwright_engine::core::plan::lifecycle::PlanState;
 use planwright_engine::store::plan_file;
 
-use crate::interaction::agent_guard::refuse_agents;
-use crate::interaction::project::shown;
 use crate::interaction::target::{Opened, open};
 use crate::output::{Exit, Failure, NextCommand};
+use planwright_engine::api::shown;
+use planwright_engine::api::{Caller, Right};
 
 /// Refuses a plan that has not failed.
 pub(crate) fn check(plan: &str) -> Result<(), Failure> {
-    refuse_agents("retry a plan")?;
+    Caller::of_process().may(Right::Retry)?;
     let Opened { path, project, .. } = open(plan)?;
     let state = Approvals::open(&project)?.case(&path)?.state();
     if state == PlanState::Failed {

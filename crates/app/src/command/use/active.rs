@@ -11,8 +11,9 @@ use planwright_engine::workspace::active_plan::Binding;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::project::{here, project_at, shown};
+use crate::interaction::project::{here, project_at};
 use crate::output::{Failure, NextCommand, Out, Response, Tone, clean_line};
+use planwright_engine::api::shown;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

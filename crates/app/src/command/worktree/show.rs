@@ -5,9 +5,9 @@ use planwright_engine::git::worktree::{AddedWorktree, Removed, ScriptRun, Worktr
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::failure::worktree::typed_command;
 use crate::output::wording;
 use crate::output::{Cell, Out, Table, Tone, clean, clean_line};
+use planwright_engine::api::error::worktree::typed_command;
 
 /// One tree.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -8,8 +8,8 @@ use crate::run::event::{
     AgentCommands, AskAnswer, AskEvent, AskReason, AttemptEnd, AttemptFinish, AttemptStart, Event, Judged,
     RunEvent, RunStart, StepEvent,
 };
-use crate::run::judge::{Observation, judge};
-use crate::run::receipt::{Blob, Receipt};
+use crate::run::judge::{ContractRun, Observation};
+use crate::run::receipt::{Blob, Provenance, Receipt};
 
 fn proof(contract: &str, seq: u64) -> Proof {
     Proof {
@@ -92,19 +92,22 @@ fn judged(step: &str, code: i32, tree: &str) -> Event {
         step: step.to_owned(),
         event: StepEvent::Judged {
             of: Judged::Attempt(1),
-            receipt: Receipt {
-                verdict: judge(0, &observation),
-                observation,
-                digest: "d".to_owned(),
-                contract: "c".to_owned(),
-                tier: "open".to_owned(),
-                output: Blob(String::new()),
-                milliseconds: 1,
-                tree: tree.to_owned(),
-                expect: Some(0),
-                approvals: Vec::new(),
-                opinion: None,
-            },
+            receipt: Receipt::new(
+                &ContractRun {
+                    expect: Some(0),
+                    contract: "c".to_owned(),
+                    observation,
+                    output: String::new(),
+                    milliseconds: 1,
+                },
+                None,
+                Provenance {
+                    digest: "d".to_owned(),
+                    tier: "open".to_owned(),
+                    tree: tree.to_owned(),
+                    ..Provenance::default()
+                },
+            ),
         },
     }
 }

@@ -5,13 +5,14 @@ use planwright_core::dialect::{Dialect, PlanEvent, SidecarEdit, detect, record};
 use planwright_core::plan::draft::{Draft, Mark, StepDraft, Trace};
 use planwright_core::plan::edit::{EditError, PlanEdit};
 use planwright_core::plan::lifecycle::{PlanState, WaitReason};
+use planwright_core::plan::verified::Contract;
 use planwright_core::plan::view;
 use planwright_core::run::event::{
     AttemptEnd, AttemptFinish, AttemptStart, Event, RunEvent, RunStart, StepEvent,
 };
-use planwright_core::run::judge::{Observation, judge};
+use planwright_core::run::judge::{ContractRun, Observation};
 use planwright_core::run::mirror;
-use planwright_core::run::receipt::{Blob, Receipt};
+use planwright_core::run::receipt::{Blob, Provenance, Receipt};
 use planwright_core::syntax::source::{Edit, Source};
 use planwright_core::verify::{Facts, Study, VerifyLimits, verify};
 
@@ -469,20 +470,8 @@ fn what_happens_is_told_in_the_events_of_the_document() {
     let (step, attempt) = ("second".to_owned(), 1);
     let blob = || Blob("00".to_owned());
     let finished = |code: i32| {
-        let observation = Observation::Exited(code);
-        let receipt = Receipt {
-            verdict: judge(0, &observation),
-            observation,
-            digest: String::new(),
-            contract: String::new(),
-            tier: String::new(),
-            output: blob(),
-            milliseconds: 1,
-            tree: String::new(),
-            expect: None,
-            approvals: Vec::new(),
-            opinion: None,
-        };
+        let run = ContractRun::of(&Contract::Manual, Observation::Exited(code));
+        let receipt = Receipt::new(&run, None, Provenance::default());
         Event::Step { step: step.clone(), event: StepEvent::Judged { of: attempt.into(), receipt } }
     };
     let line = |event: &Event, said: &str| mirror::event_line(&source, event, said);

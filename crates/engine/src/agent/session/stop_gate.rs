@@ -16,7 +16,7 @@ use super::{Error, approved};
 use crate::approval::Approvals;
 use crate::git::sealed;
 use crate::run::Runs;
-use crate::run::contract::{ContractRun, ContractRunner};
+use crate::run::contract::{ContractRunner, Preview};
 use crate::store::journal::RunId;
 use crate::store::{plan_file, state_dir};
 use crate::system::clock;
@@ -147,7 +147,7 @@ impl Matter {
             else {
                 return Ok(None);
             };
-            match seen.verdict.failure() {
+            match &seen.failure {
                 Some(failure) => return Ok(Some(self.words(step, &failure.to_string(), &seen.output))),
                 None if self.only.is_some() => return Ok(None),
                 None => settled[place] = true,
@@ -181,8 +181,8 @@ impl Matter {
 
 /// Checks a step within a time limit, including its setup; one that takes longer has told nothing. Its own
 /// deadline would count as a failure, which is not known.
-fn look(project: &Project, step: &Step, left: Duration) -> Option<ContractRun> {
-    let site = ContractRunner { folder: &project.root, closed: &[], limits: &project.config.run };
+fn look(project: &Project, step: &Step, left: Duration) -> Option<Preview> {
+    let runner = ContractRunner::new(&project.root, &project.config.run, &[]);
     let tag = format!("session/{}/contract", step.id);
     let stop = Stop::new();
     let (done, is_done) = channel::<()>();
@@ -193,7 +193,7 @@ fn look(project: &Project, step: &Step, left: Duration) -> Option<ContractRun> {
                 stop.request();
             }
         });
-        let seen = site.look(step, (&Supervisors::new(), &tag), stop);
+        let seen = runner.preview(step, &Supervisors::new(), &tag, stop);
         drop(done);
         seen
     })

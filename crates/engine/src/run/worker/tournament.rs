@@ -8,6 +8,7 @@ use planwright_core::plan::verified::Step;
 use planwright_core::run::event::{AttemptEnd, AttemptFinish, Event, StepEvent};
 
 use super::{Done, Worker, WorkerInput};
+use crate::run::contract::Preview;
 use crate::store::journal::blob_of;
 use crate::system::process::Stop;
 
@@ -65,16 +66,15 @@ impl Worker {
     fn tried(&self, (step, attempt): (&Step, u32), (name, done): (String, Done), stop: &Stop) -> Entrant {
         // Below the tag of the attempt, as everything of it: it is found with it when it has to be ended.
         let tag = format!("{}/{}/{attempt}/contract-{name}", self.tag, step.id);
-        let closed = [self.root.clone()];
         let seen = match self.ground.stand(step, &name) {
             Ok(Ok(stand)) if has_worked(&done) => {
-                self.site(stand.root(), &closed).look(step, (&self.for_contracts, &tag), stop)
+                self.runner(stand.root()).preview(step, &self.for_contracts, &tag, stop)
             }
             Ok(_) | Err(_) => None,
         };
         let (is_passed, said) = match &seen {
-            Some(seen) if seen.verdict.is_passed() => (true, "its contract passes".to_owned()),
-            Some(seen) => (false, seen.verdict.failure().map(ToString::to_string).unwrap_or_default()),
+            Some(Preview { failure: None, .. }) => (true, "its contract passes".to_owned()),
+            Some(Preview { failure: Some(failure), .. }) => (false, failure.to_string()),
             None => (false, "it could not be tried".to_owned()),
         };
         let size = self.ground.size(&step.id, &name).unwrap_or_default();

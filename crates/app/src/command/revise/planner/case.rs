@@ -22,10 +22,11 @@ use planwright_engine::store::plan_file::FileText;
 use planwright_engine::workspace::version;
 
 use super::Args;
-use crate::interaction::agent_guard::agent_sign;
-use crate::interaction::project::shown;
-use crate::interaction::target::{Opened, find_step, open};
+use crate::interaction::target::{Opened, open};
 use crate::output::{Exit, Failure, NextCommand, Out};
+use planwright_engine::api::Caller;
+use planwright_engine::api::plan::find_step;
+use planwright_engine::api::shown;
 
 /// How much of what a contract printed says why it failed.
 const ERROR_BYTES_MAX: usize = 2 << 10;
@@ -159,7 +160,7 @@ impl Case {
     fn give_up(&self, times: usize, out: &mut Out<'_>) -> Failure {
         let why =
             format!("replanned {}, the limit (`replan.max`)", crate::output::wording::number(times, "time"));
-        if agent_sign().is_none() {
+        if Caller::of_process().is_person() {
             match self.end_runs(&why) {
                 Ok(complaints) => out.warn_all(&complaints),
                 Err(error) => out.warn(&format!("cannot end its runs: {error}")),

@@ -11,8 +11,8 @@ use planwright_engine::system::clock;
 
 use super::Args;
 use super::case::Case;
-use crate::interaction::failure::refused;
 use crate::output::Failure;
+use planwright_engine::api::unchanged;
 
 /// The same steps once more.
 pub(super) fn copied(args: &Args, case: &Case) -> Result<Source, Failure> {
@@ -22,7 +22,7 @@ pub(super) fn copied(args: &Args, case: &Case) -> Result<Source, Failure> {
         true => native(case, &case.source),
         false => record::replanned(&case.source, &replan).map(|next| case.source.with(next.text)),
     };
-    text.map_err(|refusal| refused(&case.path, &refusal))
+    Ok(text.map_err(|refusal| unchanged(&case.path, &refusal))?)
 }
 
 /// What a planner wrote, as the version behind the present one.

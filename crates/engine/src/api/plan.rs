@@ -1,0 +1,141 @@
+//! One plan as it was read once: parsed and verified at most once, however much of it is asked for.
+
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
+
+use planwright_core::plan::draft::Draft;
+use planwright_core::plan::verified;
+use planwright_core::syntax::source::Source;
+
+use crate::api::error::{Error, ErrorKind};
+use crate::api::next::NextCommand;
+use crate::api::path::shown;
+use crate::api::workspace::Workspace;
+use crate::run::baseline;
+use crate::store::plan_file;
+use crate::store::plan_file::FileText;
+use crate::workspace::project::{Address, Verified};
+
+/// How many steps a hint names; a longer list helps nobody.
+const STEPS_NAMED_MAX: usize = 12;
+
+pub struct Plan {
+    workspace: Workspace,
+    path: PathBuf,
+    source: Source,
+    /// The step that was named with it, by its place.
+    step: Option<usize>,
+    /// Whether the file is there; otherwise proposing the plan writes it.
+    is_written: bool,
+    draft: OnceCell<Draft>,
+    verified: OnceCell<Verified>,
+}
+
+impl Workspace {
+    /// The plan, or a step of it, that the user points at: by path, name or the beginning of a name.
+    pub fn plan(&self, address: &str) -> Result<Plan, Error> {
+        let Address { plan: path, step } = self.project().address(address)?;
+        let mut plan = self.plan_at(path)?;
+        plan.step = step.map(|step| plan.find_step(&step)).transpose()?;
+        Ok(plan)
+    }
+
+    /// The plan in this file, which may belong to another project.
+    pub fn plan_at(&self, path: PathBuf) -> Result<Plan, Error> {
+        let workspace = Self::open_for(&path, self.options())?;
+        match plan_file::read(&path, &shown(&path), workspace.project().reading())? {
+            FileText::Plan(source) => {
+                Ok(Plan { is_written: true, ..Plan::unwritten(workspace, path, source) })
+            }
+            FileText::Unreadable(unreadable) => {
+                let shown = shown(&path);
+                let message = format!("{shown}: {}", unreadable.diagnostic.message);
+                Err(Error::new(ErrorKind::Refused, message).next(NextCommand::new([
+                    "planwright",
+                    "verify",
+                    shown.as_str(),
+                ])))
+            }
+        }
+    }
+}
+
+impl Plan {
+    /// A plan of this project that is no file yet.
+    pub(crate) fn unwritten(workspace: Workspace, path: PathBuf, source: Source) -> Self {
+        let (draft, verified) = (OnceCell::new(), OnceCell::new());
+        Self { workspace, path, source, step: None, is_written: false, draft, verified }
+    }
+
+    /// The project that it belongs to.
+    pub fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn name(&self) -> String {
+        plan_file::name(&self.path)
+    }
+
+    /// How its file is shown to people.
+    pub fn shown(&self) -> String {
+        shown(&self.path)
+    }
+
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    pub(crate) fn is_written(&self) -> bool {
+        self.is_written
+    }
+
+    /// The place of the step that was named with it.
+    pub fn step(&self) -> Option<usize> {
+        self.step
+    }
+
+    pub fn draft(&self) -> &Draft {
+        self.draft.get_or_init(|| self.source.draft())
+    }
+
+    /// The plan and the checker's results, with what is known of its contracts before the work.
+    pub fn verified(&self) -> Result<&Verified, Error> {
+        if let Some(verified) = self.verified.get() {
+            return Ok(verified);
+        }
+        let verified =
+            baseline::verify_draft(self.workspace.project(), self.source.clone(), self.draft().clone())?;
+        Ok(self.verified.get_or_init(|| verified))
+    }
+
+    /// The place of the step that `name` means: an id, a number, or the beginning of one id alone.
+    pub fn find_step(&self, name: &str) -> Result<usize, Error> {
+        find_step(self.draft(), name, &self.shown())
+    }
+}
+
+/// The place of the step that `name` means in the plan `path`: an id, a number, or the beginning of one id alone.
+pub fn find_step(draft: &Draft, name: &str, path: &str) -> Result<usize, Error> {
+    let ids = verified::ids(draft);
+    let mut near = ids.iter().enumerate().filter(|(_, id)| id.starts_with(name)).map(|(place, _)| place);
+    let only = || near.next().filter(|_| near.next().is_none());
+    verified::find_step(draft, &ids, name)
+        .or_else(only)
+        .ok_or_else(|| no_step(name, path, &ids.iter().map(String::as_str).collect::<Vec<_>>(), path))
+}
+
+/// Says that a plan, which people call `called`, has no such step, and which ones it has.
+pub(crate) fn no_step(name: &str, called: &str, ids: &[&str], path: &str) -> Error {
+    let known = match ids.len() {
+        0 => "it has no steps".to_owned(),
+        count if count > STEPS_NAMED_MAX => format!("it has {count} steps"),
+        _ => format!("its steps are {}", ids.join(", ")),
+    };
+    Error::new(ErrorKind::Usage, format!("{called} has no step `{name}`"))
+        .hint(known)
+        .next(NextCommand::new(["planwright", "show", path]))
+}
