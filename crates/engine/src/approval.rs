@@ -15,7 +15,7 @@ pub use action::Find;
 pub use batch::BatchAction;
 pub use expiry::Expired;
 pub use mirror::Drift;
-pub use review::{ReviewAsked, Reviewed};
+pub use review::Reviewed;
 pub use start::Started;
 pub use subject::moved;
 

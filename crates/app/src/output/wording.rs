@@ -5,9 +5,9 @@ pub(crate) mod ahead;
 pub(crate) mod entry;
 pub(crate) mod found;
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use planwright_engine::api;
+use planwright_engine::api::local_time;
+pub(crate) use planwright_engine::api::now;
 use planwright_engine::config::{ADVISORY_JUDGE_KEY, ENVIRONMENT_KEY, GATE_JUDGE_KEY, LIKE_KEY, TOPICS_KEY};
 use planwright_engine::core::agent::account::{Account, Usage};
 use planwright_engine::core::agent::finding;
@@ -25,19 +25,12 @@ use planwright_engine::core::syntax::count::counted;
 use planwright_engine::core::workspace::notification::Notification;
 use planwright_engine::run::{Run, Runs};
 use planwright_engine::store::journal::RecordedEvent;
-use planwright_engine::system::clock;
 
 use crate::output::{Exit, Failure, clean, shell_word};
 
-/// The time, in milliseconds since 1970.
-pub(crate) fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
-
 /// The time of an event as the clock on the wall shows it: `14:34:55`, with the date where it was not today.
 pub(crate) fn clock_time(at_ms: u64, now_ms: u64) -> String {
-    let (at, today) = (clock::local(at_ms), clock::local(now_ms));
+    let (at, today) = (local_time(at_ms), local_time(now_ms));
     match (at.split_once(' '), today.split_once(' ')) {
         (Some((day, time)), Some((today, _))) if day == today => time.to_owned(),
         _ => at,
@@ -320,7 +313,7 @@ pub(crate) fn fields(event: &Event) -> String {
             }
         }
         Event::Ask { event: AskEvent::Opened { reason, .. }, .. } => {
-            fields.push(("reason", reason.word().to_owned()))
+            fields.push(("reason", reason.word().to_owned()));
         }
         Event::Ask { event: AskEvent::Answered { answer, by }, .. } => {
             fields.push(("answer", answer_words(answer).trim_end_matches(';').to_owned()));

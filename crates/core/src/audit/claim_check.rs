@@ -7,7 +7,6 @@ use crate::audit::bundle::AuditBundle;
 use crate::plan::draft::{Draft, Mark};
 use crate::plan::lifecycle::PlanState;
 use crate::plan::verified;
-use crate::plan::verified::Contract;
 use crate::run::event::RunOutcome;
 use crate::run::state::StepStatus;
 use crate::syntax::source::Source;
@@ -68,9 +67,5 @@ fn unproven(folded: &[Folded], id: &str, command: Option<&str>) -> Option<String
             });
         }
     }
-    let judged = match &step.contract {
-        Contract::Shell { command, .. } => Some(command.as_str()),
-        Contract::Manual => None,
-    };
-    (judged != command).then(|| "its receipt is for a different contract".to_owned())
+    (step.contract.command() != command).then(|| "its receipt is for a different contract".to_owned())
 }

@@ -3,7 +3,7 @@
 
 pub use crate::portfolio::duplicate::{Twin, twins};
 pub use crate::portfolio::staging::{ShelveError, ShelveResult, activate, stage};
-pub use crate::portfolio::standup::{StandupLine, StandupReport, StepDone, standup};
+pub use crate::portfolio::standup::{StandupLine, StandupReport, StepDone, StepFailed, standup};
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

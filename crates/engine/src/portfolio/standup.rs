@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use planwright_core::approval::ledger::LedgerEntry;
 use planwright_core::run::event::{AskAnswer, AskEvent, Event, Judged, RunEvent, RunOutcome, StepEvent};
 use planwright_core::workspace::portfolio::{Blocked, Readiness};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::board::{Board, BoardRow, board};
 use crate::run::{Error, Run, Runs};
@@ -26,20 +28,33 @@ pub struct StandupLine {
     pub card: usize,
     /// Steps whose contract passed or that a person confirmed, in that order.
     pub done: Vec<StepDone>,
-    /// Steps whose contract failed and has not passed since: id, how often, and the last failure.
-    pub failed: Vec<(String, u32, String)>,
+    pub failed: Vec<StepFailed>,
     /// What people and rules decided, and how runs ended, each with its time in milliseconds since 1970.
     pub said: Vec<(u64, String)>,
     /// The next step of the run: id and title.
     pub next: Option<(String, String)>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A step that was done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StepDone {
+    /// Its id.
     pub step: String,
+    /// Its title.
     pub title: String,
-    /// In milliseconds since 1970.
+    /// When, in milliseconds since 1970.
     pub at_ms: u64,
+}
+
+/// A step whose contract failed and has not passed since.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct StepFailed {
+    /// Its id.
+    pub step: String,
+    /// How often.
+    pub times: u32,
+    /// Why, the last time.
+    pub why: String,
 }
 
 /// Gathers what happened since a time in milliseconds since 1970.
@@ -84,7 +99,8 @@ fn tell_runs(runs: &Runs, card: &BoardRow, since_ms: u64, happened: &mut Standup
     for run in recent.iter().rev() {
         tell_run(run, since_ms, happened, &mut failed);
     }
-    happened.failed = failed.into_iter().map(|(step, (count, why))| (step, count, why)).collect();
+    happened.failed =
+        failed.into_iter().map(|(step, (times, why))| StepFailed { step, times, why }).collect();
     Ok(())
 }
 

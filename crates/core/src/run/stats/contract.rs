@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::StepRecord;
-use crate::plan::verified::Contract;
 use crate::run::baseline::{Baseline, BaselineResult};
 use crate::run::event::{Event, StepEvent};
 
@@ -48,11 +47,9 @@ impl Contracts {
             let key = (record.name.to_owned(), step.clone(), receipt.contract.clone());
             let known = self.known.entry(key).or_default();
             if known.command.is_empty() {
-                let meant = record.plan.steps.iter().find(|one| one.id == *step).map(|one| &one.contract);
-                known.command = match meant {
-                    Some(Contract::Shell { command, .. }) => command.clone(),
-                    Some(Contract::Manual) | None => String::new(),
-                };
+                let meant = record.plan.steps.iter().find(|one| one.id == *step);
+                let command = meant.and_then(|step| step.contract.command());
+                known.command = command.unwrap_or_default().to_owned();
             }
             known.is_recent |= *at_ms >= since_ms;
             match receipt.verdict.is_passed() {

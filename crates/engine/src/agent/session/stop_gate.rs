@@ -161,10 +161,8 @@ impl Matter {
             Some(name) => format!("Step {} `{}` of the plan {name} ({})", step.number, step.id, step.title),
             None => "Your task".to_owned(),
         };
-        let (command, expect) = match &step.contract {
-            Contract::Shell { command, expect } => (command.as_str(), *expect),
-            Contract::Manual => ("", 0),
-        };
+        let command = step.contract.command().unwrap_or_default();
+        let expect = step.contract.expected_code().unwrap_or_default();
         let mut text = format!(
             "{what} is not done: its contract failed: {failure}.\n\nContract (must exit {expect}):\n{command}\n"
         );

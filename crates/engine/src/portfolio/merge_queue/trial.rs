@@ -218,6 +218,7 @@ impl<'a> Bench<'a> {
             });
             let content = Content::Commit(merged.commits[0].clone());
             Checkout::for_contracts(self.project, &content, &siblings.collect::<Vec<_>>())
+                .map_err(Error::Checkout)
         })?;
         Ok(checkout.path())
     }
