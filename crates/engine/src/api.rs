@@ -8,6 +8,7 @@ mod convert;
 pub mod decision;
 mod diagnostics;
 mod discovery;
+mod draft;
 mod driver;
 mod edit;
 pub mod error;
@@ -20,9 +21,11 @@ mod next;
 pub mod notify;
 mod path;
 pub mod plan;
+mod planner;
 pub mod policy;
 pub mod proposal;
 pub mod review;
+mod revise;
 mod run_state;
 pub mod session;
 mod show;
@@ -49,6 +52,7 @@ pub use diagnostics::{
     ReviewFindingView, SpanView, SuggestionView, TextEditView, VerifyView, Warnings,
 };
 pub use discovery::DiscoveriesView;
+pub use draft::{AnswerOrigin, DraftAnswer, DraftRequest, DraftedView, QuickTask, WrittenDraft};
 pub use edit::{EditMode, EditRequest, EditView};
 pub use error::merge::merge_failed;
 pub use error::session::SessionCommands;
@@ -62,9 +66,13 @@ pub use next::{NextCommand, shell_word};
 pub use notify::Notifications;
 pub use path::shown;
 pub use plan::Plan;
+pub use planner::{Conversation, PlannerAnswer, ReturnedAnswer};
 pub use policy::{PolicyRuleView, PolicyView, ProjectPolicy, RequirementView, WhenView};
 pub use proposal::{ProposalView, ProposalsView, propose_written};
 pub use review::PlanReview;
+pub use revise::{
+    NewVersion, ReopenView, Revision, RevisionAuthor, RevisionOptions, RevisionView, WrittenVersion,
+};
 pub use run_state::FindingView;
 pub use session::{
     CommitOutcomeView, DroppedThread, Session, SessionCommit, SessionProblem, SessionView, ThreadView,
@@ -79,10 +87,12 @@ pub use verify::{
 pub use workspace::{OpenOptions, Workspace, dialect_named};
 
 pub use crate::agent::acp::AcpEnd;
+pub use crate::agent::planner::{Planner, PlannerReply};
 pub use crate::agent::planning_session::{CommitFault, Wrong};
 pub use crate::audit::AnchorRefs;
 pub use crate::audit::rerun::{Earlier, RerunOptions, RerunScope};
 pub use crate::git::merge_driver::{MergeFiles, MergedFile, drive as merge_files};
+pub use crate::portfolio::board::Twin;
 pub use crate::portfolio::merge_queue::{
     Evicted, EvictedView, MergeAction, MergeNotice, MergeReport, PlannedMerge,
 };
