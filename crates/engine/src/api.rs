@@ -9,7 +9,6 @@ pub mod decision;
 mod diagnostics;
 mod discovery;
 mod draft;
-mod driver;
 mod edit;
 pub mod error;
 mod export;
@@ -24,12 +23,14 @@ pub mod plan;
 mod planner;
 pub mod policy;
 pub mod proposal;
+mod queue;
 pub mod review;
 mod revise;
 mod run_state;
 pub mod session;
 mod show;
 mod simulate;
+mod standup;
 pub mod start;
 mod status;
 pub mod target;
@@ -38,14 +39,11 @@ pub mod workspace;
 
 pub use agent::{HookAnswer, answer_hook, bridge_acp};
 pub use ask::{answer_options, answers};
-pub use audit::{
-    AnchorView, Audit, AuditFindingView, AuditOptions, AuditView, AuditedPlanView, RerunStepView, RerunView,
-};
+pub use audit::{AnchorView, Audit, AuditFindingView, AuditOptions, AuditView, AuditedPlanView, RerunView};
 pub use caller::{Caller, Right};
 pub use convert::{Conversion, ConvertOptions, ConvertOutput, ConvertView, dialect_line};
 pub use decision::{
-    ApprovalOptions, ApprovalSubjectView, ApprovalView, CancelView, CommentView, CommentsView, RejectionView,
-    UndoView,
+    ApprovalOptions, ApprovalSubjectView, ApprovalView, CancelView, CommentsView, RejectionView, UndoView,
 };
 pub use diagnostics::{
     BaselineView, CheckCounts, CheckedFile, DiagnosticView, FileView, FixView, RelatedView,
@@ -59,7 +57,7 @@ pub use error::session::SessionCommands;
 pub use error::{Error, ErrorKind, WHAT_IS_A_PLAN, unchanged};
 pub use export::{ExportOptions, ExportedRecords, ReceiptsView};
 pub use format::{FormatMode, FormatView};
-pub use inbox::{InboxAskView, InboxView, ReviewView};
+pub use inbox::{InboxAskView, InboxView, ReviewView, ReviewsView};
 pub use input::{STDIN, read_input};
 pub use merge::MergeRequest;
 pub use next::{NextCommand, shell_word};
@@ -69,16 +67,15 @@ pub use plan::Plan;
 pub use planner::{Conversation, PlannerAnswer, ReturnedAnswer};
 pub use policy::{PolicyRuleView, PolicyView, ProjectPolicy, RequirementView, WhenView};
 pub use proposal::{ProposalView, ProposalsView, propose_written};
+pub use queue::{DashboardView, ParallelView, QueueView, QueuedPlanView, QueuedPlansView, dashboard};
 pub use review::PlanReview;
 pub use revise::{
     NewVersion, ReopenView, Revision, RevisionAuthor, RevisionOptions, RevisionView, WrittenVersion,
 };
 pub use run_state::FindingView;
-pub use session::{
-    CommitOutcomeView, DroppedThread, Session, SessionCommit, SessionProblem, SessionView, ThreadView,
-    session_trouble,
-};
+pub use session::{CommitOutcomeView, DroppedThread, Session, SessionCommit, SessionProblem, SessionView};
 pub use show::{ShowOptions, ShowView};
+pub use standup::StandupView;
 pub use status::{AskView, CurrentView, RunStatusView, StatusView};
 pub use target::{ChosenPlan, PlanRun, Target, step_of_run};
 pub use verify::{
@@ -99,15 +96,17 @@ pub use crate::portfolio::merge_queue::{
 pub use crate::run::Run;
 pub use crate::run::simulate::{SimulatedStep, SimulatedTool, Simulation, SimulationInput};
 pub use crate::store::plan_file::create as create_file;
-pub use crate::system::clock::local as local_time;
+pub use crate::system::clock::{local as local_time, now, read as read_time};
 pub use crate::system::process::{Stop, job_above};
 
 // The vocabulary of core that front ends name.
 pub use planwright_core::agent::account::Usage;
+pub use planwright_core::agent::work_item::WorkItem;
 pub use planwright_core::approval::policy::BY_DEFAULT;
 pub use planwright_core::approval::review::{
     CommentReview, ContractReview, CostLimits, DiffSign, Difference, Direction, Review, ReviewReason,
 };
+pub use planwright_core::approval::status::Comment;
 pub use planwright_core::audit::HistoryLine;
 pub use planwright_core::audit::rerun::{CurrentResult, RerunOutcome};
 pub use planwright_core::dialect::proposal::{ProposalSection, inline as proposal_of_json};

@@ -1,14 +1,11 @@
 //! `propose`: asks for approval of all named plans or none. Plans must have no errors; a policy rule may approve them
 //! immediately.
 
-use planwright_engine::api::{Plan, ProposalsView, proposal_of_json, read_input, slug};
+use planwright_engine::api::{Plan, ProposalsView, STDIN, proposal_of_json, read_input, slug};
 
 use crate::interaction::project::workspace;
 use crate::interaction::proposal::print;
 use crate::output::{Exit, Failure, NextCommand, Out, Response};
-
-/// Argument for standard input.
-pub(crate) const STDIN: &str = "-";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
