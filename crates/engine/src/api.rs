@@ -33,6 +33,7 @@ mod simulate;
 mod standup;
 pub mod start;
 mod status;
+mod submission;
 pub mod target;
 mod verify;
 pub mod workspace;
@@ -77,6 +78,7 @@ pub use session::{CommitOutcomeView, DroppedThread, Session, SessionCommit, Sess
 pub use show::{ShowOptions, ShowView};
 pub use standup::StandupView;
 pub use status::{AskView, CurrentView, RunStatusView, StatusView};
+pub use submission::{AuthorGuide, FeedbackComment, FeedbackRejection, FeedbackView, SubmittedPlan};
 pub use target::{ChosenPlan, PlanRun, Target, step_of_run};
 pub use verify::{
     BaselineSummary, CheckInput, CheckSummary, CheckedPlan, PlanReviewer, REVIEWER, WarningLevels,
@@ -98,6 +100,7 @@ pub use crate::run::simulate::{SimulatedStep, SimulatedTool, Simulation, Simulat
 pub use crate::store::plan_file::create as create_file;
 pub use crate::system::clock::{local as local_time, now, read as read_time};
 pub use crate::system::process::{Stop, job_above};
+pub use crate::workspace::project::Verified;
 
 // The vocabulary of core that front ends name.
 pub use planwright_core::agent::account::Usage;

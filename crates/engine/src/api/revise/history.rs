@@ -7,7 +7,7 @@ use planwright_core::agent::planner as planning;
 use planwright_core::approval::ledger::Setback;
 use planwright_core::plan::draft::{Draft, Mark};
 use planwright_core::plan::verified;
-use planwright_core::run::state::{RunStatus, StepState};
+use planwright_core::run::state::{StepState, StepStatus};
 
 use super::{DIALECTS, Revision, RevisionAuthor, RevisionOptions};
 use crate::api::error::{Error, ErrorKind};
@@ -64,8 +64,8 @@ impl Plan {
 /// The step that failed last: in its run, else as the file says.
 fn failed_step(draft: &Draft, ids: &[String], run: Option<&Run>) -> Option<usize> {
     let is_stuck = |step: &&StepState| {
-        !step.failed.is_empty()
-            && !matches!(step.status, RunStatus::Passed { .. } | RunStatus::Skipped { .. })
+        !step.history.failed.is_empty()
+            && !matches!(step.status, StepStatus::Passed { .. } | StepStatus::Skipped { .. })
     };
     let in_run = run.and_then(|run| run.state.steps.iter().find(is_stuck));
     let in_run = in_run.and_then(|step| ids.iter().position(|id| *id == step.id));
@@ -75,7 +75,7 @@ fn failed_step(draft: &Draft, ids: &[String], run: Option<&Run>) -> Option<usize
 /// Why a step failed: the verdict, and the end of what its contract printed.
 fn said(draft: &Draft, step: usize, id: &str, run: Option<(&Run, &Runs)>) -> Option<String> {
     let state = run.and_then(|(run, _)| run.state.steps.iter().find(|state| state.id == id));
-    let Some(last) = state.and_then(|state| state.failed.last()) else {
+    let Some(last) = state.and_then(|state| state.history.failed.last()) else {
         return draft.steps[step].trace.0.error.clone().filter(|error| !error.is_empty());
     };
     let output = last.output.as_ref().and_then(|blob| run?.1.blob(blob).ok()).unwrap_or_default();
@@ -90,7 +90,7 @@ fn finished(draft: &Draft, ids: &[String], run: Option<&Run>) -> BTreeSet<usize>
         let steps = draft.steps.iter().enumerate();
         return steps.filter(|(_, step)| step.mark() == Some(Mark::Done)).map(|(place, _)| place).collect();
     };
-    let passed = run.state.steps.iter().filter(|step| matches!(step.status, RunStatus::Passed { .. }));
+    let passed = run.state.steps.iter().filter(|step| matches!(step.status, StepStatus::Passed { .. }));
     passed.filter_map(|step| ids.iter().position(|id| *id == step.id)).collect()
 }
 
