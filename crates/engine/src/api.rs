@@ -8,6 +8,7 @@ mod convert;
 pub mod decision;
 mod diagnostics;
 mod discovery;
+mod draft;
 mod edit;
 pub mod error;
 mod export;
@@ -19,10 +20,12 @@ mod next;
 pub mod notify;
 mod path;
 pub mod plan;
+mod planner;
 pub mod policy;
 pub mod proposal;
 mod queue;
 pub mod review;
+mod revise;
 mod run_state;
 pub mod session;
 mod show;
@@ -30,6 +33,7 @@ mod simulate;
 mod standup;
 pub mod start;
 mod status;
+mod submission;
 pub mod target;
 mod verify;
 pub mod workspace;
@@ -47,6 +51,7 @@ pub use diagnostics::{
     ReviewFindingView, SpanView, SuggestionView, TextEditView, VerifyView, Warnings,
 };
 pub use discovery::DiscoveriesView;
+pub use draft::{AnswerOrigin, DraftAnswer, DraftRequest, DraftedView, QuickTask, WrittenDraft};
 pub use edit::{EditMode, EditRequest, EditView};
 pub use error::merge::merge_failed;
 pub use error::session::SessionCommands;
@@ -60,15 +65,20 @@ pub use next::{NextCommand, shell_word};
 pub use notify::Notifications;
 pub use path::shown;
 pub use plan::Plan;
+pub use planner::{Conversation, PlannerAnswer, ReturnedAnswer};
 pub use policy::{PolicyRuleView, PolicyView, ProjectPolicy, RequirementView, WhenView};
 pub use proposal::{ProposalView, ProposalsView, propose_written};
 pub use queue::{DashboardView, ParallelView, QueueView, QueuedPlanView, QueuedPlansView, dashboard};
 pub use review::PlanReview;
+pub use revise::{
+    NewVersion, ReopenView, Revision, RevisionAuthor, RevisionOptions, RevisionView, WrittenVersion,
+};
 pub use run_state::FindingView;
 pub use session::{CommitOutcomeView, DroppedThread, Session, SessionCommit, SessionProblem, SessionView};
 pub use show::{ShowOptions, ShowView};
 pub use standup::StandupView;
 pub use status::{AskView, CurrentView, RunStatusView, StatusView};
+pub use submission::{AuthorGuide, FeedbackComment, FeedbackRejection, FeedbackView, SubmittedPlan};
 pub use target::{ChosenPlan, PlanRun, Target, step_of_run};
 pub use verify::{
     BaselineSummary, CheckInput, CheckSummary, CheckedPlan, PlanReviewer, REVIEWER, WarningLevels,
@@ -76,10 +86,12 @@ pub use verify::{
 pub use workspace::{OpenOptions, Workspace, dialect_named};
 
 pub use crate::agent::acp::AcpEnd;
+pub use crate::agent::planner::{Planner, PlannerReply};
 pub use crate::agent::planning_session::{CommitFault, Wrong};
 pub use crate::audit::AnchorRefs;
 pub use crate::audit::rerun::{Earlier, RerunOptions, RerunScope};
 pub use crate::git::merge_driver::{MergeFiles, MergedFile, drive as merge_files};
+pub use crate::portfolio::board::Twin;
 pub use crate::portfolio::merge_queue::{
     Evicted, EvictedView, MergeAction, MergeNotice, MergeReport, PlannedMerge,
 };
@@ -88,6 +100,7 @@ pub use crate::run::simulate::{SimulatedStep, SimulatedTool, Simulation, Simulat
 pub use crate::store::plan_file::create as create_file;
 pub use crate::system::clock::{local as local_time, now, read as read_time};
 pub use crate::system::process::{Stop, job_above};
+pub use crate::workspace::project::Verified;
 
 // The vocabulary of core that front ends name.
 pub use planwright_core::agent::account::Usage;

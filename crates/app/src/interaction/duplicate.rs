@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use planwright_engine::Project;
+use planwright_engine::api::Twin;
 use planwright_engine::core::plan::draft::Draft;
 use planwright_engine::portfolio::board;
 
@@ -14,8 +15,12 @@ pub(crate) fn warn_of_twins(
     (plan, draft): (&Path, &Draft),
     out: &mut Out<'_>,
 ) -> Result<(), Failure> {
-    for twin in board::twins(project, plan, draft)? {
+    warn(&board::twins(project, plan, draft)?, out);
+    Ok(())
+}
+
+pub(crate) fn warn(twins: &[Twin], out: &mut Out<'_>) {
+    for twin in twins {
         out.warn(&format!("{} may be the same work: {} ({})", twin.name, twin.why, twin.path.display()));
     }
-    Ok(())
 }
