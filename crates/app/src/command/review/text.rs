@@ -42,16 +42,24 @@ fn head(review: &Review, now: u64, out: &mut Out<'_>) {
         };
         out.line(&format!("  {state}proposed {age} ago by {}{}", named(by), verdicts(review)));
     }
-    let mut facts = vec![format!("{} in {}", count(review.steps, "step"), count(review.waves, "wave"))];
+    let mut facts = vec![format!(
+        "{} in {}",
+        wording::number(review.steps, "step"),
+        wording::number(review.waves, "wave")
+    )];
     facts.push(match (&review.reach.undeclared, review.reach.globs.len()) {
         (undeclared, _) if !undeclared.is_empty() => {
-            format!("may change any file: {} without `touches`", count(undeclared.len(), "step"))
+            format!("may change any file: {} without `touches`", wording::number(undeclared.len(), "step"))
         }
         (_, globs) if review.reach.files == 0 => {
-            format!("may change {} (none exist yet)", count(globs, "path"))
+            format!("may change {} (none exist yet)", wording::number(globs, "path"))
         }
         (_, globs) => {
-            format!("may change {} in {}", plural(review.reach.files, "file"), count(globs, "path"))
+            format!(
+                "may change {} in {}",
+                wording::number(usize::try_from(review.reach.files).unwrap_or(usize::MAX), "file"),
+                wording::number(globs, "path")
+            )
         }
     });
     facts.push(
@@ -83,8 +91,8 @@ fn verdicts(review: &Review) -> String {
     let open = review.comments.iter().filter(|comment| comment.answered_by.is_none()).count();
     match review.comments.len() {
         0 => {}
-        all if open == 0 => text.push_str(&format!("; {}, all answered", count(all, "comment"))),
-        all => text.push_str(&format!("; {}, {open} open", count(all, "comment"))),
+        all if open == 0 => text.push_str(&format!("; {}, all answered", wording::number(all, "comment"))),
+        all => text.push_str(&format!("; {}, {open} open", wording::number(all, "comment"))),
     }
     text
 }
@@ -363,14 +371,6 @@ fn minutes(seconds: u64) -> String {
         0..120 => format!("{seconds} s"),
         _ => format!("{} min", seconds.div_ceil(60)),
     }
-}
-
-fn count(number: usize, word: &str) -> String {
-    plural(u64::try_from(number).unwrap_or(u64::MAX), word)
-}
-
-fn plural(number: u64, word: &str) -> String {
-    if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
 }
 
 fn padded(text: &str, width: usize) -> String {
