@@ -1,10 +1,12 @@
 //! The façade: what front ends call. Everything below it is an implementation detail of the engine.
 
+mod active_plan;
 pub mod agent;
 mod ask;
 pub mod audit;
 pub mod caller;
 mod convert;
+mod create;
 pub mod decision;
 mod diagnostics;
 mod discovery;
@@ -15,6 +17,7 @@ mod export;
 mod format;
 mod inbox;
 mod input;
+mod list;
 pub mod merge;
 mod next;
 pub mod notify;
@@ -28,6 +31,7 @@ pub mod review;
 mod revise;
 mod run_state;
 pub mod session;
+mod shelve;
 mod show;
 mod simulate;
 mod standup;
@@ -38,11 +42,13 @@ pub mod target;
 mod verify;
 pub mod workspace;
 
+pub use active_plan::{ActivePlanView, BindingView, NamedPlansView, named_plans_of_session};
 pub use agent::{HookAnswer, answer_hook, bridge_acp};
 pub use ask::{answer_options, answers};
 pub use audit::{AnchorView, Audit, AuditFindingView, AuditOptions, AuditView, AuditedPlanView, RerunView};
 pub use caller::{Caller, Right};
 pub use convert::{Conversion, ConvertOptions, ConvertOutput, ConvertView, dialect_line};
+pub use create::{CopyView, NewPlanOptions, NewPlanView};
 pub use decision::{
     ApprovalOptions, ApprovalSubjectView, ApprovalView, CancelView, CommentsView, RejectionView, UndoView,
 };
@@ -60,6 +66,7 @@ pub use export::{ExportOptions, ExportedRecords, ReceiptsView};
 pub use format::{FormatMode, FormatView};
 pub use inbox::{InboxAskView, InboxView, ReviewView, ReviewsView};
 pub use input::{STDIN, read_input};
+pub use list::{PlanFilter, PlanListView, RecordedPlanView, Shelf};
 pub use merge::MergeRequest;
 pub use next::{NextCommand, shell_word};
 pub use notify::Notifications;
@@ -75,6 +82,7 @@ pub use revise::{
 };
 pub use run_state::FindingView;
 pub use session::{CommitOutcomeView, DroppedThread, Session, SessionCommit, SessionProblem, SessionView};
+pub use shelve::{Archivable, ArchiveOptions, ArchiveView, DeleteView, Deletion, Outputs, ShelveView};
 pub use show::{ShowOptions, ShowView};
 pub use standup::StandupView;
 pub use status::{AskView, CurrentView, RunStatusView, StatusView};
@@ -97,10 +105,12 @@ pub use crate::portfolio::merge_queue::{
 };
 pub use crate::run::Run;
 pub use crate::run::simulate::{SimulatedStep, SimulatedTool, Simulation, SimulationInput};
+pub use crate::store::journal::OldOutputs;
 pub use crate::store::plan_file::create as create_file;
 pub use crate::system::clock::{local as local_time, now, read as read_time};
 pub use crate::system::process::{Stop, job_above};
 pub use crate::workspace::project::Verified;
+pub use crate::workspace::template::FOLDER as TEMPLATES;
 
 // The vocabulary of core that front ends name.
 pub use planwright_core::agent::account::Usage;
@@ -112,10 +122,11 @@ pub use planwright_core::approval::review::{
 pub use planwright_core::approval::status::Comment;
 pub use planwright_core::audit::HistoryLine;
 pub use planwright_core::audit::rerun::{CurrentResult, RerunOutcome};
+pub use planwright_core::dialect::NATIVE;
 pub use planwright_core::dialect::proposal::{ProposalSection, inline as proposal_of_json};
 pub use planwright_core::plan::identity::{Identity, Role};
 pub use planwright_core::plan::verified::{Contract, Step, slug};
-pub use planwright_core::plan::view::{PlanView, StepView};
+pub use planwright_core::plan::view::{PlanView, StepView, Summary as PlanSummary};
 pub use planwright_core::run::baseline::{Baseline, BaselineResult};
 pub use planwright_core::run::event::RunOutcome;
 pub use planwright_core::syntax::diagnostic::{Diagnostic, Fix, Label, Severity};

@@ -10,6 +10,13 @@ use planwright_engine::portfolio::board;
 use crate::output::{Failure, Out};
 
 /// Warns about plans with the same name or similar work; the author decides.
+pub(crate) fn warn_of_duplicates(duplicates: &[Twin], out: &mut Out<'_>) {
+    for twin in duplicates {
+        out.warn(&format!("{} may be the same work: {} ({})", twin.name, twin.why, twin.path.display()));
+    }
+}
+
+/// The same for a plan that is about to be written.
 pub(crate) fn warn_of_twins(
     project: &Project,
     (plan, draft): (&Path, &Draft),
