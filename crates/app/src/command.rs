@@ -54,6 +54,7 @@ pub(crate) mod verify;
 pub(crate) mod worker;
 pub(crate) mod worktree;
 
+use planwright_engine::api;
 use planwright_engine::core::workspace::notification::Notification;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
@@ -71,7 +72,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("active", made::<Envelope<r#use::active::Active>>),
     ("answer", made::<Envelope<answer::Answered>>),
     ("approve", made::<Envelope<approve::ApprovedData>>),
-    ("arbiter", made::<Envelope<arbiter::Arbitrated>>),
+    ("arbiter", made::<Envelope<api::ArbiterView>>),
     ("archive", made::<Envelope<archive::Archived>>),
     ("audit", made::<Envelope<audit::Audited>>),
     ("cancel", made::<Envelope<cancel::Cancelled>>),
@@ -88,12 +89,12 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("edit", made::<Envelope<edit::Edited>>),
     ("error", made::<ErrorEnvelope>),
     ("event", made::<Envelope<Notification>>),
-    ("events", made::<Envelope<log::events::Told>>),
+    ("events", made::<Envelope<api::EventsView>>),
     ("explain", made::<Envelope<explain::Rules>>),
     ("export", made::<Envelope<export::Exported>>),
     ("fmt", made::<Envelope<fmt::Formatted>>),
     ("help", made::<Envelope<Page>>),
-    ("history", made::<Envelope<log::versions::History>>),
+    ("history", made::<Envelope<api::HistoryView>>),
     ("hook", made::<Envelope<hook::Hooked>>),
     ("import", made::<Envelope<crate::interaction::conversion::Carried>>),
     ("inbox", made::<Envelope<status::inbox::Inbox>>),
@@ -134,7 +135,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("undo", made::<Envelope<undo::Undone>>),
     ("use", made::<Envelope<r#use::Used>>),
     ("verify", made::<Envelope<VerifyData>>),
-    ("worker", made::<Envelope<worker::Worked>>),
+    ("worker", made::<Envelope<api::WorkerView>>),
     ("worktree", made::<Envelope<worktree::Worktrees>>),
 ];
 

@@ -1,20 +1,38 @@
 //! The façade: what front ends call. Everything below it is an implementation detail of the engine.
 
+pub mod arbiter;
 pub mod caller;
 pub mod error;
+pub mod events;
+pub mod history;
 mod next;
 mod path;
 pub mod plan;
 pub mod start;
+pub mod worker;
 pub mod workspace;
 
+pub use arbiter::{ArbiterNews, ArbiterOptions, ArbiterView};
 pub use caller::{Caller, Right};
 pub use error::merge::merge_failed;
 pub use error::{Error, ErrorKind, WHAT_IS_A_PLAN, unchanged};
+pub use events::{EventStream, EventsView, HookView, Since};
+pub use history::{DraftView, HistoryView, MergedView, VersionRunView, VersionView};
 pub use next::{NextCommand, shell_word};
 pub use path::shown;
 pub use plan::Plan;
+pub use worker::{WorkerNews, WorkerView};
 pub use workspace::{OpenOptions, Workspace};
 
+pub use crate::run::arbiter::Vacancy;
+pub use crate::run::remote_worker::{WorkUntil, WorkerOptions};
+pub use crate::run::step_tools::StepToolsAttempt;
+pub use crate::system::clock::local as local_time;
+pub use crate::system::process::Stop;
+pub use crate::workspace::feed::{FeedItem, FeedSubject};
+
 // The vocabulary of core that front ends name.
+pub use planwright_core::agent::report::{FindingSeverity, ReportFinding, ReportLine, TEXT_BYTES_MAX};
+pub use planwright_core::approval::ledger::Drafting;
 pub use planwright_core::syntax::invisible::is_unprintable;
+pub use planwright_core::syntax::nearest::nearest;

@@ -112,6 +112,18 @@ pub struct Run {
 }
 
 impl Run {
+    /// How it stands, in a word.
+    pub fn word(&self) -> &'static str {
+        match self.state.phase {
+            Phase::Finished(RunOutcome::Done) => "done",
+            Phase::Finished(RunOutcome::Failed) => "failed",
+            Phase::Finished(RunOutcome::Cancelled) => "cancelled",
+            Phase::Stopped => "stopped",
+            Phase::New | Phase::Running if self.state.asks.is_empty() => "running",
+            Phase::New | Phase::Running => "waiting for a person",
+        }
+    }
+
     /// The approved commands of the agents.
     pub fn agents(&self) -> AgentCommands {
         let approved = self.events.iter().rev().find_map(|recorded| match &recorded.event {

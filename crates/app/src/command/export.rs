@@ -266,8 +266,5 @@ fn inline(text: &str) -> String {
 
 /// The state of a run, with review findings.
 fn run_state(run: &Run) -> String {
-    crate::output::wording::found::with_findings(
-        crate::output::wording::run_word(run),
-        run.state.findings().count(),
-    )
+    crate::output::wording::found::with_findings(run.word(), run.state.findings().count())
 }

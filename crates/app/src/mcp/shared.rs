@@ -7,8 +7,8 @@ use planwright_engine::approval;
 use planwright_engine::approval::Approvals;
 use planwright_engine::core::syntax::diagnostic::{Diagnostic, Severity};
 use planwright_engine::core::syntax::source::Source;
-use planwright_engine::run::Runs;
 use planwright_engine::run::baseline;
+use planwright_engine::run::{Run, Runs};
 use planwright_engine::store::plan_file;
 use planwright_engine::{Project, Verified};
 use schemars::JsonSchema;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::tool::{McpTool, ToolEffect, ToolError, ToolReply, ToolRequest, ToolResult, schema};
 use crate::output::wording;
-use crate::output::wording::{run_word, step_word};
+use crate::output::wording::step_word;
 
 /// How many plans a list names.
 const PLANS_MAX: usize = 100;
@@ -171,7 +171,7 @@ fn get(call: &ToolRequest<'_>) -> ToolResult {
         digest: newest.map(|newest| newest.subject.digest.clone()),
         errors: verified.count(Severity::Error),
         warnings: verified.count(Severity::Warning),
-        run: run.as_ref().map(run_word),
+        run: run.as_ref().map(Run::word),
         steps: steps.collect(),
         text: verified.source.text().to_owned(),
     };

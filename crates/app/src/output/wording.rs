@@ -18,7 +18,7 @@ use planwright_engine::core::run::event::{
     AnswerKind, AskAnswer, AskReason, AttemptEnd, Event, JudgedBy, RunOutcome, StopMode,
 };
 use planwright_engine::core::run::forecast::Forecast;
-use planwright_engine::core::run::state::{AskState, Phase, RunStatus};
+use planwright_engine::core::run::state::{AskState, RunStatus};
 use planwright_engine::core::syntax::count::counted;
 use planwright_engine::core::syntax::source::{Detection, Source};
 use planwright_engine::core::workspace::notification::{Notification, NotificationSubject};
@@ -433,18 +433,6 @@ pub(crate) fn dialect_line(source: &Source) -> String {
         Detection::Forced => format!("{name} (as you say)"),
         Detection::Nothing => format!("{name} (default)"),
         Detection::Unasked => name.to_owned(),
-    }
-}
-
-/// How a run stands, in a word.
-pub(crate) fn run_word(run: &Run) -> &'static str {
-    match run.state.phase {
-        Phase::Finished(RunOutcome::Done) => "done",
-        Phase::Finished(RunOutcome::Failed) => "failed",
-        Phase::Finished(RunOutcome::Cancelled) => "cancelled",
-        Phase::Stopped => "stopped",
-        Phase::New | Phase::Running if run.state.asks.is_empty() => "running",
-        Phase::New | Phase::Running => "waiting for a person",
     }
 }
 
