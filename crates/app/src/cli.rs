@@ -267,15 +267,13 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
         flags.json |= args.wants_json();
     }
     let mut out = Out::of_process(&flags);
-    if records(&cli.command) {
-        notifier::begin();
-    }
     let mut command = cli.command;
-    let result = project::take_options(cli.settings, cli.dialect.as_deref())
+    let notifications = records(&command).then(notifier::notifications);
+    let result = project::take_options(cli.settings, cli.dialect.as_deref(), notifications)
         .and_then(|()| settle(&mut command))
         .and_then(|()| dispatch(command, &mut out));
     let exit = out.finish(&result);
-    notifier::finish();
+    project::finish();
     exit
 }
 

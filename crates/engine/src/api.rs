@@ -6,10 +6,12 @@ pub mod error;
 pub mod events;
 pub mod history;
 mod next;
+pub mod notify;
 mod path;
 pub mod plan;
 pub mod start;
 pub mod worker;
+pub mod target;
 pub mod workspace;
 
 pub use arbiter::{ArbiterNews, ArbiterOptions, ArbiterView};
@@ -19,8 +21,10 @@ pub use error::{Error, ErrorKind, WHAT_IS_A_PLAN, unchanged};
 pub use events::{EventStream, EventsView, HookView, Since};
 pub use history::{DraftView, HistoryView, MergedView, VersionRunView, VersionView};
 pub use next::{NextCommand, shell_word};
+pub use notify::Notifications;
 pub use path::shown;
 pub use plan::Plan;
+pub use target::{ChosenPlan, PlanRun, Target, step_of_run};
 pub use worker::{WorkerNews, WorkerView};
 pub use workspace::{OpenOptions, Workspace};
 
@@ -36,3 +40,5 @@ pub use planwright_core::agent::report::{FindingSeverity, ReportFinding, ReportL
 pub use planwright_core::approval::ledger::Drafting;
 pub use planwright_core::syntax::invisible::is_unprintable;
 pub use planwright_core::syntax::nearest::nearest;
+pub use planwright_core::workspace::active_plan::ResolvedBy;
+pub use planwright_core::workspace::notification::Notification;

@@ -10,8 +10,8 @@ use planwright_engine::core::plan::identity::{Identity, Role};
 use serde::Serialize;
 
 use crate::interaction::confirm::who;
-use crate::interaction::notifier;
-use crate::interaction::project::here;
+use crate::interaction::notifier::notifications;
+use crate::interaction::project::{finish, here, take_options};
 use crate::interaction::session::{Tongue, commit, failure, say_dropped};
 use crate::output::{Exit, Failure, Flags, NextCommand, Out, Page, Response, clean_line};
 
@@ -83,10 +83,9 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
             return Exit::Usage;
         }
     };
-    notifier::begin();
-    let result = act(cli.verb, &mut out);
+    let result = take_options(Vec::new(), None, Some(notifications())).and_then(|()| act(cli.verb, &mut out));
     let exit = out.finish(&result);
-    notifier::finish();
+    finish();
     exit
 }
 

@@ -16,11 +16,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::interaction::target::{NamedPlan, RunOf, run_of, step_of};
+use crate::interaction::target::{NamedPlan, RunOf, run_of};
 use crate::output::wording;
 use crate::output::wording::notice_of;
 use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone};
-use planwright_engine::api::shown;
+use planwright_engine::api::{shown, step_of_run};
 
 /// Time to wait for events before checking whether the run still has a process.
 const LOOK: Duration = Duration::from_millis(250);
@@ -128,7 +128,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         let older = older(&found, number)?;
         // The step may have another place there.
         let step = found.step.map(|place| found.run.plan.steps[place].id.clone());
-        found.step = step.map(|step| step_of(&older, &step)).transpose()?;
+        found.step = step.map(|step| step_of_run(&older, &step)).transpose()?;
         found.run = older;
     }
     let step = found.step.map(|place| found.run.plan.steps[place].id.clone());

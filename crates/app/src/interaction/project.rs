@@ -4,17 +4,20 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use planwright_engine::Project;
-use planwright_engine::api::{Error, OpenOptions, Workspace};
+use planwright_engine::api::{Notifications, OpenOptions, Workspace};
 
-use super::notifier;
 use crate::output::Failure;
 
 /// What was typed with the command: a process has one command line, as it has one environment.
 static TYPED: OnceLock<OpenOptions> = OnceLock::new();
 
-/// Takes what was typed with the command; only the first call counts.
-pub(crate) fn take_options(overrides: Vec<String>, dialect: Option<&str>) -> Result<(), Failure> {
-    let options = OpenOptions::new(overrides, dialect)?;
+/// Takes what was typed with the command, and who tells hooks what it records; only the first call counts.
+pub(crate) fn take_options(
+    overrides: Vec<String>,
+    dialect: Option<&str>,
+    notifications: Option<Notifications>,
+) -> Result<(), Failure> {
+    let options = OpenOptions { notifications, ..OpenOptions::new(overrides, dialect)? };
     TYPED.get_or_init(|| options);
     Ok(())
 }
@@ -24,6 +27,13 @@ pub(crate) fn options() -> &'static OpenOptions {
     TYPED.get_or_init(|| OpenOptions::new(Vec::new(), None).expect("no dialect is named"))
 }
 
+/// Has hooks told what is left, once the command has said its last word.
+pub(crate) fn finish() {
+    if let Some(notifications) = &options().notifications {
+        notifications.finish();
+    }
+}
+
 /// The settings that were typed with the command.
 pub(crate) fn typed_settings() -> &'static [String] {
     &options().overrides
@@ -31,18 +41,12 @@ pub(crate) fn typed_settings() -> &'static [String] {
 
 /// The workspace that the user stands in.
 pub(crate) fn workspace() -> Result<Workspace, Failure> {
-    served(Workspace::open(options()))
+    Ok(Workspace::open(options())?)
 }
 
 /// The workspace of a folder that somebody names; without one, that which the user stands in.
 pub(crate) fn workspace_at(folder: Option<&Path>) -> Result<Workspace, Failure> {
     Ok(Workspace::open_in(folder.unwrap_or(Path::new(".")), options())?)
-}
-
-fn served(opened: Result<Workspace, Error>) -> Result<Workspace, Failure> {
-    let workspace = opened?;
-    notifier::watch(workspace.project());
-    Ok(workspace)
 }
 
 /// The project that the user stands in.
@@ -57,5 +61,5 @@ pub(crate) fn project_at(folder: Option<&Path>) -> Result<Project, Failure> {
 
 /// The project that a plan belongs to, which need not be the one that the user stands in.
 pub(crate) fn project_of(plan: &Path) -> Result<Project, Failure> {
-    Ok(served(Workspace::open_for(plan, options()))?.project().clone())
+    Ok(Workspace::open_for(plan, options())?.project().clone())
 }

@@ -33,8 +33,8 @@ use super::person::PersonQuestion;
 use super::shared::{One, PLAN_GET, PLAN_LIST, refusal, shown};
 use super::tool::{McpTool, ToolEffect, ToolError, ToolOutcome, ToolReply, ToolRequest, ToolResult, schema};
 use crate::interaction::driver::{under_way, wait_for_driver};
-use crate::interaction::target::step_of;
 use crate::output::wording;
+use planwright_engine::api::step_of_run;
 
 pub(super) const INSTRUCTIONS: &str = "For the person you talk to: what needs them in their plans and runs, and \
     their decisions. Decide nothing for them: the person confirms each decision in a dialog or types it.";
@@ -195,7 +195,7 @@ fn found(call: &ToolRequest<'_>, id: &str) -> Result<Found, ToolError> {
     let not_run = || ToolError(format!("{} has not been run", shown(&project, &path)));
     let run = runs.latest(&path)?.ok_or_else(not_run)?;
     let step =
-        step.map(|step| step_of(&run, step)).transpose().map_err(|failure| ToolError(failure.message))?;
+        step.map(|step| step_of_run(&run, step)).transpose().map_err(|failure| ToolError(failure.message))?;
     Ok(Found { project, path, runs, run, step })
 }
 

@@ -1,20 +1,19 @@
 //! State that outlives a call: the client, the project, and the runs this process owns.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use planwright_engine::Project;
 use planwright_engine::agent::submission;
 use planwright_engine::api::start::Driving;
+use planwright_engine::api::{Caller, OpenOptions, Workspace};
 use planwright_engine::core::plan::identity::Identity;
 use planwright_engine::run::{Run, Runs};
 use planwright_engine::system::process::Stop;
-use planwright_engine::workspace::project;
 
 use super::tool::ToolError;
-use crate::interaction::notifier;
-use crate::interaction::project::typed_settings;
+use crate::interaction::project::options;
 
 /// Maximum length of a client name.
 const CLIENT_CHARACTERS_MAX: usize = 64;
@@ -42,12 +41,19 @@ impl McpSession {
         Identity::agent(&self.client)
     }
 
-    /// The project that is served, as it is now.
+    /// The workspace that is served, as it is now; who calls is an agent.
+    pub(super) fn workspace(&self) -> Result<Workspace, ToolError> {
+        self.workspace_for(Caller::Agent { name: self.client.clone(), variable: "MCP".to_owned() })
+    }
+
+    /// The same for somebody else: a person who has confirmed what the agent asks for.
     #[expect(clippy::unused_self, reason = "a session will serve the project that its client names")]
+    pub(super) fn workspace_for(&self, caller: Caller) -> Result<Workspace, ToolError> {
+        Ok(Workspace::open(&OpenOptions { caller, ..options().clone() })?)
+    }
+
     pub(super) fn project(&self) -> Result<Project, ToolError> {
-        let project = Project::find_with(&project::home_of(Path::new("."))?, typed_settings())?;
-        notifier::watch(&project);
-        Ok(project)
+        Ok(self.workspace()?.project().clone())
     }
 
     /// The project, and the plan of it that is meant.

@@ -17,7 +17,7 @@ use crate::store::plan_file::FileText;
 use crate::workspace::project::{Address, Verified};
 
 /// How many steps a hint names; a longer list helps nobody.
-pub(crate) const STEPS_NAMED_MAX: usize = 12;
+const STEPS_NAMED_MAX: usize = 12;
 
 pub struct Plan {
     workspace: Workspace,
@@ -116,14 +116,19 @@ pub fn find_step(draft: &Draft, name: &str, path: &str) -> Result<usize, Error> 
     let ids = verified::ids(draft);
     let mut near = ids.iter().enumerate().filter(|(_, id)| id.starts_with(name)).map(|(place, _)| place);
     let only = || near.next().filter(|_| near.next().is_none());
-    verified::find_step(draft, &ids, name).or_else(only).ok_or_else(|| {
-        let known = match ids.len() {
-            0 => "it has no steps".to_owned(),
-            count if count > STEPS_NAMED_MAX => format!("it has {count} steps"),
-            _ => format!("its steps are {}", ids.join(", ")),
-        };
-        Error::new(ErrorKind::Usage, format!("{path} has no step `{name}`"))
-            .hint(known)
-            .next(NextCommand::new(["planwright", "show", path]))
-    })
+    verified::find_step(draft, &ids, name)
+        .or_else(only)
+        .ok_or_else(|| no_step(name, path, &ids.iter().map(String::as_str).collect::<Vec<_>>(), path))
+}
+
+/// Says that a plan, which people call `called`, has no such step, and which ones it has.
+pub(crate) fn no_step(name: &str, called: &str, ids: &[&str], path: &str) -> Error {
+    let known = match ids.len() {
+        0 => "it has no steps".to_owned(),
+        count if count > STEPS_NAMED_MAX => format!("it has {count} steps"),
+        _ => format!("its steps are {}", ids.join(", ")),
+    };
+    Error::new(ErrorKind::Usage, format!("{called} has no step `{name}`"))
+        .hint(known)
+        .next(NextCommand::new(["planwright", "show", path]))
 }

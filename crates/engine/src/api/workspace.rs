@@ -8,6 +8,7 @@ use planwright_core::syntax::nearest;
 
 use crate::api::caller::Caller;
 use crate::api::error::{Error, ErrorKind};
+use crate::api::notify::Notifications;
 use crate::workspace::active_plan;
 use crate::workspace::project;
 use crate::workspace::project::Project;
@@ -20,12 +21,14 @@ pub struct OpenOptions {
     /// The dialect of plans; otherwise it is detected.
     pub dialect: Option<&'static Dialect>,
     pub caller: Caller,
+    /// Who tells the user's hooks what is recorded, if this process records anything.
+    pub notifications: Option<Notifications>,
 }
 
 impl OpenOptions {
     pub fn new(overrides: Vec<String>, dialect: Option<&str>) -> Result<Self, Error> {
         let dialect = dialect.map(dialect_named).transpose()?;
-        Ok(Self { overrides, dialect, caller: Caller::of_process() })
+        Ok(Self { overrides, dialect, caller: Caller::of_process(), notifications: None })
     }
 }
 
@@ -58,6 +61,9 @@ impl Workspace {
             // A harness folder may lie in another repository, whose plans are about this one.
             let here = find(Path::new("."))?;
             project = if active_plan::holds(&here, plan) { here } else { project };
+        }
+        if let Some(notifications) = &options.notifications {
+            notifications.watch(&project);
         }
         Ok(Self { project, options: options.clone() })
     }
