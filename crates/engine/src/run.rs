@@ -29,6 +29,8 @@ use planwright_core::run::receipt::ApprovedBy;
 use planwright_core::run::schedule::ScheduleLimits;
 use planwright_core::run::state::{Illegal, Phase, RunState};
 use planwright_core::run::summary::{ActiveAttempt, RunSummary};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::run::checkout::{Restored, RunCheckout, RunContext};
 use crate::run::driver::Progress;
@@ -112,18 +114,6 @@ pub struct Run {
 }
 
 impl Run {
-    /// How it stands, in a word.
-    pub fn word(&self) -> &'static str {
-        match self.state.phase {
-            Phase::Finished(RunOutcome::Done) => "done",
-            Phase::Finished(RunOutcome::Failed) => "failed",
-            Phase::Finished(RunOutcome::Cancelled) => "cancelled",
-            Phase::Stopped => "stopped",
-            Phase::New | Phase::Running if self.state.asks.is_empty() => "running",
-            Phase::New | Phase::Running => "waiting for a person",
-        }
-    }
-
     /// The approved commands of the agents.
     pub fn agents(&self) -> AgentCommands {
         let approved = self.events.iter().rev().find_map(|recorded| match &recorded.event {
@@ -213,14 +203,15 @@ pub struct QueuedAttempt {
 }
 
 /// The result of a rollback.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RolledBack {
-    /// The steps to do again.
+    /// The steps that are to be done again.
     pub reopened: Vec<String>,
-    /// The files that were restored or removed.
+    /// The files that were put back or removed, relative to the top of the working copy.
     pub files: Vec<String>,
+    /// Those of them that were removed: they were not there before the step.
     pub removed: Vec<String>,
-    /// The commit that saves what was in the workspace before.
+    /// The commit with the previous workspace files.
     pub kept: String,
 }
 

@@ -3,26 +3,22 @@
 //! Approval is not offered.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 
 use planwright_engine::Project;
 use planwright_engine::api::start::{Blocker, Missing, Readiness, Start, StartOptions};
+use planwright_engine::api::{AskAnswer, AskView, Caller, PlanRun, StopMode, budget_answer};
 use planwright_engine::approval::Approvals;
 use planwright_engine::core::plan::budget;
-use planwright_engine::core::plan::budget::Budget;
 use planwright_engine::core::plan::digest::Digest;
 use planwright_engine::core::plan::identity::Identity;
 use planwright_engine::core::plan::verified::Plan;
-use planwright_engine::core::run::event::{AskAnswer, StopMode};
-use planwright_engine::core::run::schedule;
-use planwright_engine::core::run::state::AskState;
 use planwright_engine::core::run::stats::Stats;
 use planwright_engine::portfolio::merge_queue;
 use planwright_engine::run;
 use planwright_engine::run::baseline;
 use planwright_engine::run::stats as figures;
 use planwright_engine::run::stats::{StatsCount, StatsScope};
-use planwright_engine::run::{Run, RunSummaryRow, Runs};
+use planwright_engine::run::{RunSummaryRow, Runs};
 use planwright_engine::store::journal::RunId;
 use planwright_engine::store::plan_file;
 use schemars::JsonSchema;
@@ -32,9 +28,7 @@ use serde_json::{Value, json};
 use super::person::PersonQuestion;
 use super::shared::{One, PLAN_GET, PLAN_LIST, refusal, shown};
 use super::tool::{McpTool, ToolEffect, ToolError, ToolOutcome, ToolReply, ToolRequest, ToolResult, schema};
-use crate::interaction::driver::{under_way, wait_for_driver};
 use crate::output::wording;
-use planwright_engine::api::step_of_run;
 
 pub(super) const INSTRUCTIONS: &str = "For the person you talk to: what needs them in their plans and runs, and \
     their decisions. Decide nothing for them: the person confirms each decision in a dialog or types it.";
@@ -176,40 +170,32 @@ fn asks(runs: &Runs) -> Result<Vec<Value>, ToolError> {
     Ok(asks)
 }
 
-/// The newest run of the plan that is meant, and the place of the step, where one is.
-struct Found {
-    project: Project,
-    path: PathBuf,
-    runs: Runs,
-    run: Run,
-    step: Option<usize>,
-}
-
-fn found(call: &ToolRequest<'_>, id: &str) -> Result<Found, ToolError> {
+/// The newest run of the plan that is meant, with the step, where one is.
+fn found(call: &ToolRequest<'_>, id: &str) -> Result<PlanRun, ToolError> {
     let ((project, path), step) = match (call.session.plan(id), id.rsplit_once('/')) {
         (Ok(plan), _) => (plan, None),
         (Err(_), Some((plan, step))) if !plan.is_empty() => (call.session.plan(plan)?, Some(step)),
         (Err(trouble), _) => return Err(trouble),
     };
-    let runs = Runs::open(&project)?;
-    let not_run = || ToolError(format!("{} has not been run", shown(&project, &path)));
-    let run = runs.latest(&path)?.ok_or_else(not_run)?;
-    let step =
-        step.map(|step| step_of_run(&run, step)).transpose().map_err(|failure| ToolError(failure.message))?;
-    Ok(Found { project, path, runs, run, step })
+    let run = call.session.workspace()?.latest_run(&path, step)?;
+    run.ok_or_else(|| ToolError(format!("{} has not been run", shown(&project, &path))))
+}
+
+/// The same run, for the person who confirmed what is done with it.
+fn confirmed(run: PlanRun, by: &str) -> PlanRun {
+    PlanRun { caller: Caller::Person(by.to_owned()), ..run }
 }
 
 fn answer(call: &ToolRequest<'_>) -> ToolResult {
     let Answering { id, answer: word, text } = call.read()?;
     let text = text.unwrap_or_default();
     let answer = meant(word, &text)?;
-    let Found { path, runs, run, step, .. } = found(call, &id)?;
-    let (name, ask) = asked(&run, step)?;
-    let subject = wording::subject(&run, ask);
-    let contract = ask.step.map(|place| &run.plan.steps[place].contract);
-    if !schedule::fits(ask.reason, &answer, contract) {
+    let run = found(call, &id)?;
+    let ask = asked(&run)?;
+    let subject = ask.subject.clone();
+    if !ask.fits(&answer) {
         // The words are those of the tool, which are options only at a terminal.
-        let fitting = wording::fitting(ask.reason, contract).replace("--", "");
+        let fitting = wording::fitting(ask.reason, ask.judged_by).replace("--", "");
         return Err(ToolError(format!("{subject} doesn't accept this answer; use {fitting}")));
     }
     let command = typed(&subject, word, &text);
@@ -220,14 +206,8 @@ fn answer(call: &ToolRequest<'_>) -> ToolResult {
         wording::indented(&wording::answer_words(&answer)),
         effect(&answer),
     );
-    let name = name.to_owned();
     let act = move |by: &str| {
-        let is_end = matches!(answer, AskAnswer::Revise { .. });
-        runs.answer_as(&run, &name, answer, by)?;
-        if is_end && wait_for_driver(&runs, &run).map_err(|failure| ToolError(failure.message))?.is_none() {
-            runs.mirror(run.row.id, &path)?;
-        }
-        let next = match runs.holder(&run)? {
+        let next = match confirmed(run, by).answer(&ask, answer)?.driven_by {
             Some(_) => "its run continues",
             None => "run_start resumes its run",
         };
@@ -251,10 +231,7 @@ fn meant(word: Said, text: &str) -> Result<AskAnswer, ToolError> {
         Said::Stop => AskAnswer::Stop,
         Said::Budget => {
             let no_amount = || ToolError(format!("invalid amount `{text}`; use $1.50, 50k tokens or 10 min"));
-            let added = Budget::addition(text).ok_or_else(no_amount)?;
-            let [micro_dollars, tokens, seconds] =
-                [added.micro_dollars, added.tokens, added.seconds].map(Option::unwrap_or_default);
-            AskAnswer::Budget { micro_dollars, tokens, seconds }
+            budget_answer(text).ok_or_else(no_amount)?
         }
     })
 }
@@ -293,14 +270,13 @@ fn typed(subject: &str, word: Said, text: &str) -> String {
 }
 
 /// The question that is meant.
-fn asked(run: &Run, step: Option<usize>) -> Result<(&str, &AskState), ToolError> {
-    let asks: Vec<(&String, &AskState)> =
-        run.state.asks.iter().filter(|(_, ask)| step.is_none() || ask.step == step).collect();
-    match asks[..] {
-        [(name, ask)] => Ok((name, ask)),
-        [] => Err(ToolError(format!("no open question about {}; call inbox_list", run.row.name))),
+fn asked(run: &PlanRun) -> Result<AskView, ToolError> {
+    let mut asks = run.asks();
+    match asks.len() {
+        1 => Ok(asks.remove(0)),
+        0 => Err(ToolError(format!("no open question about {}; call inbox_list", run.name()))),
         _ => {
-            let names: Vec<String> = asks.iter().map(|(_, ask)| wording::subject(run, ask)).collect();
+            let names: Vec<String> = asks.into_iter().map(|ask| ask.subject).collect();
             Err(ToolError(format!("several questions are open; pass one of: {}", names.join(", "))))
         }
     }
@@ -411,31 +387,22 @@ fn work(plan: &Plan, project: &Project) -> String {
 
 fn stop(call: &ToolRequest<'_>) -> ToolResult {
     let Stopping { id, now } = call.read()?;
-    let Found { project, path, runs, run, .. } = found(call, &id)?;
-    let name = shown(&project, &path);
-    if run.state.outcome().is_some() {
+    let run = found(call, &id)?;
+    let name = run.run.row.plan.to_string_lossy().into_owned();
+    if run.is_over() {
         return Err(ToolError(format!("the run of {name} is not running")));
     }
-    let (when, flag) = if now { (StopMode::Now, " --now") } else { (StopMode::AfterAttempts, "") };
-    let busy = under_way(&run);
+    let (mode, flag) = if now { (StopMode::Now, " --now") } else { (StopMode::AfterAttempts, "") };
+    let busy = run.run.under_way();
     let busy = if busy.is_empty() { "nothing".to_owned() } else { busy.join("; ") };
     let question =
         format!("planwright: pause the run of {name}?\n\n{}", wording::indented(&format!("Running: {busy}")));
     let command = format!("planwright stop {}{flag}", wording::word(&name));
     let act = move |by: &str| {
-        stopped((&runs, &run), &path, when, by).map(|()| {
-            ToolReply::text(format!("{name} is paused, confirmed by the person; run_start resumes it."))
-        })
+        confirmed(run, by).stop(mode)?;
+        Ok(ToolReply::text(format!("{name} is paused, confirmed by the person; run_start resumes it.")))
     };
     Ok(ToolOutcome::Ask(Box::new(PersonQuestion::new((question, command), act))))
-}
-
-fn stopped((runs, run): (&Runs, &Run), path: &Path, when: StopMode, by: &str) -> Result<(), ToolError> {
-    runs.stop_as(run, when, by)?;
-    if wait_for_driver(runs, run).map_err(|failure| ToolError(failure.message))?.is_none() {
-        runs.mirror(run.row.id, path)?;
-    }
-    Ok(())
 }
 
 fn stats(call: &ToolRequest<'_>) -> ToolResult {

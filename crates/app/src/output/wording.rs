@@ -7,18 +7,18 @@ pub(crate) mod found;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use planwright_engine::api::step_of_event;
 use planwright_engine::config::{ADVISORY_JUDGE_KEY, ENVIRONMENT_KEY, GATE_JUDGE_KEY, LIKE_KEY, TOPICS_KEY};
 use planwright_engine::core::agent::account::{Account, Usage};
 use planwright_engine::core::agent::finding;
 use planwright_engine::core::agent::report;
 use planwright_engine::core::agent::report::ReportFinding;
 use planwright_engine::core::plan::budget;
-use planwright_engine::core::plan::verified::Contract;
 use planwright_engine::core::run::event::{
     AnswerKind, AskAnswer, AskReason, AttemptEnd, Event, JudgedBy, RunOutcome, StopMode,
 };
 use planwright_engine::core::run::forecast::Forecast;
-use planwright_engine::core::run::state::{AskState, RunStatus};
+use planwright_engine::core::run::state::RunStatus;
 use planwright_engine::core::syntax::count::counted;
 use planwright_engine::core::syntax::source::{Detection, Source};
 use planwright_engine::core::workspace::notification::{Notification, NotificationSubject};
@@ -157,20 +157,6 @@ pub(crate) fn indented(text: &str) -> String {
     clean(text).lines().map(line).collect()
 }
 
-/// What a person is asked about: `it/fix`, or `it` for the whole run.
-pub(crate) fn subject(run: &Run, ask: &AskState) -> String {
-    match ask.step {
-        Some(place) => format!("{}/{}", run.row.name, run.plan.steps[place].id),
-        None => run.row.name.clone(),
-    }
-}
-
-/// The commands that answer an ask, each with what it does.
-pub(crate) fn choices(run: &Run, ask: &AskState) -> Vec<(String, &'static str)> {
-    let judged_by = JudgedBy::of(ask.step.map(|place| &run.plan.steps[place].contract));
-    choices_of(&subject(run, ask), ask.reason, judged_by)
-}
-
 /// The commands that answer what is asked about `subject`, each with what it does.
 pub(crate) fn choices_of(
     subject: &str,
@@ -214,11 +200,11 @@ const fn flag(kind: AnswerKind) -> &'static str {
 }
 
 /// The answers that fit, as options of `answer`.
-pub(crate) fn fitting(reason: AskReason, contract: Option<&Contract>) -> String {
+pub(crate) fn fitting(reason: AskReason, judged_by: JudgedBy) -> String {
     if reason == AskReason::Stalled {
         return "resume, fail, cancel".to_owned();
     }
-    let flags: Vec<&str> = reason.answers(JudgedBy::of(contract)).iter().map(|&kind| flag(kind)).collect();
+    let flags: Vec<&str> = reason.answers(judged_by).iter().map(|&kind| flag(kind)).collect();
     let judged = if flags.contains(&"--take-over") { "; the contract still decides" } else { "" };
     flags.join(", ") + judged
 }
@@ -328,24 +314,7 @@ fn scope_words(account: &Account) -> String {
 
 /// What an event is about: `it/fix`, or `it` for the whole run.
 pub(crate) fn place(plan: &str, event: &Event) -> String {
-    let asked = match event {
-        // An ask is named for its step; one about the run has a name that no step can have.
-        Event::AskAnswered { ask, .. } => {
-            ask.rsplit_once('/').map(|(step, _)| step).filter(|step| !step.contains('/'))
-        }
-        Event::RunStarted { .. }
-        | Event::AgentsApproved { .. }
-        | Event::AttemptStarted { .. }
-        | Event::AttemptFinished { .. }
-        | Event::ContractFinished { .. }
-        | Event::AskOpened { .. }
-        | Event::BudgetWarned { .. }
-        | Event::RunStopped { .. }
-        | Event::RunResumed { .. }
-        | Event::StepsReopened { .. }
-        | Event::RunFinished { .. } => None,
-    };
-    event.step().or(asked).map_or_else(|| plan.to_owned(), |step| format!("{plan}/{step}"))
+    step_of_event(event).map_or_else(|| plan.to_owned(), |step| format!("{plan}/{step}"))
 }
 
 /// What an event says, as `name=value` words.

@@ -1,0 +1,115 @@
+//! How a run stands: a word for it and for each step, what is under way, what reviewers found, and who drives it.
+
+use std::time::{Duration, Instant};
+
+use planwright_core::agent::finding;
+use planwright_core::run::event::RunOutcome;
+use planwright_core::run::state::{CLAIM, Phase, RunStatus};
+use planwright_core::workspace::notification::{Notification, NotificationSubject};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::run::{Error, Run, Runs};
+use crate::store::journal::{LockHolder, RecordedEvent};
+
+/// How long a caller waits for a driver to let go of a run.
+const LET_GO: Duration = Duration::from_secs(10);
+
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Something that a reviewer found.
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
+pub struct FindingView {
+    /// The id of the reviewer's step.
+    pub step: String,
+    /// `error`, `warning` or `note`.
+    pub severity: String,
+    /// The file that it is in; empty where it is in none.
+    pub path: String,
+    /// The line there.
+    pub line: Option<u32>,
+    /// What is wrong.
+    pub text: String,
+    /// All of it on one line.
+    #[serde(skip)]
+    pub summary: String,
+}
+
+impl Run {
+    /// How it stands, in a word.
+    pub fn word(&self) -> &'static str {
+        match self.state.phase {
+            Phase::Finished(RunOutcome::Done) => "done",
+            Phase::Finished(RunOutcome::Failed) => "failed",
+            Phase::Finished(RunOutcome::Cancelled) => "cancelled",
+            Phase::Stopped => "stopped",
+            Phase::New | Phase::Running if self.state.asks.is_empty() => "running",
+            Phase::New | Phase::Running => "waiting for a person",
+        }
+    }
+
+    /// What is known of a step, in a few words.
+    pub fn step_word(&self, id: &str) -> Option<String> {
+        let place = self.plan.steps.iter().position(|step| step.id == id)?;
+        Some(match &self.state.steps[place].status {
+            RunStatus::Passed { attempt } => format!("passed, attempt {attempt}"),
+            RunStatus::Skipped { by, reason } => format!("skipped by {by}: {reason}"),
+            RunStatus::Waiting { .. } => "needs you".to_owned(),
+            RunStatus::Running { attempt } => format!("running, attempt {attempt}"),
+            RunStatus::Judging { attempt, .. } => format!("judging, attempt {attempt}"),
+            RunStatus::Pending => "pending".to_owned(),
+        })
+    }
+
+    /// Attempts and contracts that are under way: `2 fix, attempt 1`.
+    pub fn under_way(&self) -> Vec<String> {
+        let steps = self.plan.steps.iter().zip(&self.state.steps);
+        let busy = steps.filter_map(|(step, state)| match state.status {
+            RunStatus::Running { attempt } => Some(format!("{} {}, attempt {attempt}", step.number, step.id)),
+            RunStatus::Judging { attempt, .. } if attempt != CLAIM => {
+                Some(format!("{} {}, contract of attempt {attempt}", step.number, step.id))
+            }
+            RunStatus::Judging { .. }
+            | RunStatus::Pending
+            | RunStatus::Passed { .. }
+            | RunStatus::Waiting { .. }
+            | RunStatus::Skipped { .. } => None,
+        });
+        busy.collect()
+    }
+
+    /// What reviewers found.
+    pub fn findings(&self) -> Vec<FindingView> {
+        let found = self.state.findings().map(|(place, finding)| FindingView {
+            step: self.plan.steps[place].id.clone(),
+            severity: finding.severity.word().to_owned(),
+            path: finding.path.clone(),
+            line: finding.line,
+            text: finding.text.clone(),
+            summary: finding::line(finding),
+        });
+        found.collect()
+    }
+}
+
+impl Runs {
+    /// What listeners are told of an event.
+    pub fn notification(&self, run: &Run, recorded: &RecordedEvent) -> Notification {
+        let (row, project) = (&run.row, self.store().key());
+        let path = row.plan.to_string_lossy();
+        let about = NotificationSubject { project: &project, plan: &row.name, path: &path };
+        Notification::of_event(about, row.id.number(), (recorded.seq, recorded.at_ms), &recorded.event)
+    }
+
+    /// Waits until nobody drives the run, for a while; says who still does.
+    pub fn wait_for_driver(&self, run: &Run) -> Result<Option<LockHolder>, Error> {
+        let begin = Instant::now();
+        loop {
+            let holder = self.holder(run)?;
+            if holder.is_none() || begin.elapsed() > LET_GO {
+                return Ok(holder);
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+}
