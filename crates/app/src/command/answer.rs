@@ -1,6 +1,6 @@
 //! `answer`: a person answers a question of a run. Without an answer it shows the question and the possible answers.
 
-use planwright_engine::api::{AnswerView, AskAnswer, AskView, PlanRun, budget_answer};
+use planwright_engine::api::{AnswerView, AskAnswer, RunAsk, PlanRun, budget_answer};
 
 use crate::interaction::project::workspace;
 use crate::interaction::target::NamedPlan;
@@ -86,10 +86,10 @@ fn grant(text: &str) -> Result<AskAnswer, Failure> {
 }
 
 /// The question in question; `None` if the whole run is to be paused.
-fn asked(args: &Args, run: &PlanRun) -> Result<Option<AskView>, Failure> {
+fn asked(args: &Args, run: &PlanRun) -> Result<Option<RunAsk>, Failure> {
     let all = run.asks();
     let is_about_run = args.budget.is_some() && run.step.is_none() && all.len() > 1;
-    let mut meant: Vec<&AskView> = all.iter().filter(|ask| !is_about_run || ask.step.is_none()).collect();
+    let mut meant: Vec<&RunAsk> = all.iter().filter(|ask| !is_about_run || ask.step.is_none()).collect();
     let inbox = NextCommand::new(["planwright", "status", "--inbox"]);
     match meant.len() {
         1 => Ok(meant.pop().cloned()),
@@ -120,7 +120,7 @@ fn stop(run: &PlanRun, out: &mut Out<'_>) -> Result<Response, Failure> {
 }
 
 /// Shows a question and what could be said to it.
-fn show(run: &PlanRun, ask: &AskView, out: &mut Out<'_>) -> Response {
+fn show(run: &PlanRun, ask: &RunAsk, out: &mut Out<'_>) -> Response {
     let palette = out.palette();
     let name = palette.paint(Tone::Strong, &clean_line(&ask.subject));
     out.line(&format!("{} {name}   {}", palette.glyph(Glyph::NeedsYou), wording::reason_words(ask.reason)));
@@ -143,7 +143,7 @@ fn show(run: &PlanRun, ask: &AskView, out: &mut Out<'_>) -> Response {
     Response::new(Exit::Person, "answer", &view).next(next)
 }
 
-fn settle(run: &PlanRun, ask: &AskView, answer: AskAnswer, out: &mut Out<'_>) -> Result<Response, Failure> {
+fn settle(run: &PlanRun, ask: &RunAsk, answer: AskAnswer, out: &mut Out<'_>) -> Result<Response, Failure> {
     let subject = ask.subject.as_str();
     if !ask.fits(&answer) {
         let fitting = wording::fitting(ask.reason, ask.judged_by);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use planwright_engine::Project;
 use planwright_engine::api::start::{Blocker, Missing, Readiness, Start, StartOptions};
-use planwright_engine::api::{AskAnswer, AskView, Caller, PlanRun, StopMode, budget_answer};
+use planwright_engine::api::{AskAnswer, RunAsk, Caller, PlanRun, StopMode, budget_answer};
 use planwright_engine::approval::Approvals;
 use planwright_engine::core::plan::budget;
 use planwright_engine::core::plan::digest::Digest;
@@ -270,7 +270,7 @@ fn typed(subject: &str, word: Said, text: &str) -> String {
 }
 
 /// The question that is meant.
-fn asked(run: &PlanRun) -> Result<AskView, ToolError> {
+fn asked(run: &PlanRun) -> Result<RunAsk, ToolError> {
     let mut asks = run.asks();
     match asks.len() {
         1 => Ok(asks.remove(0)),

@@ -289,6 +289,20 @@ pub enum AnswerKind {
     Budget,
 }
 
+impl AnswerKind {
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Retry => "retry",
+            Self::TakeOver => "take-over",
+            Self::Confirm => "confirm",
+            Self::Skip => "skip",
+            Self::Revise => "revise",
+            Self::Stop => "stop",
+            Self::Budget => "budget",
+        }
+    }
+}
+
 impl AskAnswer {
     pub const fn kind(&self) -> AnswerKind {
         match self {

@@ -33,7 +33,7 @@ pub struct StopView {
 
 /// An open question of a run.
 #[derive(Debug, Clone)]
-pub struct AskView {
+pub struct RunAsk {
     /// Unique within the run.
     pub ask: String,
     /// What it is about: `it/fix`, or `it` for the whole run.
@@ -53,7 +53,7 @@ pub fn budget_answer(text: &str) -> Option<AskAnswer> {
     Some(AskAnswer::Budget { micro_dollars, tokens, seconds })
 }
 
-impl AskView {
+impl RunAsk {
     pub fn fits(&self, answer: &AskAnswer) -> bool {
         self.reason.answers(self.judged_by).contains(&answer.kind())
     }
@@ -140,7 +140,7 @@ impl PlanRun {
     }
 
     /// The open questions, about all steps or about the one that was named.
-    pub fn asks(&self) -> Vec<AskView> {
+    pub fn asks(&self) -> Vec<RunAsk> {
         let is_meant = |ask: &AskState| self.step.is_none() || ask.step == self.step;
         self.all_asks().into_iter().filter(|(ask, _)| is_meant(ask)).map(|(_, view)| view).collect()
     }
@@ -150,8 +150,8 @@ impl PlanRun {
         self.all_asks().into_iter().map(|(_, view)| view.subject).collect()
     }
 
-    fn all_asks(&self) -> Vec<(&AskState, AskView)> {
-        let view = |(name, ask): (&String, &AskState)| AskView {
+    fn all_asks(&self) -> Vec<(&AskState, RunAsk)> {
+        let view = |(name, ask): (&String, &AskState)| RunAsk {
             ask: name.clone(),
             subject: self.subject(ask.step),
             step: ask.step.map(|place| self.run.plan.steps[place].id.clone()),
@@ -171,7 +171,7 @@ impl PlanRun {
     }
 
     /// Answers a question.
-    pub fn answer(&self, ask: &AskView, answer: AskAnswer) -> Result<AnswerView, Error> {
+    pub fn answer(&self, ask: &RunAsk, answer: AskAnswer) -> Result<AnswerView, Error> {
         self.caller.may(Right::Answer)?;
         let Self { runs, run, .. } = self;
         let (word, is_end) = (answer.kind().word(), matches!(answer, AskAnswer::Revise { .. }));
