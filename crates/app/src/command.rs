@@ -55,6 +55,7 @@ pub(crate) mod worker;
 pub(crate) mod worktree;
 
 use planwright_engine::api;
+use planwright_engine::api::{InboxView, Simulation, StatusView};
 use planwright_engine::core::workspace::notification::Notification;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
@@ -97,7 +98,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("history", made::<Envelope<api::HistoryView>>),
     ("hook", made::<Envelope<hook::Hooked>>),
     ("import", made::<Envelope<crate::interaction::conversion::Carried>>),
-    ("inbox", made::<Envelope<status::inbox::Inbox>>),
+    ("inbox", made::<Envelope<InboxView>>),
     ("init", made::<Envelope<init::Initialised>>),
     ("list", made::<Envelope<list::Listing>>),
     ("list-plans", made::<Envelope<list_plans::Plans>>),
@@ -124,11 +125,11 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("session", made::<Envelope<crate::interaction::session::SessionData>>),
     ("should-plan", made::<Envelope<should_plan::Weighed>>),
     ("show", made::<Envelope<show::Shown>>),
-    ("simulate", made::<Envelope<crate::output::wording::ahead::Simulated>>),
+    ("simulate", made::<Envelope<Simulation>>),
     ("stage", made::<Envelope<shelve::Staged>>),
     ("standup", made::<Envelope<status::standup::Standup>>),
     ("stats", made::<Envelope<stats::Statistics>>),
-    ("status", made::<Envelope<status::Standing>>),
+    ("status", made::<Envelope<StatusView>>),
     ("rollback", made::<Envelope<api::RollbackView>>),
     ("stop", made::<Envelope<api::StopView>>),
     ("tools", made::<Envelope<tools::Tools>>),

@@ -30,10 +30,13 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
             path.as_str(),
         ]))
     })?;
-    let simulation = simulate(&project, &plan)?;
+    let simulation = simulate(&project, &plan_file::name(path.as_ref()), &plan)?;
     ahead::print(&simulation, Contracts::Shown, out);
     out.line("nothing was started or written");
-    let data = ahead::data(plan_file::name(path.as_ref()), &simulation);
     // Not `run`: what only the checker finds out was not asked here.
-    Ok(Response::done("simulate", &data).next(NextCommand::new(["planwright", "verify", path.as_str()])))
+    Ok(Response::done("simulate", &simulation).next(NextCommand::new([
+        "planwright",
+        "verify",
+        path.as_str(),
+    ])))
 }

@@ -319,11 +319,11 @@ fn simulate(call: &ToolRequest<'_>) -> ToolResult {
     let Some(plan) = verify::trusted(&verified.source) else {
         return Err(refusal(&verified, "so nothing would run"));
     };
-    let simulation = look_ahead(&project, &plan)?;
+    let simulation = look_ahead(&project, &plan_file::name(&path), &plan)?;
     let waves: Vec<Vec<serde_json::Value>> =
         simulation.waves.iter().map(|wave| wave.iter().map(ahead).collect()).collect();
     let data = json!({
-        "plan": plan_file::name(&path),
+        "plan": simulation.plan,
         "digest": simulation.digest,
         "waves": waves,
         "contracts": simulation.contracts,
@@ -334,14 +334,14 @@ fn simulate(call: &ToolRequest<'_>) -> ToolResult {
 }
 
 fn ahead(step: &SimulatedStep) -> serde_json::Value {
-    let missing = |(tool, is_here): &(String, bool)| (!is_here).then(|| tool.clone());
+    let missing = step.tools.iter().filter(|tool| !tool.is_here).map(|tool| &tool.tool);
     json!({
         "id": step.id,
         "agent": step.agent,
         "has_command": !step.command.is_empty(),
         "reads": step.reads.iter().map(|read| json!({"what": read.reference, "tokens": read.tokens})).collect::<Vec<_>>(),
-        "tools_missing": step.tools.iter().filter_map(missing).collect::<Vec<String>>(),
-        "touches": step.touches.as_ref().map(|touches| json!({"globs": touches.globs, "files_now": touches.count})),
+        "tools_missing": missing.collect::<Vec<_>>(),
+        "touches": step.touches.as_ref().map(|globs| json!({"globs": globs, "files_now": step.files_count})),
         "contract": step.contract,
         "attempts_max": step.attempts_max,
     })

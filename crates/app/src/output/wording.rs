@@ -7,6 +7,7 @@ pub(crate) mod found;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use planwright_engine::api;
 use planwright_engine::api::step_of_event;
 use planwright_engine::config::{ADVISORY_JUDGE_KEY, ENVIRONMENT_KEY, GATE_JUDGE_KEY, LIKE_KEY, TOPICS_KEY};
 use planwright_engine::core::agent::account::{Account, Usage};
@@ -15,13 +16,12 @@ use planwright_engine::core::agent::report;
 use planwright_engine::core::agent::report::ReportFinding;
 use planwright_engine::core::plan::budget;
 use planwright_engine::core::run::event::{
-    AnswerKind, AskAnswer, AskReason, AttemptEnd, Event, JudgedBy, RunOutcome, StopMode,
+    AskAnswer, AskReason, AttemptEnd, Event, JudgedBy, RunOutcome, StopMode,
 };
 use planwright_engine::core::run::forecast::Forecast;
-use planwright_engine::core::run::state::RunStatus;
 use planwright_engine::core::syntax::count::counted;
 use planwright_engine::core::syntax::source::{Detection, Source};
-use planwright_engine::core::workspace::notification::{Notification, NotificationSubject};
+use planwright_engine::core::workspace::notification::Notification;
 use planwright_engine::run::{Run, Runs};
 use planwright_engine::store::journal::RecordedEvent;
 use planwright_engine::system::clock;
@@ -158,83 +158,19 @@ pub(crate) fn indented(text: &str) -> String {
 }
 
 /// The commands that answer what is asked about `subject`, each with what it does.
-pub(crate) fn choices_of(
-    subject: &str,
-    reason: AskReason,
-    judged_by: JudgedBy,
-) -> Vec<(String, &'static str)> {
-    let subject = shell_word(subject);
-    if reason == AskReason::Stalled {
-        return vec![
-            (format!("planwright run {subject}"), "resume the run"),
-            (format!("planwright cancel {subject} --failed -m '...'"), "record the run as failed"),
-            (format!("planwright cancel {subject} -m '...'"), "end it for good"),
-        ];
-    }
-    let choice = |kind: &AnswerKind| {
-        let (more, what) = match kind {
-            AnswerKind::Retry => (" --hint '...'", "try again with a hint"),
-            AnswerKind::TakeOver => ("", "I fixed it; run the contract"),
-            AnswerKind::Confirm => ("", "confirm that it is done"),
-            AnswerKind::Skip => (" -m '...'", "skip it, recorded as your decision"),
-            AnswerKind::Revise => (" -m '...'", "end the run and revise the plan"),
-            AnswerKind::Budget => (" +1.00", "raise the budget: money, tokens or time"),
-            AnswerKind::Stop => ("", "pause the run"),
-        };
-        (format!("planwright answer {subject} {}{more}", flag(*kind)), what)
-    };
-    reason.answers(judged_by).iter().map(choice).collect()
-}
-
-/// The option of `answer` that says this.
-const fn flag(kind: AnswerKind) -> &'static str {
-    match kind {
-        AnswerKind::Retry => "--retry",
-        AnswerKind::TakeOver => "--take-over",
-        AnswerKind::Confirm => "--confirm",
-        AnswerKind::Skip => "--skip",
-        AnswerKind::Revise => "--revise",
-        AnswerKind::Stop => "--stop",
-        AnswerKind::Budget => "--budget",
-    }
+pub(crate) fn choices_of(subject: &str, reason: AskReason, judged_by: JudgedBy) -> Vec<(String, String)> {
+    let answers = api::answers(subject, reason, judged_by).into_iter();
+    answers.map(|answer| (answer.command, answer.remark.unwrap_or_default())).collect()
 }
 
 /// The answers that fit, as options of `answer`.
 pub(crate) fn fitting(reason: AskReason, judged_by: JudgedBy) -> String {
-    if reason == AskReason::Stalled {
-        return "resume, fail, cancel".to_owned();
-    }
-    let flags: Vec<&str> = reason.answers(judged_by).iter().map(|&kind| flag(kind)).collect();
-    let judged = if flags.contains(&"--take-over") { "; the contract still decides" } else { "" };
-    flags.join(", ") + judged
+    api::answer_options(reason, judged_by)
 }
 
 /// Why a person is asked.
 pub(crate) const fn reason_words(reason: AskReason) -> &'static str {
-    match reason {
-        AskReason::AttemptsSpent => "all attempts failed",
-        AskReason::Manual => "manual step: do it or confirm it",
-        AskReason::Budget => "the budget is spent",
-        AskReason::Lost => "attempts were interrupted too often",
-        AskReason::Parked => "agent unavailable",
-        AskReason::Stalled => "stalled: no process is running it",
-        AskReason::Question => "the agent has a question",
-        AskReason::Strayed => "an attempt changed files outside its scope",
-    }
-}
-
-/// Why a person is asked, as programs read it.
-pub(crate) const fn reason_word(reason: AskReason) -> &'static str {
-    match reason {
-        AskReason::AttemptsSpent => "attempts-spent",
-        AskReason::Manual => "manual",
-        AskReason::Budget => "budget",
-        AskReason::Lost => "lost",
-        AskReason::Parked => "parked",
-        AskReason::Stalled => "stalled",
-        AskReason::Question => "question",
-        AskReason::Strayed => "strayed",
-    }
+    reason.words()
 }
 
 /// How an attempt ended.
@@ -286,7 +222,7 @@ pub(crate) fn detail(event: &Event) -> String {
             let opinion = receipt.opinion.as_ref().map(|opinion| format!("; {opinion}"));
             format!("{said}{}", opinion.unwrap_or_default())
         }
-        Event::AskOpened { reason, .. } => reason_words(*reason).to_owned(),
+        Event::AskOpened { reason, .. } => reason.words().to_owned(),
         Event::AskAnswered { answer, by, .. } => format!("{} by {by}", answer_words(answer)),
         Event::BudgetWarned { limit, percent } => format!("{percent}% of {limit}"),
         Event::RunStopped { by, when: StopMode::AfterAttempts } | Event::RunResumed { by } => by.clone(),
@@ -354,7 +290,7 @@ pub(crate) fn fields(event: &Event) -> String {
                 fields.push(("opinion", opinion.answer.word().to_owned()));
             }
         }
-        Event::AskOpened { reason, .. } => fields.push(("reason", reason_word(*reason).to_owned())),
+        Event::AskOpened { reason, .. } => fields.push(("reason", reason.word().to_owned())),
         Event::AskAnswered { answer, by, .. } => {
             fields.push(("answer", answer_words(answer).trim_end_matches(';').to_owned()));
             fields.push(("by", by.clone()));
@@ -407,23 +343,12 @@ pub(crate) fn dialect_line(source: &Source) -> String {
 
 /// What listeners are told of an event of a run.
 pub(crate) fn notice_of(runs: &Runs, run: &Run, recorded: &RecordedEvent) -> Notification {
-    let (row, project) = (&run.row, runs.store().key());
-    let path = row.plan.to_string_lossy();
-    let about = NotificationSubject { project: &project, plan: &row.name, path: &path };
-    Notification::of_event(about, row.id.number(), (recorded.seq, recorded.at_ms), &recorded.event)
+    runs.notification(run, recorded)
 }
 
 /// What is known of a step of a run, in a few words.
 pub(crate) fn step_word(run: &Run, id: &str) -> Option<String> {
-    let place = run.plan.steps.iter().position(|step| step.id == id)?;
-    Some(match &run.state.steps[place].status {
-        RunStatus::Passed { attempt } => format!("passed, attempt {attempt}"),
-        RunStatus::Skipped { by, reason } => format!("skipped by {by}: {reason}"),
-        RunStatus::Waiting { .. } => "needs you".to_owned(),
-        RunStatus::Running { attempt } => format!("running, attempt {attempt}"),
-        RunStatus::Judging { attempt, .. } => format!("judging, attempt {attempt}"),
-        RunStatus::Pending => "pending".to_owned(),
-    })
+    run.step_word(id)
 }
 
 #[cfg(test)]

@@ -332,6 +332,33 @@ impl JudgedBy {
 }
 
 impl AskReason {
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::AttemptsSpent => "all attempts failed",
+            Self::Manual => "manual step: do it or confirm it",
+            Self::Budget => "the budget is spent",
+            Self::Lost => "attempts were interrupted too often",
+            Self::Parked => "agent unavailable",
+            Self::Stalled => "stalled: no process is running it",
+            Self::Question => "the agent has a question",
+            Self::Strayed => "an attempt changed files outside its scope",
+        }
+    }
+
+    /// The word that programs read.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::AttemptsSpent => "attempts-spent",
+            Self::Manual => "manual",
+            Self::Budget => "budget",
+            Self::Lost => "lost",
+            Self::Parked => "parked",
+            Self::Stalled => "stalled",
+            Self::Question => "question",
+            Self::Strayed => "strayed",
+        }
+    }
+
     /// The answers that fit, decided here alone: faces offer these, and a journal accepts no other.
     pub const fn answers(self, judged_by: JudgedBy) -> &'static [AnswerKind] {
         use AnswerKind::{Budget, Confirm, Retry, Revise, Skip, Stop, TakeOver};

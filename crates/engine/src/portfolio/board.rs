@@ -236,7 +236,7 @@ fn unmerged_in(project: &Project, plan: &Path) -> Result<Vec<UnmergedPlan>, Erro
     // Work based on an evicted plan could not be merged either.
     let evicted = Approvals::open(project).ok().and_then(|decisions| merge_queue::evicted(&decisions).ok());
     let is_evicted = |card: &BoardRow| {
-        evicted.iter().flatten().any(|outcast: &merge_queue::Outcast| outcast.path == card.path)
+        evicted.iter().flatten().any(|plan: &merge_queue::EvictedView| Path::new(&plan.path) == card.path)
     };
     let order = portfolio::merge_order(&entries).unwrap_or_else(|_| (0..entries.len()).collect());
     let mut found = Vec::new();

@@ -20,7 +20,7 @@ use planwright_core::workspace::merge_queue::{
 };
 use planwright_core::workspace::portfolio::Cycle;
 
-pub use eviction::{Outcast, evicted};
+pub use eviction::{EvictedView, evicted};
 
 use crate::approval;
 use crate::approval::Approvals;

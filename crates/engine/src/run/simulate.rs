@@ -8,6 +8,8 @@ use planwright_core::plan::verified::{Contract, Plan, Reference, Step};
 use planwright_core::run::forecast::Forecast;
 use planwright_core::run::stats::tool_name;
 use planwright_core::syntax::glob::Glob;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::run;
 use crate::run::stats;
@@ -30,59 +32,77 @@ pub enum Error {
     Runs(#[from] run::Error),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What a run of a plan would do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Simulation {
+    /// The plan.
+    pub plan: String,
+    /// Its digest.
     pub digest: String,
-    /// The steps that could run in parallel, wave by wave.
+    /// The steps that could run at the same time, wave after wave.
     pub waves: Vec<Vec<SimulatedStep>>,
+    /// How many contracts there are.
     pub contracts: usize,
-    /// The most attempts that agents would make, if nobody grants more.
+    /// Maximum attempts, unless a person grants more.
     pub attempts_max: u32,
-    /// `None` if there is too little history.
+    /// What it will likely take; `null`: there is too little history.
     pub forecast: Option<Forecast>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A step that would be done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SimulatedStep {
+    /// Its number.
     pub number: u32,
+    /// Its id.
     pub id: String,
+    /// Who does it.
     pub agent: String,
-    /// The command that would start; empty if none is known.
+    /// The command line that would be started; empty where none is known, or none is needed.
     pub command: Vec<String>,
     /// What it would be given to read.
     pub reads: Vec<SimulationInput>,
-    /// The tools it may use, and whether they are available.
-    pub tools: Vec<(String, bool)>,
-    /// `None`: anything, so it runs alone.
-    pub touches: Option<Touches>,
-    /// `None`: a person decides.
+    /// The tools that it may use.
+    pub tools: Vec<SimulatedTool>,
+    /// What it may touch; `null`: anything, so it runs alone.
+    pub touches: Option<Vec<String>>,
+    /// Files that match that now, the first of them.
+    pub files: Vec<String>,
+    /// How many match.
+    pub files_count: usize,
+    /// What would judge it; `null`: a person.
     pub contract: Option<String>,
+    /// How many attempts an agent would make at most.
     pub attempts_max: u32,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Something that an agent would be given to read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SimulationInput {
     /// `file:PATH` or `topic:NAME`.
     pub reference: String,
-    /// The approximate token count; `None` if it does not exist now.
+    /// About how many tokens it has; `null`: it is not there now.
     pub tokens: Option<u64>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Touches {
-    pub globs: Vec<String>,
-    /// Files that match now, up to a limit.
-    pub files: Vec<String>,
-    pub count: usize,
+/// A tool that a step may use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SimulatedTool {
+    /// The tool, as the plan has it.
+    pub tool: String,
+    /// Whether an agent or this machine has it.
+    pub is_here: bool,
 }
 
-pub fn simulate(project: &Project, plan: &Plan) -> Result<Simulation, Error> {
+/// Simulates the plan with this name.
+pub fn simulate(project: &Project, name: &str, plan: &Plan) -> Result<Simulation, Error> {
     let needs_files = plan.steps.iter().any(|step| step.touches.is_some());
     let files = if needs_files { project.files()? } else { Vec::new() };
     let commands = project.config.agents_of(plan);
     let ahead = |place: usize| {
         let step = &plan.steps[place];
         let agent = project.config.agent_of(&step.target).to_owned();
+        let matching = step.touches.as_ref().map(|globs| matching(globs, &files)).unwrap_or_default();
         SimulatedStep {
             number: step.number,
             id: step.id.clone(),
@@ -90,8 +110,10 @@ pub fn simulate(project: &Project, plan: &Plan) -> Result<Simulation, Error> {
             attempts_max: attempts_max(step, &agent),
             agent,
             reads: step.reads.iter().map(|reference| given(project, reference)).collect(),
-            tools: step.tools.iter().map(|tool| (tool.clone(), stats::has_tool(tool_name(tool)))).collect(),
-            touches: step.touches.as_ref().map(|globs| touches(globs, &files)),
+            tools: step.tools.iter().map(tool).collect(),
+            touches: step.touches.clone(),
+            files_count: matching.len(),
+            files: matching.into_iter().take(FILES_NAMED_MAX).cloned().collect(),
             contract: match &step.contract {
                 Contract::Shell { command, .. } => Some(command.clone()),
                 Contract::Manual => None,
@@ -102,6 +124,7 @@ pub fn simulate(project: &Project, plan: &Plan) -> Result<Simulation, Error> {
         plan.graph().waves().into_iter().map(|wave| wave.into_iter().map(ahead).collect()).collect();
     let all = || waves.iter().flatten();
     Ok(Simulation {
+        plan: name.to_owned(),
         digest: Digest::of(plan).to_string(),
         contracts: all().filter(|step| step.contract.is_some()).count(),
         attempts_max: all().map(|step| step.attempts_max).sum(),
@@ -136,13 +159,11 @@ fn given(project: &Project, reference: &Reference) -> SimulationInput {
     }
 }
 
-fn touches(globs: &[String], files: &[String]) -> Touches {
+fn tool(tool: &String) -> SimulatedTool {
+    SimulatedTool { is_here: stats::has_tool(tool_name(tool)), tool: tool.clone() }
+}
+
+fn matching<'a>(globs: &[String], files: &'a [String]) -> Vec<&'a String> {
     let patterns: Vec<Glob> = globs.iter().filter_map(|glob| Glob::new(glob).ok()).collect();
-    let matching: Vec<&String> =
-        files.iter().filter(|file| patterns.iter().any(|pattern| pattern.matches(file))).collect();
-    Touches {
-        globs: globs.to_vec(),
-        count: matching.len(),
-        files: matching.into_iter().take(FILES_NAMED_MAX).cloned().collect(),
-    }
+    files.iter().filter(|file| patterns.iter().any(|pattern| pattern.matches(file))).collect()
 }

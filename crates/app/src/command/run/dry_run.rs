@@ -48,11 +48,10 @@ pub(super) fn run(subject: &Subject<'_>, out: &mut Out<'_>) -> Result<Response, 
     for step in subject.plan.steps.iter().filter(|step| step.contract == Contract::Manual) {
         out.line(&clean_line(&format!("            you confirm {}", named(step))));
     }
-    let simulation = simulate(subject.project, subject.plan)?;
+    let simulation = simulate(subject.project, &subject.name, subject.plan)?;
     ahead::print(&simulation, Contracts::Omitted, out);
     out.line("nothing was started or written");
-    let simulation = Some(ahead::data(subject.name.clone(), &simulation));
-    let ran = Ran { simulation, ..data(subject, old.as_ref(), &state) };
+    let ran = Ran { simulation: Some(simulation), ..data(subject, old.as_ref(), &state) };
     let mut words = vec!["planwright", "run", subject.args.plan.as_str()];
     for (flag, step) in [("--until", &subject.args.until), ("--only", &subject.args.only)] {
         if let Some(step) = step {

@@ -1,9 +1,9 @@
 //! Plans that were evicted and have not been merged since, so that someone attends to them.
 
-use std::path::PathBuf;
-
 use planwright_core::approval::ledger::LedgerEntry;
 use planwright_core::plan::lifecycle::PlanState;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::Error;
 use super::candidate::exact;
@@ -12,24 +12,26 @@ use crate::git::repository::{BRANCH_PREFIX, OwnedRefs};
 use crate::store::plan_file;
 use crate::store::worktree_registry;
 
-/// A plan that was evicted and is still waiting.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcast {
+/// A plan that is done, was evicted from a merge, and has not landed since.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct EvictedView {
+    /// The plan.
     pub plan: String,
-    /// Relative to the root of the project.
-    pub path: PathBuf,
+    /// Its file, relative to the root of the project.
+    pub path: String,
+    /// Its branch.
     pub branch: String,
-    /// The branch it was to be merged into.
+    /// The branch that it was to go into.
     pub into: String,
-    /// Continues a sentence that starts with the plan's name.
+    /// Why it did not.
     pub why: String,
-    /// In milliseconds since 1970.
+    /// Since when, in milliseconds since 1970.
     pub since_ms: u64,
 }
 
 /// The plans that the last merge evicted and whose branches still exist and were not merged by hand either;
 /// oldest first.
-pub fn evicted(decisions: &Approvals) -> Result<Vec<Outcast>, Error> {
+pub fn evicted(decisions: &Approvals) -> Result<Vec<EvictedView>, Error> {
     let plans = decisions.runs().store().plans_evicted()?;
     if plans.is_empty() {
         return Ok(Vec::new());
@@ -59,7 +61,8 @@ pub fn evicted(decisions: &Approvals) -> Result<Vec<Outcast>, Error> {
             None => format!("was evicted: {with} changed the same lines of {}", paths.join(", ")),
         };
         let since_ms = said.at_ms;
-        outcasts.push(Outcast { plan, path, branch, into: into.clone(), why, since_ms });
+        let path = path.to_string_lossy().into_owned();
+        outcasts.push(EvictedView { plan, path, branch, into: into.clone(), why, since_ms });
     }
     outcasts.sort_by_key(|outcast| outcast.since_ms);
     Ok(outcasts)

@@ -1,0 +1,212 @@
+//! What waits for a person: what runs ask, plans to review, and plans that were evicted from a merge.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::agent::planning_session;
+use crate::api::ask::answers;
+use crate::api::error::merge::merge_failed;
+use crate::api::error::{Error, ErrorKind};
+use crate::api::next::NextCommand;
+use crate::api::workspace::Workspace;
+use crate::approval::Approvals;
+use crate::portfolio::merge_queue;
+use crate::portfolio::merge_queue::EvictedView;
+use crate::run;
+use crate::run::{RunSummaryRow, Runs};
+use crate::store::journal::RunId;
+use crate::store::plan_file;
+
+/// Everything in a project that needs a person.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct InboxView {
+    /// What runs ask, the oldest first.
+    pub asks: Vec<InboxAskView>,
+    /// Plans that wait for a yes or a no, the oldest first.
+    pub reviews: Vec<ReviewView>,
+    /// Plans that are done and did not land, the oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub evicted: Vec<EvictedView>,
+    /// What time has ended, and what could not be finished.
+    #[serde(skip)]
+    pub warnings: Vec<String>,
+}
+
+/// Something that only a person can settle.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct InboxAskView {
+    /// The plan.
+    pub plan: String,
+    /// The number of the run.
+    pub run: i64,
+    /// The step that waits for it; `None` where the whole run does.
+    pub step: Option<String>,
+    /// `attempts-spent`, `manual`, `budget`, `lost`, `parked`, `stalled`, `question` or `strayed`.
+    pub reason: String,
+    /// Since when, in milliseconds since 1970.
+    pub since_ms: u64,
+    /// What the person should know.
+    pub text: String,
+    /// Commands that answer it.
+    pub answers: Vec<String>,
+    /// The plan, or the step of it.
+    #[serde(skip)]
+    pub subject: String,
+    /// The reason in words.
+    #[serde(skip)]
+    pub words: &'static str,
+    /// The answers with what each does.
+    #[serde(skip)]
+    pub choices: Vec<NextCommand>,
+}
+
+/// A plan that waits for a yes or a no.
+#[derive(Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ReviewView {
+    /// The plan.
+    pub plan: String,
+    /// Its file, relative to the root of the project.
+    pub path: String,
+    /// The revision.
+    pub revision: u32,
+    /// The first digits of its digest.
+    pub digest: String,
+    /// Where it stands: `proposed`, `waiting (lapsed)` or `waiting (revisions-spent)`.
+    pub state: String,
+    /// Who proposed it.
+    pub by: String,
+    /// Since when, in milliseconds since 1970.
+    pub since_ms: u64,
+}
+
+impl ReviewView {
+    /// What it waits for, in words.
+    pub fn words(&self) -> String {
+        let revision = self.revision;
+        match self.state.as_str() {
+            "proposed" => format!("r{revision} is pending review"),
+            "waiting (lapsed)" => format!("the approval of r{revision} has lapsed"),
+            _ => format!("r{revision} was rejected too often and needs you"),
+        }
+    }
+
+    /// The command that a person types next.
+    pub fn command(&self) -> NextCommand {
+        let verb = if self.state == "waiting (revisions-spent)" { "revise" } else { "review" };
+        // What lies outside of the project is called by its name: nobody types such a path.
+        let plan = if Path::new(&self.path).is_absolute() { &self.plan } else { &self.path };
+        NextCommand::new(["planwright", verb, plan.as_str()])
+    }
+}
+
+impl EvictedView {
+    /// The command that a person types next, on the branch that it was to go into.
+    pub fn command(&self) -> NextCommand {
+        NextCommand::new(["git", "merge", self.branch.as_str()])
+    }
+}
+
+impl InboxView {
+    /// The command that a person types next.
+    pub fn next(&self) -> NextCommand {
+        match (self.asks.first(), self.reviews.first(), self.evicted.first()) {
+            (Some(ask), ..) if ask.reason == "stalled" => {
+                NextCommand::new(["planwright", "run", ask.subject.as_str()])
+            }
+            (Some(ask), ..) => NextCommand::new(["planwright", "answer", ask.subject.as_str()]),
+            (None, Some(review), _) => review.command(),
+            (None, None, Some(evicted)) => evicted.command(),
+            (None, None, None) => NextCommand::new(["planwright", "status"]),
+        }
+    }
+}
+
+impl Workspace {
+    pub fn inbox(&self) -> Result<InboxView, Error> {
+        let (reviews, warnings) = self.reviews()?;
+        let evicted = self.evicted()?;
+        let runs = Runs::open(self.project())?;
+        let newest: BTreeMap<RunId, RunSummaryRow> =
+            runs.everywhere()?.into_iter().map(|run| (run.run, run)).collect();
+        let mut asks = Vec::new();
+        for ask in runs.store().asks().map_err(run::Error::from)? {
+            // Older runs of a plan ask nothing any more.
+            let Some(run) = newest.get(&ask.run) else { continue };
+            let subject = match &ask.step {
+                Some(step) => format!("{}/{step}", run.plan),
+                None => run.plan.clone(),
+            };
+            let choices = answers(&subject, ask.reason, run.tally.judged_by(&ask.ask));
+            asks.push(InboxAskView {
+                plan: run.plan.clone(),
+                run: ask.run.number(),
+                step: ask.step,
+                reason: ask.reason.word().to_owned(),
+                since_ms: ask.opened_at_ms,
+                text: ask.text,
+                answers: choices.iter().map(|choice| choice.command.clone()).collect(),
+                subject,
+                words: ask.reason.words(),
+                choices,
+            });
+        }
+        asks.sort_by_key(|ask| ask.since_ms);
+        Ok(InboxView { asks, reviews, evicted, warnings })
+    }
+
+    /// Every plan that waits for a yes or a no, the oldest first. What time has ended meanwhile is ended first, and said.
+    pub fn reviews(&self) -> Result<(Vec<ReviewView>, Vec<String>), Error> {
+        let unsettled: Vec<String> =
+            planning_session::settle(self.project()).into_iter().map(unsettled).collect();
+        let (reviews, expired) = self.waiting_reviews()?;
+        Ok((reviews, unsettled.into_iter().chain(expired).collect()))
+    }
+
+    /// The same without what ends planning sessions: for who looks again and again.
+    pub(super) fn waiting_reviews(&self) -> Result<(Vec<ReviewView>, Vec<String>), Error> {
+        let Some(approvals) = Approvals::open_existing(self.project())? else {
+            return Ok(Default::default());
+        };
+        let expired = approvals.sweep()?.into_iter();
+        let expired =
+            expired.map(|expired| format!("{}: {}", expired.plan.display(), expired.text)).collect();
+        let reviews = approvals.waiting()?.into_iter().map(|row| ReviewView {
+            plan: plan_file::name(&row.plan),
+            path: row.plan.to_string_lossy().into_owned(),
+            revision: row.summary.revision,
+            digest: row.summary.digest.get(..8).unwrap_or_default().to_owned(),
+            state: row.summary.state,
+            by: row.summary.proposer,
+            since_ms: row.summary.since_ms,
+        });
+        Ok((reviews.collect(), expired))
+    }
+
+    /// Every plan that was evicted and has not landed since, the oldest first.
+    pub(super) fn evicted(&self) -> Result<Vec<EvictedView>, Error> {
+        let Some(approvals) = Approvals::open_existing(self.project())? else { return Ok(Vec::new()) };
+        merge_queue::evicted(&approvals)
+            .map_err(|error| merge_failed(error, || NextCommand::new(["planwright", "merge"])))
+    }
+}
+
+/// Says what of a planning session could not be finished.
+fn unsettled(error: planning_session::Error) -> String {
+    let error = match error {
+        planning_session::Error::Store(error) => error.into(),
+        planning_session::Error::Project(error) => error.into(),
+        planning_session::Error::Decisions(error) => error.into(),
+        error @ (planning_session::Error::Refused(_)
+        | planning_session::Error::Inside { .. }
+        | planning_session::Error::Homeless
+        | planning_session::Error::Astray { .. }
+        | planning_session::Error::Record { .. }
+        | planning_session::Error::Folder { .. }
+        | planning_session::Error::Undiscarded { .. }
+        | planning_session::Error::State(_)) => Error::from_error(ErrorKind::Machine, &error),
+    };
+    format!("{error}; run `planwright doctor` for a fix")
+}
