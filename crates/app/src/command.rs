@@ -55,12 +55,14 @@ pub(crate) mod worker;
 pub(crate) mod worktree;
 
 use planwright_engine::api;
-use planwright_engine::api::{InboxView, Simulation, StatusView};
-use planwright_engine::core::workspace::notification::Notification;
+use planwright_engine::api::{
+    AcpEnd, ApprovalView, AuditView, CancelView, CommentsView, HookAnswer, InboxView, MergeReport,
+    Notification, PolicyView, ProposalsView, RejectionView, Review, SessionView, Simulation, StatusView,
+    UndoView,
+};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 
-use crate::output::diagnostics::VerifyData;
 use crate::output::{Envelope, ErrorEnvelope, Page};
 
 /// How a schema is made.
@@ -68,36 +70,36 @@ pub(crate) type Make = fn(SchemaGenerator) -> Value;
 
 /// Every schema with its name. A command that prints an envelope has a line here.
 pub(crate) const SCHEMAS: &[(&str, Make)] = &[
-    ("acp", made::<Envelope<acp::Bridged>>),
+    ("acp", made::<Envelope<AcpEnd>>),
     ("activate", made::<Envelope<shelve::Staged>>),
     ("active", made::<Envelope<r#use::active::Active>>),
     ("answer", made::<Envelope<api::AnswerView>>),
-    ("approve", made::<Envelope<approve::ApprovedData>>),
+    ("approve", made::<Envelope<ApprovalView>>),
     ("arbiter", made::<Envelope<api::ArbiterView>>),
     ("archive", made::<Envelope<archive::Archived>>),
-    ("audit", made::<Envelope<audit::Audited>>),
-    ("cancel", made::<Envelope<cancel::Cancelled>>),
+    ("audit", made::<Envelope<AuditView>>),
+    ("cancel", made::<Envelope<CancelView>>),
     ("clone", made::<Envelope<new::copy::Cloned>>),
-    ("comment", made::<Envelope<comment::Comments>>),
+    ("comment", made::<Envelope<CommentsView>>),
     ("completions", made::<Envelope<Page>>),
     ("config", made::<Envelope<config::Configured>>),
-    ("convert", made::<Envelope<crate::interaction::conversion::Carried>>),
+    ("convert", made::<Envelope<api::ConvertView>>),
     ("delete", made::<Envelope<delete::Deleted>>),
     ("demo", made::<Envelope<demo::Made>>),
-    ("discover", made::<Envelope<discover::Discovered>>),
+    ("discover", made::<Envelope<api::DiscoveriesView>>),
     ("doctor", made::<Envelope<doctor::Examined>>),
     ("draft", made::<Envelope<draft::Drafted>>),
-    ("edit", made::<Envelope<edit::Edited>>),
+    ("edit", made::<Envelope<api::EditView>>),
     ("error", made::<ErrorEnvelope>),
     ("event", made::<Envelope<Notification>>),
     ("events", made::<Envelope<api::EventsView>>),
     ("explain", made::<Envelope<explain::Rules>>),
     ("export", made::<Envelope<export::Exported>>),
-    ("fmt", made::<Envelope<fmt::Formatted>>),
+    ("fmt", made::<Envelope<api::FormatView>>),
     ("help", made::<Envelope<Page>>),
     ("history", made::<Envelope<api::HistoryView>>),
-    ("hook", made::<Envelope<hook::Hooked>>),
-    ("import", made::<Envelope<crate::interaction::conversion::Carried>>),
+    ("hook", made::<Envelope<HookAnswer>>),
+    ("import", made::<Envelope<api::ConvertView>>),
     ("inbox", made::<Envelope<InboxView>>),
     ("init", made::<Envelope<init::Initialised>>),
     ("list", made::<Envelope<list::Listing>>),
@@ -105,26 +107,26 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("log", made::<Envelope<api::LogView>>),
     ("man", made::<Envelope<Page>>),
     ("mcp", made::<Envelope<mcp::Served>>),
-    ("merge", made::<Envelope<merge::MergeData>>),
-    ("merge-driver", made::<Envelope<merge_driver::Merged>>),
+    ("merge", made::<Envelope<MergeReport>>),
+    ("merge-driver", made::<Envelope<api::MergedFile>>),
     ("new", made::<Envelope<new::Created>>),
-    ("policy", made::<Envelope<policy::PolicyData>>),
+    ("policy", made::<Envelope<PolicyView>>),
     ("prompt", made::<Envelope<prompt::Prompted>>),
-    ("propose", made::<Envelope<propose::ProposedData>>),
+    ("propose", made::<Envelope<ProposalsView>>),
     ("queue", made::<Envelope<status::queue::Listed>>),
     ("queue-status", made::<Envelope<status::queue::Dashboard>>),
     ("quick", made::<Envelope<run::Ran>>),
-    ("reject", made::<Envelope<reject::RejectedData>>),
+    ("reject", made::<Envelope<RejectionView>>),
     ("reopen", made::<Envelope<revise::Reopened>>),
     ("replan", made::<Envelope<revise::planner::Replanned>>),
     ("retry", made::<Envelope<run::Ran>>),
-    ("review", made::<Envelope<planwright_engine::core::approval::review::Review>>),
+    ("review", made::<Envelope<Review>>),
     ("reviews", made::<Envelope<review::Reviews>>),
     ("run", made::<Envelope<run::Ran>>),
     ("schema", made::<Envelope<schema::Schemas>>),
-    ("session", made::<Envelope<crate::interaction::session::SessionData>>),
+    ("session", made::<Envelope<SessionView>>),
     ("should-plan", made::<Envelope<should_plan::Weighed>>),
-    ("show", made::<Envelope<show::Shown>>),
+    ("show", made::<Envelope<api::ShowView>>),
     ("simulate", made::<Envelope<Simulation>>),
     ("stage", made::<Envelope<shelve::Staged>>),
     ("standup", made::<Envelope<status::standup::Standup>>),
@@ -133,9 +135,9 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("rollback", made::<Envelope<api::RollbackView>>),
     ("stop", made::<Envelope<api::StopView>>),
     ("tools", made::<Envelope<tools::Tools>>),
-    ("undo", made::<Envelope<undo::Undone>>),
+    ("undo", made::<Envelope<UndoView>>),
     ("use", made::<Envelope<r#use::Used>>),
-    ("verify", made::<Envelope<VerifyData>>),
+    ("verify", made::<Envelope<api::VerifyView>>),
     ("worker", made::<Envelope<api::WorkerView>>),
     ("worktree", made::<Envelope<worktree::Worktrees>>),
 ];

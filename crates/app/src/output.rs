@@ -78,6 +78,15 @@ impl<'w> Out<'w> {
         }
     }
 
+    /// Writes a text that another program may read: a filter passes every byte on, and only a terminal is kept from what could
+    /// steer it.
+    pub fn filtered(&mut self, text: &str) {
+        match self.settings.stdout.is_terminal {
+            true => self.data(&clean(text)),
+            false => self.data(text),
+        }
+    }
+
     /// Writes `text` and a line break to stdout, under the rule of [`Out::data`].
     pub fn line(&mut self, text: &str) {
         self.data(text);

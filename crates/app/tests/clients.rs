@@ -15,9 +15,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use planwright_engine::core::agent::profile::PROFILES;
 use serde_json::{Value, json};
 
+use crate::extent::is_whole;
+
 const PROGRAM: &str = env!("CARGO_BIN_EXE_planwright");
 const PACKAGE: &str = "mcp==2.3.0";
 const INSPECTOR: &str = "@modelcontextprotocol/inspector@2.12.0";
+/// How many tools of a role the inspector calls by default: each call starts it anew.
+const CALLS: usize = 3;
 /// A plan that has one fault, and the words that mend it.
 const FAULT: (&str, &str) = ("test -s (", "test -s greeting.txt");
 
@@ -212,9 +216,9 @@ fn the_python_package_calls_every_tool_of_every_role() {
     }
 }
 
-// C-11, E-20, P-09: the inspector's command line does the same, one server a call.
+// C-11, E-20, P-09: the inspector's command line does the same, one server a call; by default it calls the first tools of a role.
 #[test]
-fn the_inspector_calls_every_tool_of_every_role() {
+fn the_inspector_calls_the_tools_of_every_role() {
     let Some(inspector) = inspector() else { return };
     for role in ROLES {
         let place = Place::new();
@@ -234,7 +238,9 @@ fn the_inspector_calls_every_tool_of_every_role() {
         let mut tools: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
         tools.sort_unstable();
         assert_eq!(tools, names(role), "{role}");
-        for (tool, given, is_error, words) in cases(role) {
+        let cases = cases(role);
+        let count = if is_whole() { cases.len() } else { CALLS };
+        for (tool, given, is_error, words) in cases.into_iter().take(count) {
             let mut more: Vec<String> =
                 ["--method", "tools/call", "--tool-name", tool].map(str::to_owned).to_vec();
             for (name, value) in given.as_object().expect("arguments") {

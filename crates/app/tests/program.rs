@@ -40,6 +40,8 @@ mod doctor_mends;
 mod earlier;
 #[path = "program/envelope.rs"]
 mod envelope;
+#[path = "../../core/tests/extent.rs"]
+mod extent;
 #[path = "program/figures.rs"]
 mod figures;
 #[path = "program/follow.rs"]

@@ -10,6 +10,8 @@ use planwright_core::dialect::merge::MergedText;
 use planwright_core::plan::draft::Draft;
 use planwright_core::syntax::source::Source;
 
+use crate::extent::is_whole;
+
 /// How many plans are made, and how many pairs of edits are tried on each: 10,000 pairs in all, in four tests that run side by
 /// side.
 const PLANS: u64 = 200;
@@ -130,9 +132,11 @@ fn faults(merge: Merge, seeds: std::ops::Range<u64>) -> (Vec<String>, Tally) {
 
 #[track_caller]
 fn no_faults(quarter: u64) {
-    let (faults, tally) = faults(merge::merge, quarter * PLANS / 4..(quarter + 1) * PLANS / 4);
+    let (first, last) = (quarter * PLANS / 4, (quarter + 1) * PLANS / 4);
+    let last = if is_whole() { last } else { first + (last - first) / 4 };
+    let (faults, tally) = faults(merge::merge, first..last);
     assert!(faults.is_empty(), "{} faults, {tally:?}; the first:\n{}", faults.len(), faults[0]);
-    assert!(tally.both > 1_000 && tally.conflicts > 100, "{tally:?}");
+    assert!(tally.both > 250 && tally.conflicts > 25, "{tally:?}");
 }
 
 // M-11, P-05: no lost edit, no false conflict, commutative.

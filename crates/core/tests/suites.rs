@@ -5,6 +5,7 @@ mod agents;
 mod audit;
 mod dialects;
 mod digest;
+mod extent;
 mod foreign;
 mod foreign_tasks;
 mod fuzz;

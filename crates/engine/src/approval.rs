@@ -381,18 +381,13 @@ impl Approvals {
         Ok(Offer::New(Box::new(Offered { case, entries, text, rule })))
     }
 
-    /// Approves exactly what was proposed, if that is what the person has seen.
-    pub fn approve(
-        &self,
-        path: &Path,
-        seen: &ApprovalSubject,
-        yes: &ApprovalRequest,
-    ) -> Result<Approved, Error> {
+    /// Approves exactly what was proposed, if that is the digest that the person has seen.
+    pub fn approve(&self, path: &Path, seen: &str, yes: &ApprovalRequest) -> Result<Approved, Error> {
         let case = self.case(path)?;
         let unapproved = || Error::Unapproved { plan: shown(&case.plan) };
         let newest = case.standing.newest().ok_or_else(unapproved)?.clone();
-        if newest.subject.digest != seen.digest {
-            let (seen, now) = (short(&seen.digest), short(&newest.subject.digest));
+        if newest.subject.digest != seen {
+            let (seen, now) = (short(seen), short(&newest.subject.digest));
             return Err(Error::Moved { plan: shown(&case.plan), seen, now });
         }
         let plan = self.plan(&case, &newest)?;

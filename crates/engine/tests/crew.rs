@@ -69,7 +69,7 @@ fn begun(root: &Path) -> (Runs, Run, PathBuf) {
         let ada = Identity::person("ada");
         let proposed = decisions.propose(&path, &verified, &ada).expect("a plan without faults");
         let yes = ApprovalRequest { by: ada.clone(), way: "rev", note: String::new(), key: None };
-        decisions.approve(&path, &proposed.revision.subject, &yes).expect("approved");
+        decisions.approve(&path, &proposed.revision.subject.digest, &yes).expect("approved");
         decisions.start(&path, &verified, &ada).expect("begun");
     }
     let run = runs.latest(&path).expect("read").expect("a run");

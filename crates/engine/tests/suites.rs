@@ -4,6 +4,8 @@
 mod base;
 mod bash;
 mod directions;
+#[path = "../../core/tests/extent.rs"]
+mod extent;
 mod feed;
 mod keep;
 mod queue;

@@ -5,18 +5,16 @@ use std::ffi::OsString;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
-use planwright_engine::agent::planning_session;
-use planwright_engine::core::plan::identity::{Identity, Role};
+use planwright_engine::api::SessionCommands;
 use serde::Serialize;
 
-use crate::interaction::confirm::who;
 use crate::interaction::notifier::notifications;
-use crate::interaction::project::{finish, here, take_options};
-use crate::interaction::session::{Tongue, commit, failure, say_dropped};
+use crate::interaction::project::{finish, take_options, workspace};
+use crate::interaction::session::{commit, say_dropped};
 use crate::output::{Exit, Failure, Flags, NextCommand, Out, Page, Response, clean_line};
 
-/// What a committed plan is proposed by where nothing tells which agent it is.
-const NAME: &str = "agentctl";
+/// Whose words are typed.
+const COMMANDS: SessionCommands = SessionCommands::Agentctl;
 
 /// Plan directories for agents: write plans outside the repository, then propose them together.
 #[derive(Debug, Parser)]
@@ -90,32 +88,25 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
 }
 
 fn act(verb: Verb, out: &mut Out<'_>) -> Result<Response, Failure> {
-    let project = here()?;
-    let failed = |error| failure(error, Tongue::Agentctl);
+    let workspace = workspace()?;
+    let session = workspace.session(COMMANDS);
     match verb {
         Verb::SetTopic { topic } => {
-            let desk = planning_session::set_topic(&project, &topic).map_err(failed)?;
-            out.talk(&format!("topic: {}", clean_line(desk.topic.as_deref().unwrap_or_default())));
+            out.talk(&format!("topic: {}", clean_line(&session.set_topic(&topic)?)));
         }
-        Verb::Plan(Act::Dir) => {
-            let desk = planning_session::open(&project).map_err(failed)?;
-            out.line(&desk.current.folder.to_string_lossy());
-        }
+        Verb::Plan(Act::Dir) => out.line(&session.folder()?.to_string_lossy()),
         Verb::Plan(Act::RequestThreadDir) => {
-            let thread = planning_session::add(&project).map_err(failed)?;
+            let thread = session.add()?;
             let plan_dir = thread.folder.to_string_lossy().into_owned();
             let allocated = Allocated { thread_id: thread.id, plan_dir };
             let text = serde_json::to_string(&allocated).expect("two texts are JSON");
             out.line(&text);
         }
-        Verb::Plan(Act::RemoveThread { thread_id }) => {
-            say_dropped(planning_session::drop_thread(&project, &thread_id).map_err(failed)?, out);
-        }
+        Verb::Plan(Act::RemoveThread { thread_id }) => say_dropped(&session.drop_thread(&thread_id)?, out),
         Verb::Plan(Act::ClearCurrent) => {
-            let thread = planning_session::clear(&project).map_err(failed)?;
-            out.talk(&format!("cleared {}", clean_line(&thread.folder.to_string_lossy())));
+            out.talk(&format!("cleared {}", clean_line(&session.clear()?.folder.to_string_lossy())));
         }
-        Verb::Plan(Act::Commit) => return commit(&project, &planner(), Tongue::Agentctl, out),
+        Verb::Plan(Act::Commit) => return commit(&session, COMMANDS, out),
     }
     // Scripts read what is printed; there is nothing to add to it.
     Ok(Response {
@@ -124,13 +115,4 @@ fn act(verb: Verb, out: &mut Out<'_>) -> Result<Response, Failure> {
         data: serde_json::Value::Null,
         next: Vec::<NextCommand>::new(),
     })
-}
-
-/// Commits are always made by an agent: this program is for agents.
-fn planner() -> Identity {
-    let who = who();
-    match who.role {
-        Role::Agent => who,
-        Role::Person | Role::Policy | Role::Age => Identity::agent(NAME),
-    }
 }

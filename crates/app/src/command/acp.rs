@@ -2,15 +2,11 @@
 //! standard input and prints one JSON object per event.
 
 use std::io::Read;
-use std::path::Path;
 
-use planwright_engine::agent::acp;
-use planwright_engine::system::process::Stop;
-use schemars::JsonSchema;
-use serde::Serialize;
+use planwright_engine::api::{AcpEnd, Error, ErrorKind, Stop, bridge_acp};
 
 use crate::interaction::signal::Signals;
-use crate::output::{Exit, Failure, NextCommand, Out, Response, clean_line};
+use crate::output::{Exit, Failure, Out, Response, clean_line};
 
 /// The longest prompt.
 const PROMPT_BYTES_MAX: u64 = 64 << 20;
@@ -22,48 +18,25 @@ pub(crate) struct Args {
     agent: Vec<String>,
 }
 
-/// The data of the envelope.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Bridged {
-    /// The session, as the agent names it.
-    pub(crate) session: String,
-    /// Why the turn ended, in the agent's word: `end_turn`.
-    pub(crate) stop: String,
-    /// How many calls were refused.
-    pub(crate) refused: usize,
-}
-
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let mut prompt = Vec::new();
     let read = std::io::stdin().take(PROMPT_BYTES_MAX).read_to_end(&mut prompt);
     read.map_err(|error| Failure::new(Exit::Machine, "cannot read the prompt").because(&error))?;
     let signals = Signals::listen()
         .map_err(|error| Failure::new(Exit::Machine, "cannot listen to signals").because(&error))?;
-    let here = std::env::current_dir()
-        .map_err(|error| Failure::new(Exit::Machine, "cannot read the current directory").because(&error))?;
-    let stop = Stop::new();
-    let ended = bridge(args, (&here, &String::from_utf8_lossy(&prompt)), (&signals, &stop), out);
-    match ended {
-        Ok(ended) => {
-            let acp::AcpEnd { session, stop, refused } = ended;
-            // A refused or truncated turn still ends; the contract decides.
-            Ok(Response::done("acp", &Bridged { session, stop, refused }))
+    match bridge(args, &String::from_utf8_lossy(&prompt), &signals, out) {
+        // A refused or truncated turn still ends; the contract decides.
+        Ok(ended) => Ok(Response::done("acp", &ended)),
+        Err(error) if error.kind == ErrorKind::Stopped => {
+            Err(Failure::new(signals.leave().unwrap_or(Exit::Terminated), error.message))
         }
-        Err(acp::Error::Stopped) => Err(Failure::new(signals.leave().unwrap_or(Exit::Terminated), "stopped")),
-        Err(error) => {
-            let next = NextCommand::new(["planwright", "doctor"]);
-            Err(Failure::from_error(Exit::Machine, &error).next(next))
-        }
+        Err(error) => Err(error.into()),
     }
 }
 
 /// Runs the bridge and watches for signals.
-fn bridge(
-    args: &Args,
-    (folder, prompt): (&Path, &str),
-    (signals, stop): (&Signals, &Stop),
-    out: &mut Out<'_>,
-) -> Result<acp::AcpEnd, acp::Error> {
+fn bridge(args: &Args, prompt: &str, signals: &Signals, out: &mut Out<'_>) -> Result<AcpEnd, Error> {
+    let stop = &Stop::new();
     std::thread::scope(|threads| {
         let (done, is_done) = std::sync::mpsc::channel::<()>();
         threads.spawn(move || {
@@ -74,7 +47,7 @@ fn bridge(
                 }
             }
         });
-        let ended = acp::bridge(&args.agent, (folder, prompt), stop, &mut |event| {
+        let ended = bridge_acp(&args.agent, prompt, stop, &mut |event| {
             out.line(&clean_line(&event.to_string()));
             out.flush();
         });

@@ -2,19 +2,12 @@
 
 use std::path::PathBuf;
 
-use planwright_engine::approval::{ApprovalRequest, Approvals, Approved};
-use planwright_engine::core::workspace::active_plan::ResolvedBy;
-use planwright_engine::run::baseline;
-use planwright_engine::store::plan_file;
-use planwright_engine::store::plan_file::FileText;
-use schemars::JsonSchema;
-use serde::Serialize;
+use planwright_engine::api::{ApprovalOptions, ApprovalView, ResolvedBy};
 
-use crate::interaction::confirm::{ConfirmPrompt, ask, say_approved, who};
-use crate::interaction::target::{NamedPlan, Opened, open};
+use crate::interaction::confirm::{ConfirmPrompt, ask, say_approved};
+use crate::interaction::project::workspace;
+use crate::interaction::target::NamedPlan;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, clean_line};
-use planwright_engine::api::shown;
-use planwright_engine::api::{Caller, Right};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -37,98 +30,47 @@ pub(crate) struct Args {
     pub(crate) run: bool,
 }
 
-/// The data of the envelope.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct ApprovedData {
-    /// The plan.
-    pub(crate) plan: String,
-    /// The revision.
-    pub(crate) revision: u32,
-    /// Its digest.
-    pub(crate) digest: String,
-    /// Who approved it.
-    pub(crate) by: String,
-    /// The rule that gave them the right.
-    pub(crate) rule: String,
-    /// Whether the approval is signed.
-    pub(crate) is_signed: bool,
-    /// What the approval is worth: `signed`, or `unprotected`.
-    pub(crate) worth: String,
-    /// How many more have to approve.
-    pub(crate) missing: u32,
-    /// Until when it holds, in milliseconds since 1970.
-    pub(crate) until_ms: Option<u64>,
-}
-
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    Caller::of_process()
-        .may(Right::Approve)
-        .map_err(|error| error.hint("a person must review it first: planwright review"))?;
-    let Opened { path, project, source, .. } = open(&args.plan)?;
-    let name = plan_file::name(&path);
-    let verified = baseline::verify_text(&project, FileText::Plan(source))?;
-    let Some(plan) = &verified.plan else {
-        return Err(Failure::new(Exit::No, format!("{name} has errors; fix them before approving"))
-            .next(NextCommand::new(["planwright", "verify", args.plan.as_str()])));
-    };
-    let decisions = Approvals::open(&project)?;
-    for notice in decisions.sweep()? {
-        out.warn(&format!("{}: {}", notice.plan.display(), notice.text));
-    }
-    let subject = decisions.subject(plan)?;
+    let plan = workspace()?.plan(&args.plan)?;
+    let subject = plan.approval_subject()?;
+    out.warn_all(&plan.workspace().expire()?);
     let command = ["planwright", "approve", args.plan.as_str()];
     let matter = ConfirmPrompt {
-        what: name.clone(),
+        what: plan.name(),
         full: &subject.digest,
         question: "Approve it?",
         exit: Exit::Person,
         hint: "review it first: planwright review; nothing was approved",
         command: &command,
-        plan,
+        steps: subject.steps,
         rev: args.rev.as_deref(),
         by: ResolvedBy::Argument,
     };
     let way = ask(&matter, out)?;
-    if !decisions.is_proposed(&path, &subject.digest)? {
-        // Approving an unproposed plan proposes it first: the checks are the same.
-        let proposed = decisions.propose(&path, &verified, &who())?;
-        if proposed.rule.is_some() {
-            out.talk("already approved by policy");
-        }
+    // Approving an unproposed plan proposes it first: the checks are the same.
+    if !plan.is_proposed(&subject.digest)? && plan.propose()?.approved_by_rule.is_some() {
+        out.talk("already approved by policy");
     }
-    let key = args.sign.clone().or_else(|| project.config.approve.key.clone());
-    let yes = ApprovalRequest { by: who(), way, note: args.message.clone(), key };
-    let approved = decisions.approve(&path, &subject, &yes)?;
+    let key = args.sign.clone().or_else(|| plan.signing_key());
+    let options = ApprovalOptions { digest: &subject.digest, way, note: &args.message, key };
+    let approved = plan.approve(&options)?;
     out.warn_all(&approved.complaints);
-    tell(&name, &approved, out);
-    let approval = approved.approval;
-    let worth = if approval.signature.is_some() { "signed" } else { "unprotected" };
-    let data = ApprovedData {
-        plan: name,
-        revision: approval.revision,
-        digest: approval.subject.digest,
-        by: approval.by.name,
-        rule: approval.rule,
-        is_signed: approval.signature.is_some(),
-        worth: worth.to_owned(),
-        missing: approved.missing,
-        until_ms: approval.until_ms,
-    };
-    let verb = if data.missing > 0 { "review" } else { "run" };
-    Ok(Response::done("approve", &data).next(NextCommand::new(["planwright", verb, shown(&path).as_str()])))
+    tell(&approved, way, out);
+    let verb = if approved.missing > 0 { "review" } else { "run" };
+    let next = NextCommand::new(["planwright", verb, plan.shown().as_str()]);
+    Ok(Response::done("approve", &approved).next(next))
 }
 
-fn tell(name: &str, approved: &Approved, out: &mut Out<'_>) {
-    let approval = &approved.approval;
-    say_approved(&approval.subject.digest[..8], (&approval.by.to_string(), &approval.way), out);
-    let on = approval.subject.base.as_ref().map(|base| format!(" on {base}")).unwrap_or_default();
+fn tell(approved: &ApprovalView, way: &str, out: &mut Out<'_>) {
+    say_approved(&approved.digest[..8], (&approved.by, way), out);
+    let on = approved.on.as_ref().map(|base| format!(" on {base}")).unwrap_or_default();
     out.line(&format!(
         "approved  {}  r{}{on}, rule: {}",
-        clean_line(name),
-        approval.revision,
-        clean_line(&approval.rule)
+        clean_line(&approved.plan),
+        approved.revision,
+        clean_line(&approved.rule)
     ));
-    if approval.signature.is_none() {
+    if !approved.is_signed {
         out.talk("          unsigned: any program running as you could have approved this; use --sign");
     }
     if approved.missing > 0 {

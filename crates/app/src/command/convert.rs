@@ -1,10 +1,8 @@
 //! `convert`: writes a plan in another dialect and reports what that dialect cannot express.
 
-use planwright_engine::store::plan_file;
-
 use crate::interaction::conversion;
-use crate::interaction::conversion::{ConvertInput, ConvertOptions};
-use crate::interaction::target::{Opened, open};
+use crate::interaction::conversion::ConvertOptions;
+use crate::interaction::project::workspace;
 use crate::output::{Failure, Out, Response};
 
 #[derive(Debug, clap::Args)]
@@ -19,17 +17,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    let to = conversion::dialect(&args.to)?;
-    let Opened { path, project, source, .. } = open(&args.plan)?;
-    let draft = source.draft();
-    let load = ConvertInput {
-        kind: "convert",
-        project: &project,
-        source: &source,
-        draft: &draft,
-        read_as: crate::output::wording::dialect_line(&source),
-        name: plan_file::name(&path),
-        to,
-    };
-    conversion::write(&load, &args.terms, out)
+    let options = args.terms.to(&args.to)?;
+    let plan = workspace()?.plan(&args.plan)?;
+    conversion::write("convert", &plan.conversion(), &options, out)
 }

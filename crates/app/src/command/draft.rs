@@ -33,9 +33,9 @@ use crate::interaction::planner;
 use crate::interaction::planner::{Judged, Talk};
 use crate::interaction::project::here;
 use crate::interaction::proposal;
-use crate::interaction::proposal::OneProposed;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 use planwright_engine::api::shown;
+use planwright_engine::api::{ProposalView, propose_written};
 
 /// How many names are tried for a plan that has none of its own.
 const NAMES_MAX: u32 = 1000;
@@ -96,7 +96,7 @@ pub(crate) struct Drafted {
     /// Files that changed while the planner was at work.
     pub(crate) changed: Vec<String>,
     /// What was proposed; `None` where nothing was.
-    pub(crate) proposed: Option<OneProposed>,
+    pub(crate) proposed: Option<ProposalView>,
 }
 
 /// A plan that can be used.
@@ -321,11 +321,10 @@ fn propose(
     (path, verified): (&Path, &Verified),
     by: &Identity,
     out: &mut Out<'_>,
-) -> Result<OneProposed, Failure> {
-    let proposed = proposal::propose(decisions, (path, verified), by)?;
-    out.warn_all(&proposed.complaints);
-    proposal::print(&plan_file::name(path), &proposed, out);
-    Ok(proposal::data(path, proposed))
+) -> Result<ProposalView, Failure> {
+    let proposed = propose_written(decisions, path, verified, by)?;
+    proposal::print(&proposed, out);
+    Ok(proposed)
 }
 
 /// Makes the file, under the name that was asked for or the first free one. Never over one that is there.

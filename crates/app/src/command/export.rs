@@ -4,25 +4,17 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use planwright_engine::audit;
-use planwright_engine::core::plan::view;
-use planwright_engine::core::plan::view::{PlanView, StepView};
-use planwright_engine::run::baseline;
-use planwright_engine::run::{Run, Runs};
-use planwright_engine::store::journal::RunOutputs;
-use planwright_engine::store::plan_file;
-use planwright_engine::store::plan_file::FileText;
-use planwright_engine::system::clock;
+use planwright_engine::api::{
+    ExportOptions, PlanView, ReceiptsView, Run, StepView, create_file, local_time, shown,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::project::{here, project_of};
-use crate::interaction::target::{Opened, open};
+use crate::interaction::project::workspace;
 use crate::output::picture;
-use crate::output::picture::Picture;
 use crate::output::wording;
+use crate::output::wording::found::with_findings;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean, clean_line};
-use planwright_engine::api::shown;
 
 mod page;
 
@@ -74,27 +66,14 @@ pub(crate) struct Exported {
     /// The text; empty where records were exported.
     pub(crate) text: String,
     /// The records that were exported.
-    pub(crate) receipts: Vec<ReceiptsData>,
-}
-
-/// The record of a plan in a file.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct ReceiptsData {
-    /// The plan, relative to the root of the project.
-    pub(crate) plan: String,
-    /// The file.
-    pub(crate) path: String,
-    /// How many records it has.
-    pub(crate) records: usize,
-    /// The hash over the ends of its ledger and of its runs.
-    pub(crate) head: String,
+    pub(crate) receipts: Vec<ReceiptsView>,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     match (&args.receipts, &args.plan, args.to) {
         (Some(folder), plan, _) => {
             let folder = Some(folder.as_path()).filter(|folder| *folder != Path::new(BESIDE));
-            records((plan.as_deref(), folder), args.outputs_wanted(), out)
+            records(ExportOptions { plan: plan.as_deref(), folder, has_outputs: args.outputs }, out)
         }
         (None, Some(plan), Some(form)) => told(plan, form, args.output.as_deref(), out),
         // The grammar asks for both.
@@ -102,80 +81,39 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     }
 }
 
-impl Args {
-    fn outputs_wanted(&self) -> RunOutputs {
-        if self.outputs { RunOutputs::Taken } else { RunOutputs::Left }
-    }
-}
-
 /// Writes records beside the code.
-fn records(
-    (plan, folder): (Option<&str>, Option<&Path>),
-    outputs: RunOutputs,
-    out: &mut Out<'_>,
-) -> Result<Response, Failure> {
-    let here = here()?;
-    let (project, path) = match plan {
-        None => (here, None),
-        Some(plan) => {
-            let path = here.address(plan)?.plan;
-            (project_of(&path)?, Some(path))
-        }
-    };
-    let written = audit::export(&project, &audit::Export { plan: path.as_deref(), folder, outputs })?;
-    let receipts: Vec<ReceiptsData> = written
-        .iter()
-        .map(|written| ReceiptsData {
-            plan: written.plan.clone(),
-            path: shown(&written.path),
-            records: written.records,
-            head: written.head.clone(),
-        })
-        .collect();
-    for data in &receipts {
+fn records(options: ExportOptions<'_>, out: &mut Out<'_>) -> Result<Response, Failure> {
+    let exported = workspace()?.export_records(options)?;
+    for data in &exported.receipts {
         let word = out.palette().paint(Tone::Good, "wrote");
         let path = clean_line(&data.path).into_owned();
-        out.line(&format!(
-            "{word}  {path}   {}, head {}",
-            wording::number(data.records, "event"),
-            &data.head[..8]
-        ));
+        let events = wording::number(data.records, "event");
+        out.line(&format!("{word}  {path}   {events}, head {}", &data.head[..8]));
     }
-    let next = match &path {
-        Some(path) => NextCommand::new(["planwright", "audit", shown(path).as_str()]),
-        None => NextCommand::new(["planwright", "audit"]),
-    };
+    let next = NextCommand::new(["planwright", "audit"].into_iter().chain(exported.plan.as_deref()));
+    let receipts = exported.receipts;
     let exported =
         Exported { plan: None, form: "receipts".to_owned(), path: None, text: String::new(), receipts };
     Ok(Response::done("export", &exported).next(next))
 }
 
 fn told(plan: &str, form: Form, output: Option<&Path>, out: &mut Out<'_>) -> Result<Response, Failure> {
-    let Opened { path, project, source, .. } = open(plan)?;
-    let verified = baseline::verify_text(&project, FileText::Plan(source))?;
-    let draft = verified.draft.clone().unwrap_or_default();
-    let name = plan_file::name(&path);
-    let source = &verified.source;
-    let plan = PlanView::of(name, (source, source.dialect().name), &draft, verified.plan.as_ref());
-    let run = match Runs::open_existing(&project)? {
-        Some(runs) => runs.latest(&path)?,
-        None => None,
-    };
-    let picture = Picture { plan: &plan, graph: &view::graph(&draft) };
+    let plan = workspace()?.plan(plan)?;
+    let run = plan.latest_run()?;
+    let plan = plan.view()?;
     let text = match form {
         Form::Json => serde_json::to_string_pretty(&plan).unwrap_or_default() + "\n",
-        Form::Mermaid => picture::mermaid(&picture),
-        Form::Dot => picture::dot(&picture),
-        Form::Markdown => report(&picture, run.as_ref()),
-        Form::Html => page::page(&plan.title, &report(&picture, run.as_ref())),
+        Form::Mermaid => picture::mermaid(&plan),
+        Form::Dot => picture::dot(&plan),
+        Form::Markdown => report(&plan, run.as_ref()),
+        Form::Html => page::page(&plan.title, &report(&plan, run.as_ref())),
     };
     match output {
         Some(file) => {
-            plan_file::create(file, &text)?;
+            create_file(file, &text)?;
             out.line(&format!("{}  {}", out.palette().paint(Tone::Good, "wrote"), clean_line(&shown(file))));
         }
-        None if out.settings().stdout.is_terminal => out.data(&clean(&text)),
-        None => out.data(&text),
+        None => out.filtered(&text),
     }
     let form = form.to_possible_value().map(|form| form.get_name().to_owned()).unwrap_or_default();
     let path = output.map(shown);
@@ -183,8 +121,7 @@ fn told(plan: &str, form: Form, output: Option<&Path>, out: &mut Out<'_>) -> Res
 }
 
 /// What the plan says, as a page of markdown. What contracts have proven is told apart from what the file claims.
-fn report(picture: &Picture<'_>, run: Option<&Run>) -> String {
-    let plan = picture.plan;
+fn report(plan: &PlanView, run: Option<&Run>) -> String {
     let mut text = format!("# {}\n\n", clean_line(&plan.title));
     let facts = [
         ("plan", plan.path.as_str()),
@@ -200,13 +137,14 @@ fn report(picture: &Picture<'_>, run: Option<&Run>) -> String {
         let _ = writeln!(text, "- {word}: {}", inline(fact));
     }
     if let Some(run) = run {
-        let when = clock::local(run.row.created_at_ms);
-        let _ = writeln!(text, "- run: {} of {when}, {}", run.row.id, run_state(run));
+        let when = local_time(run.row.created_at_ms);
+        let state = with_findings(run.word(), run.state.findings().count());
+        let _ = writeln!(text, "- run: {} of {when}, {state}", run.row.id);
     }
     if !plan.context.is_empty() {
         let _ = write!(text, "\n{}\n", clean(&plan.context));
     }
-    let _ = write!(text, "\n## Dependencies\n\n```mermaid\n{}```\n", picture::mermaid(picture));
+    let _ = write!(text, "\n## Dependencies\n\n```mermaid\n{}```\n", picture::mermaid(plan));
     text.push_str("\n## Steps\n");
     for step in &plan.steps {
         text.push_str(&step_report(step, run));
@@ -220,7 +158,7 @@ fn report(picture: &Picture<'_>, run: Option<&Run>) -> String {
 
 fn step_report(step: &StepView, run: Option<&Run>) -> String {
     let mut text = format!("\n### {}. {}\n\n", step.number, inline(&step.title));
-    let verdict = run.and_then(|run| crate::output::wording::step_word(run, &step.id));
+    let verdict = run.and_then(|run| run.step_word(&step.id));
     let verdict = match (verdict, &step.mark) {
         (Some(verdict), _) => verdict,
         (None, Some(mark)) => format!("not run; the file claims {mark}"),
@@ -262,9 +200,4 @@ fn fence(command: &str) -> String {
 /// One line that can't become anything else than text of its line.
 fn inline(text: &str) -> String {
     clean_line(text).replace('\n', " ")
-}
-
-/// The state of a run, with review findings.
-fn run_state(run: &Run) -> String {
-    crate::output::wording::found::with_findings(run.word(), run.state.findings().count())
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _};
 
-use planwright_engine::system::process;
+use planwright_engine::api::job_above;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         ])));
     }
     // Whatever an attempt has started speaks for an agent that may decide nothing.
-    if let Some(sign) = process::job_above().filter(|_| args.role == McpRole::Human) {
+    if let Some(sign) = job_above().filter(|_| args.role == McpRole::Human) {
         let message = format!("role human is for people; this terminal belongs to an agent ({sign})");
         return Err(Failure::new(Exit::Person, message).next(NextCommand::new([
             "planwright",

@@ -1,23 +1,12 @@
 //! `merge`: merges finished plans into a branch, in merge order, after all their contracts pass on the merged result.
 
-use std::path::{Path, PathBuf};
-
-use planwright_engine::core::approval::ledger::Evidence;
-use planwright_engine::portfolio::merge_queue;
-use planwright_engine::portfolio::merge_queue::{
-    Evicted, MergeAction, MergeNotice, MergeOptions, MergeReport, PlannedMerge,
+use planwright_engine::api::{
+    Evicted, MergeAction, MergeNotice, MergeReport, MergeRequest, PlannedMerge, Stop, shown,
 };
-use planwright_engine::system::process::Stop;
-use schemars::JsonSchema;
-use serde::Serialize;
 
-use crate::interaction::confirm::who;
-use crate::interaction::project::here;
+use crate::interaction::project::workspace;
 use crate::output::wording;
 use crate::output::{Cell, Exit, Failure, Glyph, NextCommand, Out, Response, Table, Tone, clean, clean_line};
-use planwright_engine::api::merge_failed;
-use planwright_engine::api::shown;
-use planwright_engine::api::{Caller, Right};
 
 /// How many lines of what a contract printed are shown; `--json` has more.
 const OUTPUT_LINES_MAX: usize = 8;
@@ -34,118 +23,17 @@ pub(crate) struct Args {
     dry_run: bool,
 }
 
-/// The data of the envelope.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct MergeData {
-    /// The branch that plans go into.
-    pub(crate) into: String,
-    /// Whether nothing was run and nothing was moved.
-    pub(crate) is_rehearsal: bool,
-    /// The plans in merge order.
-    pub(crate) order: Vec<PlannedData>,
-    /// Those that landed, or would, in order.
-    pub(crate) landed: Vec<String>,
-    /// Those that did not, and why.
-    pub(crate) evicted: Vec<EvictedData>,
-    /// Those that have to wait.
-    pub(crate) held: Vec<HeldData>,
-    /// Those whose work was in the branch already.
-    pub(crate) already: Vec<String>,
-    /// Those of an earlier merge that was cut off, which was finished now.
-    pub(crate) finished: Vec<String>,
-    /// The branches that moved, or would.
-    pub(crate) moved: Vec<MovedData>,
-    /// How many combinations of plans were tried with their contracts.
-    pub(crate) trials: usize,
-}
-
-/// A plan at its place in merge order.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct PlannedData {
-    /// The plan.
-    pub(crate) plan: String,
-    /// Its file, relative to the root of the project.
-    pub(crate) path: String,
-    /// Its branch.
-    pub(crate) branch: String,
-    /// The commit of the branch.
-    pub(crate) tip: String,
-    /// How many lines it changes.
-    pub(crate) lines: u64,
-    /// The plans that it comes after because it depends on them.
-    pub(crate) after: Vec<String>,
-    /// The repositories beside the project's own that it has work in.
-    pub(crate) repositories: Vec<String>,
-}
-
-/// A plan that did not land.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct EvictedData {
-    /// The plan.
-    pub(crate) plan: String,
-    /// Its branch, which stays as it is.
-    pub(crate) branch: String,
-    /// `contract` or `conflict`.
-    pub(crate) reason: String,
-    /// Together with which plans it breaks, or which ones changed the same lines; none: it does so by itself.
-    pub(crate) with: Vec<String>,
-    /// The contract that fails; null where it can't be merged.
-    pub(crate) evidence: Option<Evidence>,
-    /// The files that two sides changed.
-    pub(crate) paths: Vec<String>,
-}
-
-/// A plan that has to wait.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct HeldData {
-    /// The plan.
-    pub(crate) plan: String,
-    /// Why.
-    pub(crate) why: String,
-}
-
-/// A branch that moved.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct MovedData {
-    /// The repository; null: the project's own.
-    pub(crate) repository: Option<String>,
-    /// The branch.
-    pub(crate) branch: String,
-    /// The commit that it stood at.
-    pub(crate) from: String,
-    /// Its commit now.
-    pub(crate) to: String,
-}
-
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    Caller::of_process().may(Right::Merge)?;
-    let project = here()?;
-    let mut plans: Vec<PathBuf> = Vec::new();
-    for name in &args.plans {
-        let plan = project.address(name)?.plan;
-        if !plans.contains(&plan) {
-            plans.push(plan);
-        }
-    }
     let act = if args.dry_run { MergeAction::Rehearse } else { MergeAction::Land };
-    let options = MergeOptions { plans, into: args.into.clone(), act };
-    let merged =
-        merge_queue::merge(&project, &options, &who(), &Stop::new(), &mut |told| progress(told, act, out));
-    let again = || {
-        let into = args.into.iter().flat_map(|into| ["--into", into.as_str()]);
-        NextCommand::new(
-            ["planwright", "merge"].into_iter().chain(args.plans.iter().map(String::as_str)).chain(into),
-        )
-    };
-    let report = merged.map_err(|error| merge_failed(error, again))?;
+    let request = MergeRequest { plans: &args.plans, into: args.into.as_deref(), act };
+    let report = workspace()?.merge(&request, &Stop::new(), &mut |told| progress(told, act, out))?;
     print(&report, act, out);
     let exit = match (report.evicted.is_empty(), report.held.is_empty()) {
         (false, _) => Exit::Person,
         (true, false) => Exit::No,
         (true, true) => Exit::Done,
     };
-    let data = data(&report, act);
-    Ok(Response::new(exit, "merge", &data).next(next(&report, act, args)))
+    Ok(Response::new(exit, "merge", &report).next(next(&report, &request)))
 }
 
 /// Says what happens, on stderr.
@@ -282,62 +170,16 @@ fn print_evicted(evicted: &Evicted, into: &str, out: &mut Out<'_>) {
     ));
 }
 
-fn data(report: &MergeReport, act: MergeAction) -> MergeData {
-    let planned = report.order.iter().map(|planned| PlannedData {
-        plan: planned.plan.clone(),
-        path: planned.path.to_string_lossy().into_owned(),
-        branch: planned.branch.clone(),
-        tip: planned.tip.clone(),
-        lines: planned.lines,
-        after: planned.after.clone(),
-        repositories: planned.repositories.clone(),
-    });
-    let evicted = report.evicted.iter().map(|evicted| EvictedData {
-        plan: evicted.plan.clone(),
-        branch: evicted.branch.clone(),
-        reason: if evicted.evidence.is_some() { "contract" } else { "conflict" }.to_owned(),
-        with: evicted.with.clone(),
-        evidence: evicted.evidence.clone(),
-        paths: evicted.paths.clone(),
-    });
-    let held = report.held.iter().map(|held| HeldData { plan: held.plan.clone(), why: held.why.clone() });
-    let moved = report.moved.iter().map(|moved| MovedData {
-        repository: moved.repository.clone(),
-        branch: moved.branch.clone(),
-        from: moved.from.clone(),
-        to: moved.to.clone(),
-    });
-    MergeData {
-        into: report.into.clone(),
-        is_rehearsal: act == MergeAction::Rehearse,
-        order: planned.collect(),
-        landed: report.landed.clone(),
-        evicted: evicted.collect(),
-        held: held.collect(),
-        already: report.already.clone(),
-        finished: report.finished.clone(),
-        moved: moved.collect(),
-        trials: report.trials,
-    }
-}
-
 /// What one types next: what an eviction is about, or what there is to look at.
-fn next(report: &MergeReport, act: MergeAction, args: &Args) -> NextCommand {
+fn next(report: &MergeReport, request: &MergeRequest<'_>) -> NextCommand {
     let landed = report.order.iter().find(|planned| report.landed.contains(&planned.plan));
-    let path = |path: &Path| shown(path);
-    match (report.evicted.first(), landed, act) {
-        (_, Some(_), MergeAction::Rehearse) => {
-            let into = args.into.iter().flat_map(|into| ["--into", into.as_str()]);
-            NextCommand::new(
-                ["planwright", "merge"].into_iter().chain(args.plans.iter().map(String::as_str)).chain(into),
-            )
-        }
-        (Some(evicted), _, _) => NextCommand::new(["planwright", "log", &path(&evicted.path), "--versions"]),
-        (None, Some(planned), MergeAction::Land) => {
-            NextCommand::new(["planwright", "log", &path(&planned.path), "--versions"])
-        }
-        (None, None, _) => NextCommand::new(["planwright", "status"]),
-    }
+    let path = match (report.evicted.first(), landed, request.act) {
+        (_, Some(_), MergeAction::Rehearse) => return request.command(),
+        (Some(evicted), _, _) => &evicted.path,
+        (None, Some(planned), MergeAction::Land) => &planned.path,
+        (None, None, _) => return NextCommand::new(["planwright", "status"]),
+    };
+    NextCommand::new(["planwright", "log", &shown(path), "--versions"])
 }
 
 fn short(commit: &str) -> &str {

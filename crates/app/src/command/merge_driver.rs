@@ -2,11 +2,9 @@
 
 use std::path::PathBuf;
 
-use planwright_engine::git::merge_driver;
-use planwright_engine::git::merge_driver::Files;
-use schemars::JsonSchema;
-use serde::Serialize;
+use planwright_engine::api::{MergeFiles, merge_files};
 
+use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
@@ -24,26 +22,17 @@ pub(crate) struct Args {
     path: Option<String>,
 }
 
-/// The data of the envelope.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Merged {
-    /// The file.
-    pub(crate) path: String,
-    /// How many conflicts are in it.
-    pub(crate) conflicts: usize,
-}
-
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    let path = args.path.clone().unwrap_or_else(|| args.ours.display().to_string());
-    let files = Files { base: &args.base, ours: &args.ours, theirs: &args.theirs, place: &path };
-    let conflicts = merge_driver::drive(&files, args.marker_size)?;
-    if conflicts == 0 {
+    let place = args.path.clone().unwrap_or_else(|| args.ours.display().to_string());
+    let files = MergeFiles { base: &args.base, ours: &args.ours, theirs: &args.theirs, place: &place };
+    let merged = merge_files(&files, args.marker_size)?;
+    if merged.conflicts == 0 {
         // Git says what it merged.
-        return Ok(Response::done("merge-driver", &Merged { path, conflicts }));
+        return Ok(Response::done("merge-driver", &merged));
     }
     let word = out.palette().paint(Tone::Bad, "conflict");
-    let count = if conflicts == 1 { "1 place".to_owned() } else { format!("{conflicts} places") };
-    out.line(&format!("{word}  {}: both sides changed {count}", clean_line(&path)));
-    let next = NextCommand::new(["planwright", "verify", path.as_str()]);
-    Ok(Response::new(Exit::No, "merge-driver", &Merged { path, conflicts }).next(next))
+    let count = wording::number(merged.conflicts, "place");
+    out.line(&format!("{word}  {}: both sides changed {count}", clean_line(&merged.path)));
+    let next = NextCommand::new(["planwright", "verify", merged.path.as_str()]);
+    Ok(Response::new(Exit::No, "merge-driver", &merged).next(next))
 }

@@ -189,7 +189,7 @@ fn filled(args: &Args, project: &Project, name: &str) -> Result<String, Failure>
             .next(NextCommand::new(["planwright", "new", "--templates"]))
     })?;
     let Some(each) = &args.each else { return Ok(text) };
-    let text_of_list = crate::interaction::planner::input(each)?;
+    let text_of_list = planwright_engine::api::read_input(each, each)?;
     let items: Vec<String> =
         text_of_list.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
     let mut source = Source::new(args.name.as_str(), text);

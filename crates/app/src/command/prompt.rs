@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use clap::ValueEnum;
 use planwright_engine::agent::planner::surroundings;
-use planwright_engine::agent::planning_session;
+use planwright_engine::api::SessionCommands;
 use planwright_engine::config::schema::BUILT_IN;
 use planwright_engine::core::agent::integration::SKILL;
 use planwright_engine::core::agent::planner as planning;
@@ -17,8 +17,7 @@ use planwright_engine::core::workspace::session::prompt::PromptTerms;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::project::here;
-use crate::interaction::session::{Tongue, failure};
+use crate::interaction::project::{here, workspace};
 use crate::output::{Failure, NextCommand, Out, Response, clean};
 
 #[derive(Debug, clap::Args)]
@@ -69,9 +68,8 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let (name, text, next) = match &args.act {
         Act::Overseer => ("overseer", prompt::prompt(&terms()?), ["planwright", "prompt", "context"]),
         Act::Context => {
-            let desk =
-                planning_session::open(&here()?).map_err(|error| failure(error, Tongue::Planwright))?;
-            ("context", prompt::context(&desk), ["planwright", "session", "show"])
+            let session = workspace()?.session(SessionCommands::Planwright).open()?;
+            ("context", prompt::context(&session), ["planwright", "session", "show"])
         }
         Act::Planner { task } => ("planner", planner(task)?, ["planwright", "prompt", "skill"]),
         Act::Skill => ("skill", SKILL.to_owned(), ["planwright", "help", "init"]),

@@ -1,16 +1,8 @@
 //! `reject`: a person rejects a plan and says what should change. The plan returns to its author; nothing starts.
 
-use planwright_engine::approval::Approvals;
-use planwright_engine::core::plan::lifecycle::{PlanState, WaitReason};
-use planwright_engine::store::plan_file;
-use schemars::JsonSchema;
-use serde::Serialize;
-
-use crate::interaction::confirm::who;
-use crate::interaction::target::{NamedPlan, Opened, open};
-use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
-use planwright_engine::api::shown;
-use planwright_engine::api::{Caller, Right};
+use crate::interaction::project::workspace;
+use crate::interaction::target::NamedPlan;
+use crate::output::{Failure, NextCommand, Out, Response, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -27,43 +19,18 @@ pub(crate) struct Args {
     rev: Option<String>,
 }
 
-/// The data of the envelope.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct RejectedData {
-    /// The plan.
-    pub(crate) plan: String,
-    /// The revision.
-    pub(crate) revision: u32,
-    /// Rejections since it was last a draft.
-    pub(crate) rejections: u32,
-    /// Its state now.
-    pub(crate) state: String,
-}
-
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    Caller::of_process().may(Right::Reject)?;
-    if args.message.trim().is_empty() {
-        let failure = Failure::new(Exit::Usage, "missing reason: pass -m");
-        return Err(failure.next(NextCommand::new(["planwright", "help", "reject"])));
-    }
-    let Opened { path, project, .. } = open(&args.plan)?;
-    let name = plan_file::name(&path);
-    let decisions = Approvals::open(&project)?;
-    let (case, complaints) = decisions.reject(&path, args.rev.as_deref(), &who(), &args.message)?;
-    out.warn_all(&complaints);
-    let revision = case.standing.newest().map_or(0, |newest| newest.number);
+    let plan = workspace()?.plan(&args.plan)?;
+    let rejected = plan.reject(args.rev.as_deref(), &args.message)?;
+    out.warn_all(&rejected.complaints);
     let word = out.palette().paint(Tone::Attention, "rejected");
-    out.line(&format!("{word}  {}  r{revision}   {}", clean_line(&name), clean_line(&args.message)));
-    let state = case.state();
-    let is_spent = state == PlanState::Waiting(WaitReason::RevisionsSpent);
-    if is_spent {
-        out.line(&format!(
-            "          rejected {} times: revise it before it is proposed again",
-            case.standing.rejected
-        ));
+    let (name, message) = (clean_line(&rejected.plan), clean_line(&args.message));
+    out.line(&format!("{word}  {name}  r{}   {message}", rejected.revision));
+    if rejected.is_spent {
+        let times = rejected.rejections;
+        out.line(&format!("          rejected {times} times: revise it before it is proposed again"));
     }
-    let data =
-        RejectedData { plan: name, revision, rejections: case.standing.rejected, state: state.to_string() };
-    let verb = if is_spent { "revise" } else { "show" };
-    Ok(Response::done("reject", &data).next(NextCommand::new(["planwright", verb, shown(&path).as_str()])))
+    let verb = if rejected.is_spent { "revise" } else { "show" };
+    let next = NextCommand::new(["planwright", verb, plan.shown().as_str()]);
+    Ok(Response::done("reject", &rejected).next(next))
 }

@@ -4,26 +4,18 @@
 mod markdown;
 mod text;
 
-use std::path::Path;
-
 use clap::ValueEnum;
-use planwright_engine::Project;
-use planwright_engine::approval::{ApprovalRequest, Approvals, ReviewAsked, Reviewed};
-use planwright_engine::core::approval::review::Review;
-use planwright_engine::core::plan::lifecycle::{PlanState, WaitReason};
-use planwright_engine::core::workspace::active_plan::ResolvedBy;
+use planwright_engine::api::{PlanReview, ResolvedBy};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::interaction::choice::{Choice, Pressed, can_ask, choose, line};
-use crate::interaction::confirm::{say_approved, who};
+use crate::interaction::confirm::{AT_TERMINAL, say_approved};
 use crate::interaction::pending::{ReviewData, reviews};
-use crate::interaction::project::{here, project_of};
+use crate::interaction::project::{here, workspace};
 use crate::interaction::target::NamedPlan;
 use crate::output::wording;
-use crate::output::{Cell, Exit, Failure, Glyph, NextCommand, Out, Response, Table, Tone, clean, clean_line};
-use planwright_engine::api::shown;
-use planwright_engine::run::baseline;
+use crate::output::{Cell, Failure, Glyph, NextCommand, Out, Response, Table, Tone, clean, clean_line};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -88,45 +80,31 @@ impl From<Response> for Ended {
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Ended, Failure> {
     let Some(name) = &args.plan else { return Ok(list(out)?.into()) };
-    let path = here()?.plan(name)?;
-    let project = project_of(&path)?;
-    let decisions = Approvals::open(&project)?;
-    let asked = ReviewAsked { reader: who(), since: args.since };
-    let reviewed = look(&project, &decisions, &path, &asked)?;
+    let plan = workspace()?.review(name, args.since)?;
     match args.format {
-        Format::Text => print(args, &reviewed, out),
-        Format::Markdown => out.data(&markdown::page(&reviewed.review, reviewed.source.text())),
+        Format::Text => print(args, &plan, out),
+        Format::Markdown => out.data(&markdown::page(plan.review(), plan.text())),
         Format::Json => {}
     }
-    if args.format == Format::Text && args.by == ResolvedBy::Argument && may_ask(&reviewed, out) {
-        return ask(&Asking { decisions: &decisions, path: &path, reviewed: &reviewed }, out);
+    if args.format == Format::Text && args.by == ResolvedBy::Argument && may_ask(&plan, out) {
+        return ask(&plan, out);
     }
-    Ok(Response::done("review", &reviewed.review).next(next(&path, &reviewed)).into())
+    Ok(Response::done("review", plan.review()).next(plan.next()).into())
 }
 
-fn look(
-    project: &Project,
-    decisions: &Approvals,
-    path: &Path,
-    asked: &ReviewAsked,
-) -> Result<Reviewed, Failure> {
-    let file = baseline::verify(project, path, &shown(path))?;
-    Ok(decisions.review(path, &file, asked)?)
-}
-
-fn print(args: &Args, reviewed: &Reviewed, out: &mut Out<'_>) {
-    text::print(&reviewed.review, wording::now(), out);
+fn print(args: &Args, plan: &PlanReview, out: &mut Out<'_>) {
+    text::print(plan.review(), wording::now(), out);
     if args.diff {
-        text::print_differences(&reviewed.review, out);
+        text::print_differences(plan.review(), out);
     }
     if args.full {
-        print_full(reviewed, out);
+        print_full(plan, out);
     }
 }
 
-fn print_full(reviewed: &Reviewed, out: &mut Out<'_>) {
+fn print_full(plan: &PlanReview, out: &mut Out<'_>) {
     out.line("");
-    out.data(&wording::indented(reviewed.source.text()));
+    out.data(&wording::indented(plan.text()));
 }
 
 /// What waits for a review.
@@ -155,38 +133,9 @@ fn list(out: &mut Out<'_>) -> Result<Response, Failure> {
     Ok(Response::done("reviews", &Reviews { waiting }).next(next))
 }
 
-/// The next command for the plan's state.
-fn next(path: &Path, reviewed: &Reviewed) -> NextCommand {
-    let plan = shown(path);
-    // What is not as it was proposed can't be approved.
-    let is_stale = reviewed.review.drift.is_some() || !reviewed.review.moved.is_empty();
-    let words: Vec<&str> = match reviewed.state {
-        PlanState::Proposed if is_stale => vec!["propose", &plan],
-        PlanState::Draft | PlanState::Rejected if reviewed.subject.is_some() => vec!["verify", &plan],
-        PlanState::Draft | PlanState::Rejected | PlanState::Waiting(WaitReason::Lapsed) => {
-            vec!["propose", &plan]
-        }
-        PlanState::Proposed => vec!["approve", &plan, "--rev", short(&reviewed.review.digest)],
-        PlanState::Approved => vec!["run", &plan],
-        PlanState::Running | PlanState::Waiting(_) => vec!["status", &plan],
-        PlanState::Done | PlanState::Failed | PlanState::Cancelled => vec!["log", &plan],
-    };
-    NextCommand::new(std::iter::once("planwright").chain(words))
-}
-
 /// Whether a person can decide now.
-fn may_ask(reviewed: &Reviewed, out: &Out<'_>) -> bool {
-    can_ask(out)
-        && out.settings().stdout.is_terminal
-        && reviewed.state == PlanState::Proposed
-        && reviewed.subject.is_some()
-}
-
-/// What a person is asked about.
-struct Asking<'a> {
-    decisions: &'a Approvals,
-    path: &'a Path,
-    reviewed: &'a Reviewed,
+fn may_ask(plan: &PlanReview, out: &Out<'_>) -> bool {
+    can_ask(out) && out.settings().stdout.is_terminal && plan.is_pending()
 }
 
 /// What a person can do with a proposal.
@@ -199,36 +148,34 @@ const KEYS: &[Choice] = &[
     Choice::new("[Q]uit", "decides nothing; so do Esc and Ctrl-D"),
 ];
 
-fn ask(asking: &Asking<'_>, out: &mut Out<'_>) -> Result<Ended, Failure> {
-    let review = &asking.reviewed.review;
+fn ask(plan: &PlanReview, out: &mut Out<'_>) -> Result<Ended, Failure> {
     out.complain("\n");
     loop {
         match choose("", KEYS, out)? {
             Pressed::Key(key @ ('a' | 's')) => {
-                if let Some((answer, missing)) = approve(asking, out)? {
+                if let Some((answer, missing)) = approve(plan, out)? {
                     let starts = key == 's' && missing == 0;
-                    return Ok(if starts { Ended::Start(shown(asking.path)) } else { answer.into() });
+                    return Ok(if starts { Ended::Start(plan.shown()) } else { answer.into() });
                 }
             }
             Pressed::Key('c') => {
-                if let Some(answer) = reject(asking, out)? {
+                if let Some(answer) = reject(plan, out)? {
                     return Ok(answer.into());
                 }
             }
-            Pressed::Key('d') => text::print_differences(review, out),
-            Pressed::Key('f') => print_full(asking.reviewed, out),
+            Pressed::Key('d') => text::print_differences(plan.review(), out),
+            Pressed::Key('f') => print_full(plan, out),
             Pressed::Key(_) | Pressed::Nothing => break,
         }
         out.flush();
     }
     out.talk("nothing was decided");
-    Ok(Response::done("review", review).next(next(asking.path, asking.reviewed)).into())
+    Ok(Response::done("review", plan.review()).next(plan.next()).into())
 }
 
 /// Takes a yes to exactly what was shown; says how many more are needed.
-fn approve(asking: &Asking<'_>, out: &mut Out<'_>) -> Result<Option<(Response, u32)>, Failure> {
-    let review = &asking.reviewed.review;
-    let Some(subject) = &asking.reviewed.subject else { return Ok(None) };
+fn approve(plan: &PlanReview, out: &mut Out<'_>) -> Result<Option<(Response, u32)>, Failure> {
+    let review = plan.review();
     let revision = review.revision.unwrap_or_default();
     let question = format!("Approve r{revision} {}?", review.short());
     let choices =
@@ -237,41 +184,36 @@ fn approve(asking: &Asking<'_>, out: &mut Out<'_>) -> Result<Option<(Response, u
         out.talk("nothing was approved");
         return Ok(None);
     }
-    let yes = ApprovalRequest { by: who(), way: "terminal", note: String::new(), key: None };
-    let approved = asking.decisions.approve(asking.path, subject, &yes)?;
-    for complaint in &approved.complaints {
-        out.warn(complaint);
-    }
-    say_approved(review.short(), (&approved.approval.by.to_string(), yes.way), out);
-    let plan = shown(asking.path);
+    let approved = plan.approve(AT_TERMINAL)?;
+    out.warn_all(&approved.complaints);
+    say_approved(review.short(), (&approved.by, AT_TERMINAL), out);
+    let path = plan.shown();
     let next = match approved.missing {
-        0 => NextCommand::new(["planwright", "run", plan.as_str()]),
+        0 => NextCommand::new(["planwright", "run", path.as_str()]),
         missing => {
-            out.talk(&format!("{missing} more must approve; rule: {}", clean_line(&approved.approval.rule)));
-            NextCommand::new(["planwright", "review", plan.as_str()])
+            out.talk(&format!("{missing} more must approve; rule: {}", clean_line(&approved.rule)));
+            NextCommand::new(["planwright", "review", path.as_str()])
         }
     };
     Ok(Some((Response::done("review", review).next(next), approved.missing)))
 }
 
 /// Takes a no with what should change.
-fn reject(asking: &Asking<'_>, out: &mut Out<'_>) -> Result<Option<Response>, Failure> {
-    let review: &Review = &asking.reviewed.review;
+fn reject(plan: &PlanReview, out: &mut Out<'_>) -> Result<Option<Response>, Failure> {
     let feedback = line("What should change? (sent to the planner; empty line cancels) ", out)?;
     if feedback.is_empty() {
         out.talk("nothing was rejected");
         return Ok(None);
     }
-    let (case, complaints) = asking.decisions.reject(asking.path, Some(&review.digest), &who(), &feedback)?;
-    for complaint in &complaints {
-        out.warn(complaint);
-    }
+    let rejected = plan.reject(&feedback)?;
+    out.warn_all(&rejected.complaints);
+    let review = plan.review();
     let word = out.talk_palette().paint(Tone::Attention, "rejected");
     let revision = review.revision.unwrap_or_default();
     out.talk(&format!("{word}  r{revision} {}   {}", review.short(), clean(&feedback)));
-    out.talk(&format!("{} is now {}", clean_line(&review.plan), case.state()));
-    let next = NextCommand::new(["planwright", "verify", shown(asking.path).as_str()]);
-    Ok(Some(Response::new(Exit::Done, "review", review).next(next)))
+    out.talk(&format!("{} is now {}", clean_line(&review.plan), rejected.state));
+    let next = NextCommand::new(["planwright", "verify", plan.shown().as_str()]);
+    Ok(Some(Response::done("review", review).next(next)))
 }
 
 /// Reads `r2`, `R2` or `2`.
@@ -279,8 +221,4 @@ fn revision(text: &str) -> Result<u32, String> {
     let digits = text.strip_prefix(['r', 'R']).unwrap_or(text);
     let number = digits.parse().ok().filter(|&number: &u32| number > 0);
     number.ok_or_else(|| "a revision is written as r1, r2, …".to_owned())
-}
-
-fn short(digest: &str) -> &str {
-    &digest[..digest.len().min(8)]
 }

@@ -40,8 +40,8 @@ use serde::Serialize;
 use crate::interaction::confirm::who;
 use crate::interaction::target::{NamedPlan, Opened, open, open_file};
 use crate::output::wording::ahead::Simulated;
-use crate::output::wording::found::FindingData;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, clean_line};
+use planwright_engine::api::FindingView;
 use planwright_engine::api::shown;
 use planwright_engine::api::{Caller, Right};
 
@@ -180,7 +180,7 @@ pub(crate) struct Ran {
     pub(crate) left: Vec<String>,
     /// What reviewers found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) findings: Vec<FindingData>,
+    pub(crate) findings: Vec<FindingView>,
     /// Waves, agents, reads, tools and forecast, with `--dry-run`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) simulation: Option<Simulated>,

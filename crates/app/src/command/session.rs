@@ -1,12 +1,14 @@
 //! `session`: a planner's session: directories outside the repository where it writes plans, proposed together.
 //! `agentctl` offers the same under the names of document E.
 
-use planwright_engine::agent::planning_session;
+use planwright_engine::api::{SessionCommands, SessionView};
 
-use crate::interaction::confirm::who;
-use crate::interaction::project::here;
-use crate::interaction::session::{SessionData, Tongue, commit, failure, say_dropped, thread_data};
+use crate::interaction::project::workspace;
+use crate::interaction::session::{commit, say_dropped};
 use crate::output::{Cell, Failure, NextCommand, Out, Response, Table, Tone, clean_line};
+
+/// Whose words are typed.
+const COMMANDS: SessionCommands = SessionCommands::Planwright;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -41,71 +43,57 @@ enum Act {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    let project = here()?;
-    let failed = |error| failure(error, Tongue::Planwright);
+    let workspace = workspace()?;
+    let session = workspace.session(COMMANDS);
     let show = NextCommand::new(["planwright", "session", "show"]);
     let next = match &args.act {
-        Act::Commit => return commit(&project, &who(), Tongue::Planwright, out),
+        Act::Commit => return commit(&session, COMMANDS, out),
         Act::Dir => {
-            let desk = planning_session::open(&project).map_err(failed)?;
-            out.line(&desk.current.folder.to_string_lossy());
+            out.line(&session.folder()?.to_string_lossy());
             show
         }
         Act::Add => {
-            let thread = planning_session::add(&project).map_err(failed)?;
+            let thread = session.add()?;
             out.line(&format!("{}  {}", thread.id, thread.folder.display()));
             show
         }
         Act::Drop { thread } => {
-            say_dropped(planning_session::drop_thread(&project, thread).map_err(failed)?, out);
-            Tongue::Planwright.commit()
+            say_dropped(&session.drop_thread(thread)?, out);
+            COMMANDS.commit()
         }
         Act::Clear => {
-            let thread = planning_session::clear(&project).map_err(failed)?;
-            out.talk(&format!("cleared {}", clean_line(&thread.folder.to_string_lossy())));
-            Tongue::Planwright.commit()
+            out.talk(&format!("cleared {}", clean_line(&session.clear()?.folder.to_string_lossy())));
+            COMMANDS.commit()
         }
         Act::Topic { topic } => {
-            let desk = planning_session::set_topic(&project, topic).map_err(failed)?;
-            out.talk(&format!("topic: {}", clean_line(desk.topic.as_deref().unwrap_or_default())));
+            out.talk(&format!("topic: {}", clean_line(&session.set_topic(topic)?)));
             show
         }
         Act::Show => NextCommand::new(["planwright", "session", "dir"]),
     };
-    let known = planning_session::existing(&project).map_err(failed)?;
-    let data = known.map(|(desk, stood)| SessionData {
-        topic: desk.topic.clone(),
-        threads: desk
-            .threads()
-            .zip(&stood)
-            .map(|(thread, stood)| thread_data(thread, stood.as_ref(), &desk.current.id))
-            .collect(),
-        ..SessionData::default()
-    });
-    let data = data.unwrap_or_default();
-    let waits = data.threads.iter().find(|thread| thread.state.as_deref() == Some("proposed"));
-    let next = match waits.and_then(|thread| thread.plan.as_ref()) {
-        Some(plan) if matches!(args.act, Act::Show) => {
-            NextCommand::new(["planwright", "review", plan.as_str()])
-        }
-        Some(_) | None => next,
-    };
-    if matches!(args.act, Act::Show) {
-        print(&data, out);
+    let view = session.view()?;
+    if !matches!(args.act, Act::Show) {
+        return Ok(Response::done("session", &view).next(next));
     }
-    Ok(Response::done("session", &data).next(next))
+    print(&view, out);
+    let waits = view.threads.iter().find(|thread| thread.state.as_deref() == Some("proposed"));
+    let next = match waits.and_then(|thread| thread.plan.as_ref()) {
+        Some(plan) => NextCommand::new(["planwright", "review", plan.as_str()]),
+        None => next,
+    };
+    Ok(Response::done("session", &view).next(next))
 }
 
-fn print(data: &SessionData, out: &mut Out<'_>) {
-    if data.threads.is_empty() {
+fn print(view: &SessionView, out: &mut Out<'_>) {
+    if view.threads.is_empty() {
         out.line("no planning session");
         return;
     }
-    if let Some(topic) = &data.topic {
+    if let Some(topic) = &view.topic {
         out.line(&format!("topic  {}", clean_line(topic)));
     }
     let mut table = Table::new();
-    for thread in &data.threads {
+    for thread in &view.threads {
         let stands = match (&thread.state, thread.revision) {
             (Some(state), Some(revision)) if revision > 0 => format!("r{revision} {state}"),
             (Some(_) | None, _) => "not committed".to_owned(),

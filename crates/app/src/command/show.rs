@@ -2,34 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::Path;
 
 use clap::ValueEnum;
-use planwright_engine::api::plan::find_step;
-use planwright_engine::approval::Approvals;
-use planwright_engine::core::dialect::{NATIVE, proposal};
-use planwright_engine::core::plan::view;
-use planwright_engine::core::plan::view::{PlanView, StepView};
-use planwright_engine::core::run::state::{RunStatus, StepState};
-use planwright_engine::core::syntax::source::Source;
-use planwright_engine::core::verify;
-use planwright_engine::run::arbiter;
-use planwright_engine::run::baseline;
-use planwright_engine::run::{Run, Runs};
-use planwright_engine::store::plan_file;
-use planwright_engine::{Project, Verified};
-use schemars::JsonSchema;
-use serde::Serialize;
+use planwright_engine::api::{CheckCounts, PlanView, ShowOptions, StepView, dialect_line};
 
 use crate::interaction::planner::tell_reasoning;
-use crate::interaction::target::{NamedPlan, open};
+use crate::interaction::project::workspace;
+use crate::interaction::target::NamedPlan;
 use crate::output::picture;
-use crate::output::picture::Picture;
-use crate::output::wording::found::FindingData;
-use crate::output::wording::{dialect_line, found};
-use crate::output::{
-    Cell, Exit, Failure, Glyphs, NextCommand, Out, Response, Table, Tone, clean, clean_line,
-};
+use crate::output::wording::found;
+use crate::output::{Cell, Failure, Glyphs, NextCommand, Out, Response, Table, Tone, clean, clean_line};
 
 /// How much of the text in front of the steps is shown; the file has the rest.
 const CONTEXT_LINES_MAX: usize = 8;
@@ -71,148 +53,40 @@ enum Form {
     Dot,
 }
 
-/// The data of the envelope.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Shown {
-    /// The plan; only the step that was asked for, where one was.
-    #[serde(flatten)]
-    pub(crate) plan: PlanView,
-    /// How many errors the checker finds in it.
-    pub(crate) errors: usize,
-    /// How many warnings.
-    pub(crate) warnings: usize,
-    /// The picture, where one was asked for.
-    pub(crate) graph: Option<String>,
-    /// The section, where one was asked for.
-    pub(crate) section: Option<SectionData>,
-    /// The planner's reasoning; empty if unknown.
-    pub(crate) reasoning: String,
-    /// The text for another reader, on request.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) told: Option<String>,
-    /// The ids of steps that its newest run proves: what the file says of any other is a claim.
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub(crate) proven: BTreeSet<String>,
-    /// What reviewers found in its newest run.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) findings: Vec<FindingData>,
-}
-
-/// One section of the text of a plan.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct SectionData {
-    /// The headings above it and its own: `Context/Tool Outputs`.
-    pub(crate) path: String,
-    /// The text below the heading.
-    pub(crate) text: String,
-    /// The first block of code in it.
-    pub(crate) code: Option<String>,
-}
-
-/// The section with this name.
-fn section_of(source: &Source, name: &str) -> Result<SectionData, Failure> {
-    let found = proposal::section(source, name);
-    let found =
-        found.map(|section| SectionData { path: section.path, text: section.text, code: section.code });
-    found.ok_or_else(|| {
-        let names: Vec<String> = proposal::sections(source).into_iter().map(|section| section.path).collect();
-        let failure = Failure::new(Exit::Usage, format!("{} has no section `{name}`", source.name()));
-        failure.hint(format!("its sections are {}", names.join(", ")))
-    })
-}
-
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    use planwright_engine::core::syntax::diagnostic::Severity;
-    use planwright_engine::store::plan_file::FileText;
-    let opened = open(&args.plan)?;
-    let verified = baseline::verify_text(&opened.project, FileText::Plan(opened.source))?;
-    let name = plan_file::name(&opened.path);
-    let Some(mut plan) = view_of(&name, &verified) else {
-        return Err(Failure::new(Exit::No, format!("{name} cannot be read as a plan")));
-    };
-    let reasoning = reasoning(&opened.project, &opened.path)?;
-    let graph = args.graph.map(|form| draw(form, &plan, &verified));
-    let section = args.section.as_ref().map(|name| section_of(&verified.source, name)).transpose()?;
-    if let Some(step) = &opened.step {
-        let draft = verified.draft.as_ref();
-        let place = draft.map_or(Ok(0), |draft| find_step(draft, step, &plan.path))?;
-        plan.steps = vec![plan.steps.swap_remove(place)];
+    let plan = workspace()?.plan(&args.plan)?;
+    let has_arbiter_prompt = args.reader == Some(Reader::Arbiter);
+    let mut view = plan.show(ShowOptions { section: args.section.as_deref(), has_arbiter_prompt })?;
+    view.graph = args.graph.map(|form| draw(form, &view.plan));
+    if let Some(place) = plan.step() {
+        view.plan.steps = vec![view.plan.steps.swap_remove(place)];
     }
-    let told =
-        args.reader.map(|Reader::Arbiter| told(&opened.project, &opened.path, &verified)).transpose()?;
-    let run = match Runs::open_existing(&opened.project)? {
-        Some(runs) => runs.latest(&opened.path)?,
-        None => None,
-    };
-    let proven = run.as_ref().map(|run| proven(&plan, run)).unwrap_or_default();
-    match (&graph, opened.step.is_some()) {
-        _ if told.is_some() => out.data(&clean(told.as_deref().unwrap_or_default())),
-        _ if section.is_some() => {
-            let text = section.as_ref().map(|section| section.text.as_str()).unwrap_or_default();
-            out.data(&format!("{}\n", clean(text)));
-        }
-        (Some(graph), _) => print_graph(args, &plan, graph, out),
-        (None, true) => print_step(&plan, &plan.steps[0], &proven, out),
-        (None, false) => {
-            print_plan(&plan, (&dialect_line(&verified.source), &proven), out);
-            tell_reasoning("why", &reasoning, out);
-            if let Some(run) = &run {
-                found::print(run, out);
-            }
-        }
+    if let Some(told) = &view.told {
+        out.data(&clean(told));
+    } else if let Some(section) = &view.section {
+        out.data(&format!("{}\n", clean(&section.text)));
+    } else if let Some(graph) = &view.graph {
+        print_graph(args, &view.plan, graph, out);
+    } else if plan.step().is_some() {
+        print_step(&view.plan, &view.plan.steps[0], &view.proven, out);
+    } else {
+        print_plan(&view.plan, (&dialect_line(plan.source()), &view.proven), out);
+        tell_reasoning("why", &view.reasoning, out);
+        found::print(&view.findings, out);
     }
-    let errors = verified.count(Severity::Error);
-    let warnings = verified.count(Severity::Warning);
-    if errors + warnings > 0 {
-        let counts = crate::output::diagnostics::Counts { errors, warnings, fixable: 0 };
+    if view.errors + view.warnings > 0 {
+        let counts = CheckCounts { errors: view.errors, warnings: view.warnings, fixable: 0 };
         out.talk(&format!("the checker finds {counts}"));
     }
-    let next = NextCommand::new(["planwright", "verify", plan.path.as_str()]);
-    let findings = run.as_ref().map(found::data).unwrap_or_default();
-    let shown = Shown { plan, errors, warnings, graph, section, reasoning, told, proven, findings };
-    Ok(Response::done("show", &shown).next(next))
+    let next = NextCommand::new(["planwright", "verify", view.plan.path.as_str()]);
+    Ok(Response::done("show", &view).next(next))
 }
 
-/// Steps finished by a run of exactly this plan.
-fn proven(plan: &PlanView, run: &Run) -> BTreeSet<String> {
-    let is_same = plan.digest.as_ref() == Some(&run.row.digest);
-    let is_settled =
-        |step: &&StepState| matches!(step.status, RunStatus::Passed { .. } | RunStatus::Skipped { .. });
-    run.state.steps.iter().filter(|_| is_same).filter(is_settled).map(|step| step.id.clone()).collect()
-}
-
-/// What an arbiter is told about a plan.
-fn told(project: &Project, path: &Path, verified: &Verified) -> Result<String, Failure> {
-    // An unassigned target is not an error here: the arbiter can suggest an agent.
-    let plan = verify::trusted(&verified.source);
-    let case = arbiter::gather(project, path, plan.as_ref())?;
-    case.map(|case| case.told()).ok_or_else(|| {
-        let path = verified.source.name();
-        let next = NextCommand::new(["planwright", "verify", path]);
-        Failure::new(Exit::No, format!("{path} has errors; fix them first")).next(next)
-    })
-}
-
-/// What the planner of the present text said to it.
-fn reasoning(project: &Project, path: &Path) -> Result<String, Failure> {
-    let Some(decisions) = Approvals::open_existing(project)? else { return Ok(String::new()) };
-    let last = decisions.case(path)?.standing.drafts.pop();
-    Ok(last.map(|last| last.drafting.reasoning).unwrap_or_default())
-}
-
-fn view_of(name: &str, verified: &Verified) -> Option<PlanView> {
-    let draft = verified.draft.as_ref()?;
-    let source = &verified.source;
-    Some(PlanView::of(name.to_owned(), (source, source.dialect().name), draft, verified.plan.as_ref()))
-}
-
-fn draw(form: Form, plan: &PlanView, verified: &Verified) -> String {
-    let Some(draft) = &verified.draft else { return String::new() };
-    let picture = Picture { plan, graph: &view::graph(draft) };
+fn draw(form: Form, plan: &PlanView) -> String {
     match form {
-        Form::Ascii => picture::ascii(&picture),
-        Form::Mermaid => picture::mermaid(&picture),
-        Form::Dot => picture::dot(&picture),
+        Form::Ascii => picture::ascii(plan),
+        Form::Mermaid => picture::mermaid(plan),
+        Form::Dot => picture::dot(plan),
     }
 }
 
@@ -268,7 +142,7 @@ fn print_plan(plan: &PlanView, (told, proven): (&str, &BTreeSet<String>), out: &
     if !facts.is_empty() {
         out.line(&format!("  {}", clean_line(&facts.join(", "))));
     }
-    if plan.dialect != NATIVE.name {
+    if plan.dialect != "native" {
         out.line(&format!("  dialect: {}", clean_line(told)));
     }
     let context: Vec<&str> = plan.context.lines().filter(|line| !line.trim().is_empty()).collect();

@@ -1,42 +1,18 @@
 //! `verify`: checks plans, prints all diagnostics and applies fixes. Runs nothing of a plan without `--red`.
 
 mod red;
-mod reviewer;
-
-use std::collections::BTreeSet;
-use std::io;
-use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use planwright_engine::core::plan::digest::Digest;
-use planwright_engine::core::plan::verified;
-use planwright_engine::core::syntax::diagnostic::{Diagnostic, Severity};
-use planwright_engine::core::syntax::source::Edit;
-use planwright_engine::core::verify::suggest as contracts;
-use planwright_engine::core::verify::suggest::Suggestion;
-use planwright_engine::core::verify::{RULES, Rule};
-use planwright_engine::run::baseline;
-use planwright_engine::run::baseline::BaselineLimits;
-use planwright_engine::store::plan_file;
-use planwright_engine::system::watch::Watch;
-use planwright_engine::workspace::{project, toolchain};
-use planwright_engine::{Project, Verified};
+use planwright_engine::api::{
+    CheckInput, CheckSummary, CheckedFile, CheckedPlan, REVIEWER, RULES, ReviewFindingView, STDIN, Severity,
+    SuggestionView, VerifyView, WarningLevels, dialect_line,
+};
 
-use crate::interaction::project::{here, project_of};
-use crate::interaction::target::{NamedPlan, open};
+use crate::interaction::project::workspace;
+use crate::interaction::target::NamedPlan;
 use crate::output::diagnostics;
-use crate::output::diagnostics::{CheckedFile, FoundData, SuggestionData, Warnings};
 use crate::output::wording;
-use crate::output::wording::dialect_line;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
-use planwright_engine::api::WHAT_IS_A_PLAN;
-use planwright_engine::api::shown;
-
-/// Rounds of fixes: each may uncover what the last one hid, but a file that never settles is left alone.
-const REPAIR_ROUNDS_MAX: usize = 64;
-/// Argument for standard input, and its name in diagnostics.
-const STDIN: &str = "-";
-const STDIN_SHOWN: &str = "<stdin>";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -64,7 +40,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "watch")]
     red: bool,
     /// Have an agent review the plans; findings become comments [default agent: role reviewer]
-    #[arg(long, value_name = "AGENT", num_args = 0..=1, default_missing_value = reviewer::ROLE, conflicts_with = "watch")]
+    #[arg(long, value_name = "AGENT", num_args = 0..=1, default_missing_value = REVIEWER, conflicts_with = "watch")]
     reviewer: Option<String>,
     /// Check again when a plan is saved
     #[arg(long)]
@@ -103,108 +79,42 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    let levels = Levels::of(args)?;
-    let paths = paths(args)?;
-    if paths.is_empty() {
-        return Err(Failure::new(Exit::Usage, "no plans found")
-            .hint(WHAT_IS_A_PLAN)
-            .next(NextCommand::new(["planwright", "new", "first-plan"])));
+    let levels = WarningLevels::new(&args.deny, &args.allow)?;
+    if (args.fix || args.watch) && args.plans.iter().any(|plan| plan == STDIN) {
+        let message = "standard input cannot be fixed or watched";
+        return Err(Failure::new(Exit::Usage, message).hint("name a file"));
     }
+    let inputs = workspace()?.check_inputs(&args.plans)?;
     if args.watch {
-        return watch(args, &levels, &paths, out);
+        return watch(args, &levels, &inputs, out);
     }
-    check(args, &levels, &paths, out)
+    check(args, &levels, &inputs, out)
 }
 
-/// What the user says about warnings.
-struct Levels {
-    denied: Vec<&'static Rule>,
-    allowed: Vec<&'static Rule>,
-    warnings: Warnings,
-}
-
-impl Levels {
-    fn of(args: &Args) -> Result<Self, Failure> {
-        let rule = |name: &String| Rule::find(name).ok_or_else(|| unknown_rule(name));
-        let is_all = |name: &&String| name.as_str() == "warnings";
-        let denied =
-            args.deny.iter().filter(|name| !is_all(name)).map(rule).collect::<Result<Vec<_>, _>>()?;
-        let allowed = args.allow.iter().map(rule).collect::<Result<Vec<_>, _>>()?;
-        if let Some(error) = allowed.iter().find(|rule| rule.severity == Severity::Error) {
-            let message = format!("{} ({}) is an error and cannot be ignored", error.code, error.name);
-            return Err(Failure::new(Exit::Usage, message).next(NextCommand::new([
-                "planwright",
-                "explain",
-                error.code,
-            ])));
-        }
-        let warnings =
-            if args.deny.iter().any(|name| is_all(&name)) { Warnings::Denied } else { Warnings::Allowed };
-        Ok(Self { denied, allowed, warnings })
-    }
-
-    /// Leaves out what is allowed and raises what is denied.
-    fn apply(&self, diagnostics: &mut Vec<Diagnostic>) {
-        let among =
-            |rules: &[&Rule], diagnostic: &Diagnostic| rules.iter().any(|rule| rule.code == diagnostic.code);
-        diagnostics
-            .retain(|diagnostic| diagnostic.severity == Severity::Error || !among(&self.allowed, diagnostic));
-        for diagnostic in diagnostics.iter_mut().filter(|diagnostic| among(&self.denied, diagnostic)) {
-            diagnostic.severity = Severity::Error;
-        }
-    }
-}
-
-fn unknown_rule(name: &str) -> Failure {
-    Failure::new(Exit::Usage, format!("unknown rule `{name}`"))
-        .next(NextCommand::new(["planwright", "explain"]))
-}
-
-fn paths(args: &Args) -> Result<Vec<PathBuf>, Failure> {
-    let here = here()?;
-    if args.plans.is_empty() {
-        return Ok(here.plans()?);
-    }
-    let path = |name: &String| match name.as_str() {
-        STDIN if args.fix || args.watch => {
-            Err(Failure::new(Exit::Usage, "standard input cannot be fixed or watched").hint("name a file"))
-        }
-        STDIN => Ok(PathBuf::from(STDIN)),
-        name => match here.address(name)? {
-            project::Address { plan, step: None } => Ok(plan),
-            // A step is judged by what the others make: its whole plan is checked.
-            project::Address { step: Some(_), .. } => Ok(open(name)?.path),
-        },
-    };
-    let mut paths = args.plans.iter().map(path).collect::<Result<Vec<_>, _>>()?;
-    let mut seen = BTreeSet::new();
-    paths.retain(|path| seen.insert(shown(path)));
-    Ok(paths)
-}
-
-fn check(args: &Args, levels: &Levels, paths: &[PathBuf], out: &mut Out<'_>) -> Result<Response, Failure> {
+fn check(
+    args: &Args,
+    levels: &WarningLevels,
+    inputs: &[CheckInput],
+    out: &mut Out<'_>,
+) -> Result<Response, Failure> {
+    let workspace = workspace()?;
     // Everything is read before anything is fixed: a plan that can't be read leaves the others as they are.
-    let mut all = paths.iter().map(|path| verify(args, path)).collect::<Result<Vec<_>, _>>()?;
+    let all = inputs.iter().map(|input| workspace.check(input, args.max_bytes));
+    let mut all = all.collect::<Result<Vec<_>, _>>()?;
     if args.fix {
-        let repaired = paths.iter().zip(all).map(|(path, verified)| repair(args, path, verified, out));
-        all = repaired.collect::<Result<Vec<_>, _>>()?;
+        all = all.into_iter().map(|plan| fix(plan, out)).collect::<Result<_, _>>()?;
     }
     if args.red {
-        let ran = paths.iter().zip(all).map(|(path, verified)| check_red(path, verified, out));
-        all = ran.collect::<Result<Vec<_>, _>>()?;
+        all = all.into_iter().map(|plan| run_contracts(plan, out)).collect::<Result<_, _>>()?;
     }
-    for verified in &mut all {
-        levels.apply(&mut verified.diagnostics);
+    for plan in &mut all {
+        levels.apply(&mut plan.verified.diagnostics);
     }
-    let checked: Vec<CheckedFile<'_>> =
-        all.iter().map(|one| CheckedFile { source: &one.source, diagnostics: &one.diagnostics }).collect();
+    let checked: Vec<CheckedFile<'_>> = all.iter().map(CheckedPlan::file).collect();
     print(args, levels, &all, &checked, out);
-    let suggested = match args.suggest_contracts {
-        true => suggest(paths, &all, out)?,
-        false => Vec::new(),
-    };
+    let suggested = if args.suggest_contracts { suggest(&all, out) } else { Vec::new() };
     let found = match &args.reviewer {
-        Some(agent) => reviewed(agent, paths, &all, out)?,
+        Some(agent) => review(agent, &all, out)?,
         None => Vec::new(),
     };
     let is_ok = checked.iter().all(|one| one.is_ok(levels.warnings));
@@ -212,126 +122,72 @@ fn check(args: &Args, levels: &Levels, paths: &[PathBuf], out: &mut Out<'_>) -> 
         out.talk("warnings count as errors (--deny warnings)");
     }
     let exit = if is_ok && found.is_empty() { Exit::Done } else { Exit::No };
-    let mut data = diagnostics::json(&checked, levels.warnings);
-    data.suggested = suggested;
-    data.red = red::data(&all);
-    data.found = found;
-    let remarked = data.found.first().map(|one| one.plan.clone());
-    let mut answer = Response::new(exit, "verify", &data);
-    answer.next.extend(remarked.map(|plan| NextCommand::new(["planwright", "comment", plan.as_str()])));
+    let red = all.iter().flat_map(CheckedPlan::baseline).collect();
+    let view = VerifyView { suggested, red, found, ..VerifyView::of(&checked, levels.warnings) };
+    let mut answer = Response::new(exit, "verify", &view);
+    let remarked = view.found.first().map(|one| one.plan.as_str());
+    answer.next.extend(remarked.map(|plan| NextCommand::new(["planwright", "comment", plan])));
     answer.next.extend(next(&all));
     Ok(answer)
 }
 
-/// Has an agent review every plan.
-fn reviewed(
-    agent: &str,
-    paths: &[PathBuf],
-    all: &[Verified],
-    out: &mut Out<'_>,
-) -> Result<Vec<FoundData>, Failure> {
-    let mut found = Vec::new();
-    for (path, verified) in paths.iter().zip(all) {
-        if path == Path::new(STDIN) {
-            return Err(Failure::new(Exit::Usage, "comments need a file, not standard input"));
-        }
-        found.extend(reviewer::review((&project_of(path)?, path), verified, agent, out)?);
-    }
-    Ok(found)
-}
-
-fn verify(args: &Args, path: &Path) -> Result<Verified, Failure> {
-    let is_stdin = path == Path::new(STDIN);
-    let mut project = if is_stdin { here()? } else { project_of(path)? };
-    if let Some(bytes) = args.max_bytes {
-        project.config.limits.plan_bytes = bytes;
-    }
-    if is_stdin {
-        return from_stdin(&project);
-    }
-    Ok(baseline::verify(&project, path, &shown(path))?)
+fn fix(plan: CheckedPlan, out: &mut Out<'_>) -> Result<CheckedPlan, Failure> {
+    let name = clean_line(plan.name()).into_owned();
+    let word = out.talk_palette().paint(Tone::Good, "fixed");
+    Ok(plan.fix(&mut |title| out.talk(&format!("{word}  {name}  {}", clean_line(title))))?)
 }
 
 /// Runs the contracts of a plan before the work, unless the plan has errors.
-fn check_red(path: &Path, verified: Verified, out: &mut Out<'_>) -> Result<Verified, Failure> {
-    let project = if path == Path::new(STDIN) { here()? } else { project_of(path)? };
-    if verified.plan.is_none() {
-        let name = clean_line(verified.source.name()).into_owned();
-        out.talk(&format!("{name} has errors; contracts not run"));
+fn run_contracts(plan: CheckedPlan, out: &mut Out<'_>) -> Result<CheckedPlan, Failure> {
+    if plan.verified.plan.is_none() {
+        out.talk(&format!("{} has errors; contracts not run", clean_line(plan.name())));
     }
-    Ok(baseline::verify_on_base(&project, verified, &BaselineLimits::of(&project.config), &|_| {})?)
+    Ok(plan.with_baseline()?)
 }
 
-fn from_stdin(project: &Project) -> Result<Verified, Failure> {
-    let name = STDIN_SHOWN;
-    let text = plan_file::read_stream(&mut io::stdin(), name, project.reading())
-        .map_err(|source| project::Error::Stream { name: name.to_owned(), source })?;
-    Ok(baseline::verify_text(project, text)?)
+/// Proposes contracts for the steps that have none.
+fn suggest(all: &[CheckedPlan], out: &mut Out<'_>) -> Vec<SuggestionView> {
+    let suggested: Vec<SuggestionView> = all.iter().flat_map(CheckedPlan::suggestions).collect();
+    for SuggestionView { plan, step, command, because } in &suggested {
+        let word = out.palette().paint(Tone::Attention, "suggested");
+        out.line(&format!("{word}  {}", clean_line(&format!("{plan}/{step}"))));
+        out.line(&format!("  contract  {}", clean_line(command)));
+        out.line(&format!("  because   {}", clean_line(because)));
+    }
+    out.talk(match suggested.is_empty() {
+        true => "no contracts to suggest",
+        false => "nothing was written; add them to the plan yourself",
+    });
+    suggested
 }
 
-/// Proposes contracts for the steps that have none. They are words for a person to take or leave.
-fn suggest(paths: &[PathBuf], all: &[Verified], out: &mut Out<'_>) -> Result<Vec<SuggestionData>, Failure> {
-    let mut suggested = Vec::new();
-    for (path, one) in paths.iter().zip(all) {
-        let Some(draft) = &one.draft else { continue };
-        let project = if path == Path::new(STDIN) { here()? } else { project_of(path)? };
-        let ids = verified::ids(draft);
-        let found = contracts::suggestions(draft, &toolchain::of(&project, draft));
-        for Suggestion { step, command, because } in found {
-            let place = format!("{}/{}", one.source.name(), ids[step]);
-            let word = out.palette().paint(Tone::Attention, "suggested");
-            out.line(&format!("{word}  {}", clean_line(&place)));
-            out.line(&format!("  contract  {}", clean_line(&command)));
-            out.line(&format!("  because   {}", clean_line(&because)));
-            suggested.push(SuggestionData {
-                plan: one.source.name().to_owned(),
-                step: ids[step].clone(),
-                command,
-                because,
-            });
+/// Has an agent review every plan.
+fn review(agent: &str, all: &[CheckedPlan], out: &mut Out<'_>) -> Result<Vec<ReviewFindingView>, Failure> {
+    let mut all_found = Vec::new();
+    for plan in all {
+        let reviewer = plan.reviewer(agent)?;
+        out.talk(&clean_line(&format!("asking `{}` to review {}", reviewer.name(), plan.name())));
+        let found = reviewer.review()?;
+        for one in &found {
+            let word = out.palette().paint(Tone::Attention, "found");
+            out.line(&format!("{word}  {}", clean_line(&one.summary)));
         }
+        match found.len() {
+            0 => out.talk(&clean_line(&format!("`{}` found nothing", reviewer.name()))),
+            _ => out.talk("saved as comments on the plan: planwright comment"),
+        }
+        all_found.extend(found);
     }
-    if suggested.is_empty() {
-        out.talk("no contracts to suggest");
-    } else {
-        out.talk("nothing was written; add them to the plan yourself");
-    }
-    Ok(suggested)
+    Ok(all_found)
 }
 
-/// Applies fixes until none is left. Overlapping fixes wait for the next round.
-fn repair(args: &Args, path: &Path, mut verified: Verified, out: &mut Out<'_>) -> Result<Verified, Failure> {
-    for _ in 0..REPAIR_ROUNDS_MAX {
-        let (edits, titles) = repairs(&verified.diagnostics);
-        if edits.is_empty() {
-            break;
-        }
-        planwright_engine::store::plan_file::save(path, &verified.source, &verified.source.edited(&edits))?;
-        for title in titles {
-            let word = out.talk_palette().paint(Tone::Good, "fixed");
-            out.talk(&format!("{word}  {}  {}", clean_line(&shown(path)), clean_line(&title)));
-        }
-        verified = verify(args, path)?;
-    }
-    Ok(verified)
-}
-
-fn repairs(diagnostics: &[Diagnostic]) -> (Vec<Edit>, Vec<String>) {
-    let mut edits: Vec<Edit> = Vec::new();
-    let mut titles = Vec::new();
-    for fix in diagnostics.iter().filter_map(|diagnostic| diagnostic.fix.as_ref()) {
-        let meets = |edit: &Edit| {
-            edits.iter().any(|other| edit.span.start <= other.span.end && other.span.start <= edit.span.end)
-        };
-        if !fix.edits.iter().any(meets) {
-            edits.extend(fix.edits.iter().cloned());
-            titles.push(fix.title.clone());
-        }
-    }
-    (edits, titles)
-}
-
-fn print(args: &Args, levels: &Levels, all: &[Verified], checked: &[CheckedFile<'_>], out: &mut Out<'_>) {
+fn print(
+    args: &Args,
+    levels: &WarningLevels,
+    all: &[CheckedPlan],
+    checked: &[CheckedFile<'_>],
+    out: &mut Out<'_>,
+) {
     let rules: Vec<diagnostics::RuleDoc<'_>> = RULES
         .iter()
         .map(|rule| diagnostics::RuleDoc { code: rule.code, name: rule.name, summary: rule.summary })
@@ -362,20 +218,19 @@ fn print(args: &Args, levels: &Levels, all: &[Verified], checked: &[CheckedFile<
 }
 
 /// What the contracts of a plan say before the work.
-fn red_lines(one: &Verified) -> Vec<String> {
-    let known = one.plan.as_ref().zip(one.red.as_ref());
-    known.map(|(plan, reds)| red::lines(plan, reds)).unwrap_or_default()
+fn red_lines(one: &CheckedPlan) -> Vec<String> {
+    one.baseline_summary().map(|summary| red::lines(&summary)).unwrap_or_default()
 }
 
 /// The same about plans with diagnostics, which have no line of their own so far.
-fn print_red(all: &[Verified], out: &mut Out<'_>) {
-    for one in all.iter().filter(|one| !one.diagnostics.is_empty() && one.red.is_some()) {
+fn print_red(all: &[CheckedPlan], out: &mut Out<'_>) {
+    for one in all.iter().filter(|one| !one.verified.diagnostics.is_empty()) {
         let lines = red_lines(one);
         if lines.is_empty() {
             continue;
         }
         let word = out.palette().paint(Tone::Strong, "checked");
-        out.line(&format!("{word}  {}", clean_line(one.source.name())));
+        out.line(&format!("{word}  {}", clean_line(one.name())));
         for line in &lines {
             out.line(&format!("         {line}"));
         }
@@ -383,28 +238,22 @@ fn print_red(all: &[Verified], out: &mut Out<'_>) {
 }
 
 /// A line or two about every plan that nothing is wrong with.
-fn print_clean(all: &[Verified], out: &mut Out<'_>) {
+fn print_clean(all: &[CheckedPlan], out: &mut Out<'_>) {
     let palette = out.palette();
-    for one in all.iter().filter(|one| one.draft.is_some() && !one.dialect().is_native()) {
-        let name = clean_line(one.source.name());
-        out.line(&format!("dialect: {}   {name}", clean_line(&dialect_line(&one.source))));
+    for one in all.iter().filter(|one| one.verified.draft.is_some() && !one.verified.dialect().is_native()) {
+        let name = clean_line(one.name());
+        out.line(&format!("dialect: {}   {name}", clean_line(&dialect_line(&one.verified.source))));
     }
-    for one in all.iter().filter(|one| one.diagnostics.is_empty()) {
-        let Some(plan) = &one.plan else { continue };
-        let waves = plan.graph().waves().len();
-        let mut agents: Vec<&str> = plan.steps.iter().map(|step| step.target.as_str()).collect();
-        agents.sort_unstable();
-        agents.dedup();
-        let many = |count: usize, word: &str| {
-            if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
-        };
+    for one in all.iter().filter(|one| one.verified.diagnostics.is_empty()) {
+        let Some(CheckSummary { steps, waves, targets, digest }) = one.summary() else { continue };
+        let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
         out.line(&format!(
             "{}  {}   {}, {}, for {}",
             palette.paint(Tone::Strong, "checked"),
-            clean_line(one.source.name()),
-            many(plan.steps.len(), "step"),
-            many(waves, "wave"),
-            clean_line(&agents.join(", "))
+            clean_line(one.name()),
+            wording::number(steps, "step"),
+            wording::number(waves, "wave"),
+            clean_line(&targets.join(", "))
         ));
         for line in red_lines(one) {
             out.line(&format!("         {line}"));
@@ -412,40 +261,46 @@ fn print_clean(all: &[Verified], out: &mut Out<'_>) {
         out.line(&format!(
             "{}       no errors, no warnings   digest {}",
             palette.paint(Tone::Good, "ok"),
-            Digest::of(plan).short()
+            digest
         ));
     }
 }
 
 /// Fixes first; then the page about the first diagnostic; then the plan itself.
-fn next(all: &[Verified]) -> Option<NextCommand> {
-    let is_file = |one: &Verified| one.source.name() != STDIN_SHOWN;
-    let has_repair = |one: &Verified| one.diagnostics.iter().any(|diagnostic| diagnostic.fix.is_some());
-    let fixable = all.iter().find(|one| is_file(one) && has_repair(one));
-    if let Some(one) = fixable {
-        return Some(NextCommand::new(["planwright", "verify", "--fix", one.source.name()]));
+fn next(all: &[CheckedPlan]) -> Option<NextCommand> {
+    let diagnostics = || all.iter().flat_map(|one| &one.verified.diagnostics);
+    let is_fixable = |one: &&CheckedPlan| one.is_file() && one.file().counts().fixable > 0;
+    if let Some(one) = all.iter().find(is_fixable) {
+        return Some(NextCommand::new(["planwright", "verify", "--fix", one.name()]));
     }
     // What stops the plan comes first.
-    let complaints = || all.iter().flat_map(|one| &one.diagnostics);
-    let first = complaints().find(|one| one.severity == Severity::Error).or_else(|| complaints().next());
+    let first = diagnostics().find(|one| one.severity == Severity::Error).or_else(|| diagnostics().next());
     match (first, all) {
         (Some(first), _) => Some(NextCommand::new(["planwright", "explain", first.code])),
-        (None, [only]) if is_file(only) => Some(NextCommand::new(["planwright", "show", only.source.name()])),
+        (None, [only]) if only.is_file() => Some(NextCommand::new(["planwright", "show", only.name()])),
         (None, _) => None,
     }
 }
 
 /// Checks again whenever a plan is saved, until the user or the reader goes away.
-fn watch(args: &Args, levels: &Levels, paths: &[PathBuf], out: &mut Out<'_>) -> Result<Response, Failure> {
-    let mut watch = Watch::of(paths);
+fn watch(
+    args: &Args,
+    levels: &WarningLevels,
+    inputs: &[CheckInput],
+    out: &mut Out<'_>,
+) -> Result<Response, Failure> {
+    let mut watch = CheckInput::watch(inputs);
     loop {
-        let answer = check(args, levels, paths, out);
+        let answer = check(args, levels, inputs, out);
         match &answer {
             Ok(answer) => out.event(answer),
             // A plan that is being saved may be missing for a moment: the next event tells.
             Err(failure) => out.warn(&failure.message),
         }
-        out.talk(&format!("watching {} for changes; stop with Ctrl-C", wording::number(paths.len(), "plan")));
+        out.talk(&format!(
+            "watching {} for changes; stop with Ctrl-C",
+            wording::number(inputs.len(), "plan")
+        ));
         out.flush();
         if !out.is_open() {
             return answer;

@@ -1,13 +1,10 @@
 //! How a person approves; shared by `run`, `approve` and `review`. Only an explicit approval of exactly this digest
 //! counts, and never one from an agent.
 
-use planwright_engine::core::plan::identity::Identity;
-use planwright_engine::core::plan::verified::{Contract, Plan};
-use planwright_engine::core::workspace::active_plan::ResolvedBy;
+use planwright_engine::api::{Caller, Contract, Identity, ResolvedBy, Right, Step};
 
 use crate::interaction::choice::{Choice, Pressed, can_ask, choose};
 use crate::output::{Exit, Failure, NextCommand, Out, Tone, clean, clean_line};
-use planwright_engine::api::{Caller, Right};
 
 /// How many digits of a digest are enough.
 const DIGITS_MIN: usize = 8;
@@ -25,8 +22,8 @@ pub(crate) struct ConfirmPrompt<'a> {
     pub(crate) hint: &'a str,
     /// The command that asks: `planwright run hello`.
     pub(crate) command: &'a [&'a str],
-    /// The plan, for who wants to see all of it.
-    pub(crate) plan: &'a Plan,
+    /// The steps of the plan, for who wants to see all of it.
+    pub(crate) steps: &'a [Step],
     /// The digest that was typed.
     pub(crate) rev: Option<&'a str>,
     /// By what the plan was chosen.
@@ -35,6 +32,8 @@ pub(crate) struct ConfirmPrompt<'a> {
 
 /// In which way a person said yes.
 pub(crate) type ConfirmMode = &'static str;
+
+pub(crate) const AT_TERMINAL: ConfirmMode = "terminal";
 
 /// Asks a person to approve, or fails.
 pub(crate) fn ask(matter: &ConfirmPrompt<'_>, out: &mut Out<'_>) -> Result<ConfirmMode, Failure> {
@@ -72,9 +71,9 @@ pub(crate) fn ask(matter: &ConfirmPrompt<'_>, out: &mut Out<'_>) -> Result<Confi
     ];
     loop {
         match choose(question, &choices, out)? {
-            Pressed::Key('y') => return Ok("terminal"),
+            Pressed::Key('y') => return Ok(AT_TERMINAL),
             Pressed::Key('d') => {
-                print_detail(matter.plan, out);
+                print_detail(matter.steps, out);
                 out.flush();
             }
             Pressed::Key(_) | Pressed::Nothing => break,
@@ -92,7 +91,7 @@ pub(crate) fn who() -> Identity {
 /// Prints the approval and how it was given.
 pub(crate) fn say_approved(short: &str, (by, way): (&str, &str), out: &mut Out<'_>) {
     let how = match way {
-        "terminal" => "at this terminal",
+        AT_TERMINAL => "at this terminal",
         "policy" => "by policy",
         _ => "by --rev",
     };
@@ -101,10 +100,10 @@ pub(crate) fn say_approved(short: &str, (by, way): (&str, &str), out: &mut Out<'
 }
 
 /// Task and contract of every step, in full.
-fn print_detail(plan: &Plan, out: &mut Out<'_>) {
+fn print_detail(steps: &[Step], out: &mut Out<'_>) {
     let indented =
         |text: &str| clean(text.trim_end()).lines().map(|line| format!("    {line}\n")).collect::<String>();
-    for step in &plan.steps {
+    for step in steps {
         let title = format!("{} {}  {}  for {}", step.number, step.id, step.title, step.target);
         let head = out.palette().paint(Tone::Strong, &clean_line(&title));
         out.line(&format!("\n{head}\n  task"));

@@ -5,7 +5,7 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use planwright_engine::system::process::Stop;
+use planwright_engine::api::Stop;
 use serde_json::{Value, json};
 
 use super::wire::Output;

@@ -3,7 +3,7 @@
 
 use std::error::Error;
 
-use planwright_engine::system::process::Stop;
+use planwright_engine::api::Stop;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;

@@ -20,7 +20,6 @@ use planwright_engine::core::run::event::{
 };
 use planwright_engine::core::run::forecast::Forecast;
 use planwright_engine::core::syntax::count::counted;
-use planwright_engine::core::syntax::source::{Detection, Source};
 use planwright_engine::core::workspace::notification::Notification;
 use planwright_engine::run::{Run, Runs};
 use planwright_engine::store::journal::RecordedEvent;
@@ -327,17 +326,6 @@ fn end_field(end: &AttemptEnd) -> (&'static str, String) {
         AttemptEnd::TimedOut(_) | AttemptEnd::Lost | AttemptEnd::Stopped | AttemptEnd::Parked { .. } => {
             ("end", end_words(end))
         }
-    }
-}
-
-/// The dialect of a plan and by what it is told: `named (PLAN.md in .harness/)`.
-pub(crate) fn dialect_line(source: &Source) -> String {
-    let name = source.dialect().name;
-    match source.told() {
-        Detection::By(because) => format!("{name} ({because})"),
-        Detection::Forced => format!("{name} (as you say)"),
-        Detection::Nothing => format!("{name} (default)"),
-        Detection::Unasked => name.to_owned(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::extent::is_whole;
 use crate::place::{Place, Ran};
 use crate::sample::{Sketch, runnable};
 
@@ -365,8 +366,9 @@ fn a_merge_that_is_killed_anywhere_is_finished_by_the_next() {
         place.bash(&script).expect(0, &[]);
     };
     let last = questions - 18;
-    let points = (1..last).step_by(9).map(|point| (point, "before"));
-    let late = (last..=questions).flat_map(|point| [(point, "before"), (point, "after")]);
+    let (early, late) = if is_whole() { (9, 1) } else { (27, 3) };
+    let points = (1..last).step_by(early).map(|point| (point, "before"));
+    let late = (last..=questions).step_by(late).flat_map(|point| [(point, "before"), (point, "after")]);
     let (mut before, mut after, mut told) = (0, 0, 0);
     for (point, moment) in points.chain(late) {
         reset(&place);

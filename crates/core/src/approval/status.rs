@@ -4,7 +4,11 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::approval::ledger::{ApprovalSubject, Drafting, LedgerEntry};
+use crate::plan::identity;
 use crate::plan::identity::{Identity, Role};
 use crate::plan::lifecycle::{Actor, Forbidden, PlanState, WaitReason};
 use crate::run::baseline::Baseline;
@@ -102,19 +106,23 @@ pub struct DraftRecord {
 }
 
 /// Follow-up work.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Discovery {
     pub number: u32,
-    /// The step during which it was found.
-    pub step: Option<String>,
-    pub by: Identity,
-    /// In milliseconds since 1970.
-    pub at_ms: u64,
+    /// What is to be done.
     pub title: String,
     /// Further details.
     pub text: String,
+    /// The step during which it was found.
+    pub step: Option<String>,
+    #[serde(serialize_with = "identity::as_text")]
+    #[schemars(with = "String")]
+    pub by: Identity,
     /// The id of the step that it became.
     pub added: Option<String>,
+    /// In milliseconds since 1970.
+    #[serde(skip)]
+    pub at_ms: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,6 +4,9 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::dialect::{Dialect, NATIVE, NewPlan};
 use crate::plan::draft::{ContractDraft, Draft, StepDraft};
 use crate::plan::edit::unplaced;
@@ -30,7 +33,7 @@ pub struct Converted {
 }
 
 /// Something that the dialect can't express.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Loss {
     /// The number of the step; `None` for the plan as a whole.
     pub step: Option<usize>,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Identity {
@@ -51,4 +51,9 @@ impl fmt::Display for Identity {
             Role::Policy => write!(f, "policy rule `{}`", self.name),
         }
     }
+}
+
+/// Serializes an identity as people read it.
+pub fn as_text<S: Serializer>(identity: &Identity, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(identity)
 }

@@ -280,6 +280,21 @@ impl Source {
         }
     }
 
+    /// Returns `span` inside one file of the text and between characters, whatever it was.
+    pub fn within(&self, span: Span) -> Span {
+        // Separators between the files of a directory belong to no file.
+        let file = self.part_at(span.start).span;
+        let start = self.text.floor_char_boundary(span.start.clamp(file.start, file.end));
+        Span::new(start, self.text.ceil_char_boundary(span.end.clamp(start, file.end)))
+    }
+
+    /// Returns `span` relative to its own file of a directory.
+    pub fn in_file(&self, span: Span) -> Span {
+        let span = self.within(span);
+        let start = self.part_at(span.start).span.start;
+        Span::new(span.start - start, span.end - start)
+    }
+
     /// The text under `span`.
     pub fn slice(&self, span: Span) -> &str {
         &self.text[span.start..span.end]

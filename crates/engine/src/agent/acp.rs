@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use planwright_core::agent::acp;
 use planwright_core::agent::permission::{Decision, Permissions, RefusedCall, ToolCall};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::agent::hook;
@@ -26,11 +28,13 @@ const AGAIN_MAX: usize = 3;
 /// How long to wait for output before checking whether to stop.
 const POLL: Duration = Duration::from_millis(50);
 
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct AcpEnd {
+    /// The session, as the agent names it.
     pub session: String,
     /// The agent's own word for why the turn ended, such as `end_turn`.
     pub stop: String,
+    /// How many calls were refused.
     pub refused: usize,
 }
 

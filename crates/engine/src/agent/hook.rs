@@ -61,6 +61,10 @@ impl HookEvent {
         EVENTS.iter().find(|(_, known, _)| *known == word).map(|(event, _, _)| *event)
     }
 
+    pub fn word(self) -> &'static str {
+        EVENTS.iter().find(|(known, _, _)| *known == self).map_or("pre-tool", |(_, word, _)| word)
+    }
+
     /// The event that the agent itself names.
     fn of_input(input: &Value) -> Option<Self> {
         let name =

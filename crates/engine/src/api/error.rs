@@ -4,6 +4,7 @@ mod approval;
 mod audit;
 pub mod merge;
 mod planner;
+pub mod session;
 mod workspace;
 pub mod worktree;
 

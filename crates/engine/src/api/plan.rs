@@ -25,6 +25,8 @@ pub struct Plan {
     source: Source,
     /// The step that was named with it, by its place.
     step: Option<usize>,
+    /// Whether the file is there; otherwise proposing the plan writes it.
+    is_written: bool,
     draft: OnceCell<Draft>,
     verified: OnceCell<Verified>,
 }
@@ -42,14 +44,9 @@ impl Workspace {
     pub fn plan_at(&self, path: PathBuf) -> Result<Plan, Error> {
         let workspace = Self::open_for(&path, self.options())?;
         match plan_file::read(&path, &shown(&path), workspace.project().reading())? {
-            FileText::Plan(source) => Ok(Plan {
-                workspace,
-                path,
-                source,
-                step: None,
-                draft: OnceCell::new(),
-                verified: OnceCell::new(),
-            }),
+            FileText::Plan(source) => {
+                Ok(Plan { is_written: true, ..Plan::unwritten(workspace, path, source) })
+            }
             FileText::Unreadable(unreadable) => {
                 let shown = shown(&path);
                 let message = format!("{shown}: {}", unreadable.diagnostic.message);
@@ -64,6 +61,12 @@ impl Workspace {
 }
 
 impl Plan {
+    /// A plan of this project that is no file yet.
+    pub(crate) fn unwritten(workspace: Workspace, path: PathBuf, source: Source) -> Self {
+        let (draft, verified) = (OnceCell::new(), OnceCell::new());
+        Self { workspace, path, source, step: None, is_written: false, draft, verified }
+    }
+
     /// The project that it belongs to.
     pub fn workspace(&self) -> &Workspace {
         &self.workspace
@@ -84,6 +87,10 @@ impl Plan {
 
     pub fn source(&self) -> &Source {
         &self.source
+    }
+
+    pub(crate) fn is_written(&self) -> bool {
+        self.is_written
     }
 
     /// The place of the step that was named with it.

@@ -34,7 +34,7 @@ pub struct RunView {
     /// `done`, `failed`, `cancelled`, `waiting`, `reached`, `stopped`, `edited`, `left` or `dry-run`.
     pub state: String,
     /// Every step: its id and its status.
-    pub steps: Vec<StepView>,
+    pub steps: Vec<RunStepView>,
     /// The agents of the steps.
     pub agents: Vec<AgentView>,
     /// Ids of the steps that are done.
@@ -53,7 +53,7 @@ pub struct RunView {
 
 /// The state of a step.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct StepView {
+pub struct RunStepView {
     /// The id.
     pub id: String,
     /// Its status.
@@ -147,7 +147,7 @@ impl RunnablePlan<'_> {
             let steps = state.steps.iter().filter(|step| is_in(step));
             steps.map(|step| step.id.clone()).collect::<Vec<_>>()
         };
-        let steps = state.steps.iter().map(|step| StepView {
+        let steps = state.steps.iter().map(|step| RunStepView {
             id: step.id.clone(),
             status: step.status.word().to_owned(),
             attempts: step.attempts,

@@ -68,6 +68,13 @@ impl Workspace {
         Ok(Self { project, options: options.clone() })
     }
 
+    /// The same project with another limit for the size of plans.
+    #[must_use]
+    pub(crate) fn with_plan_bytes(mut self, bytes_max: usize) -> Self {
+        self.project.config.limits.plan_bytes = bytes_max;
+        self
+    }
+
     pub fn root(&self) -> &PathBuf {
         &self.project.root
     }

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use planwright_core::dialect::merge;
 use planwright_core::dialect::merge::{Markers, MergedText};
 use planwright_core::syntax::source::Source;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::store::{plan_file, state_dir};
 use crate::system::process;
@@ -49,7 +51,7 @@ pub enum Error {
 
 /// The files of one merge, as git passes them.
 #[derive(Debug, Clone, Copy)]
-pub struct Files<'a> {
+pub struct MergeFiles<'a> {
     /// The common ancestor.
     pub base: &'a Path,
     /// Our version; the result is written over it.
@@ -59,19 +61,28 @@ pub struct Files<'a> {
     pub place: &'a str,
 }
 
-/// Merges three files and writes the result over ours. Returns the number of conflicts.
-pub fn drive(files: &Files<'_>, marker_size: usize) -> Result<usize, Error> {
+/// What came of a merge.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MergedFile {
+    pub path: String,
+    /// How many conflicts are in it.
+    pub conflicts: usize,
+}
+
+/// Merges three files and writes the result over ours.
+pub fn drive(files: &MergeFiles<'_>, marker_size: usize) -> Result<MergedFile, Error> {
     let read =
         |path: &Path| std::fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source });
     let texts = [read(files.base)?, read(files.ours)?, read(files.theirs)?].map(String::from_utf8);
     let [Ok(base), Ok(ours), Ok(theirs)] = texts else {
         // Git can merge what we cannot read, and leaves binary files alone.
-        return by_git(files, marker_size);
+        let conflicts = by_git(files, marker_size)?;
+        return Ok(MergedFile { path: files.place.to_owned(), conflicts });
     };
     let markers = Markers { size: marker_size, ..Markers::default() };
     let merged = marked([&base, &ours, &theirs], files.place, &markers);
     plan_file::fill_in(files.ours, &merged.text)?;
-    Ok(merged.conflicts)
+    Ok(MergedFile { path: files.place.to_owned(), conflicts: merged.conflicts })
 }
 
 /// Merges three versions of a file by meaning: base, ours, theirs. `place` is its path in the repository.
@@ -97,7 +108,7 @@ fn only_grows(place: &str) -> bool {
     is_progress || Path::new(name).extension() == Some(OsStr::new("jsonl"))
 }
 
-fn by_git(files: &Files<'_>, marker_size: usize) -> Result<usize, Error> {
+fn by_git(files: &MergeFiles<'_>, marker_size: usize) -> Result<usize, Error> {
     let code = process::merge_file([files.ours, files.base, files.theirs], marker_size)?;
     // More than 127 means that it gave up; ours is unchanged then, which is a conflict, too.
     Ok(code.and_then(|code| usize::try_from(code).ok()).unwrap_or(1))

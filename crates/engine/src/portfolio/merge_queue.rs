@@ -10,7 +10,7 @@ mod candidate;
 mod land;
 mod trial;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use planwright_core::approval::ledger::{Evidence, LedgerEntry};
 use planwright_core::plan::identity::Identity;
@@ -19,6 +19,8 @@ use planwright_core::workspace::merge_queue::{
     Bisection, EvictionReason, MergeOutcome, NextTrial, QueuedPlan,
 };
 use planwright_core::workspace::portfolio::Cycle;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 
 pub use eviction::{EvictedView, evicted};
 
@@ -142,12 +144,14 @@ pub enum MergeNotice<'a> {
 }
 
 /// A plan in merge order.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PlannedMerge {
     pub plan: String,
     /// Relative to the root of the project.
+    #[serde(serialize_with = "lossy")]
     pub path: PathBuf,
     pub branch: String,
+    /// The commit of the branch.
     pub tip: String,
     /// How many lines it changes.
     pub lines: u64,
@@ -157,12 +161,17 @@ pub struct PlannedMerge {
     pub repositories: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A plan that was not merged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Evicted {
     pub plan: String,
     /// Relative to the root of the project.
+    #[serde(skip)]
     pub path: PathBuf,
+    /// Its branch, which stays as it is.
     pub branch: String,
+    /// `contract` or `conflict`.
+    pub reason: &'static str,
     /// The plans in combination with which it fails, or which changed the same lines.
     pub with: Vec<String>,
     /// The failing contract; `None` if it conflicts.
@@ -170,18 +179,19 @@ pub struct Evicted {
     /// The conflicting files.
     pub paths: Vec<String>,
     /// Other repositories that contain its work.
+    #[serde(skip)]
     pub repositories: Vec<String>,
 }
 
 /// A plan that must wait.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HeldPlan {
     pub plan: String,
     pub why: String,
 }
 
 /// A branch that moved, or would.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TargetMoved {
     /// `None`: the project's own.
     pub repository: Option<String>,
@@ -192,13 +202,17 @@ pub struct TargetMoved {
     pub to: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct MergeReport {
     /// The branch of the project's own repository.
     pub into: String,
+    /// Whether nothing was run and nothing was moved.
+    pub is_rehearsal: bool,
+    /// The plans in merge order.
     pub order: Vec<PlannedMerge>,
     /// Those that were merged, or would be, in order.
     pub landed: Vec<String>,
+    /// Those that were not, and why.
     pub evicted: Vec<Evicted>,
     /// Those that must wait.
     pub held: Vec<HeldPlan>,
@@ -210,6 +224,11 @@ pub struct MergeReport {
     pub moved: Vec<TargetMoved>,
     /// How often contracts ran on a merged result.
     pub trials: usize,
+}
+
+/// A path as text, whatever its bytes are.
+fn lossy<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.to_string_lossy())
 }
 
 /// Merges plans. `watch` receives progress.
@@ -225,7 +244,8 @@ pub fn merge(
     }
     if options.plans.is_empty() && options.into.is_none() && base::of(&project.root)?.is_none() {
         // Without any commit there is no branch, neither a plan's nor anyone's.
-        return Ok(MergeReport { into: "HEAD".to_owned(), ..MergeReport::default() });
+        let is_rehearsal = options.act == MergeAction::Rehearse;
+        return Ok(MergeReport { into: "HEAD".to_owned(), is_rehearsal, ..MergeReport::default() });
     }
     let decisions = Approvals::open(project)?;
     let store = decisions.runs().store().clone();
@@ -260,6 +280,7 @@ pub fn merge(
             }
         };
         let mut report = told(&batch, &settled, order);
+        report.is_rehearsal = options.act == MergeAction::Rehearse;
         report.finished.clone_from(&finished);
         report.trials = if options.act == MergeAction::Land { search.runs() } else { 0 };
         report.moved = bench.moved(&settled.landed)?;
@@ -303,7 +324,8 @@ fn told(batch: &Batch, settled: &MergeOutcome, order: Vec<PlannedMerge>) -> Merg
             };
             let (plan, path, branch) = (member.name.clone(), member.path.clone(), member.branch.clone());
             let repositories = order[*place].repositories.clone();
-            Evicted { plan, path, branch, with, evidence, paths, repositories }
+            let reason = if evidence.is_some() { "contract" } else { "conflict" };
+            Evicted { plan, path, branch, reason, with, evidence, paths, repositories }
         })
         .collect();
     let held = settled.held.iter().map(|&(place, other)| HeldPlan {

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use planwright_engine::core::approval::review::{ContractReview, DiffSign, Direction, Review, ReviewReason};
+use planwright_engine::api::{ContractReview, DiffSign, Direction, Review, ReviewReason};
 
 use crate::output::wording;
 use crate::output::{clean, clean_line};

@@ -1,11 +1,10 @@
 //! A review for people at a terminal: contracts first and whole, then what changed, then what was said. Everything that comes
 //! from a plan or a ledger is cleaned here.
 
-use planwright_engine::core::approval::review::{
-    CommentReview, ContractReview, CostLimits, DiffSign, Difference, Direction, Review, ReviewReason,
+use planwright_engine::api::{
+    BaselineResult, CommentReview, ContractReview, CostLimits, DiffSign, Difference, Direction, Identity,
+    Review, ReviewReason,
 };
-use planwright_engine::core::plan::identity::Identity;
-use planwright_engine::core::run::baseline::BaselineResult;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::output::wording;

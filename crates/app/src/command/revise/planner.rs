@@ -15,7 +15,6 @@ use planwright_engine::core::approval::ledger::{Drafting, Setback};
 use planwright_engine::core::plan::identity::Identity;
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::run::baseline;
-use planwright_engine::store::plan_file;
 use planwright_engine::store::plan_file::FileText;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,10 +23,10 @@ use crate::interaction::confirm::who;
 use crate::interaction::planner;
 use crate::interaction::planner::{Judged, Talk};
 use crate::interaction::proposal;
-use crate::interaction::proposal::OneProposed;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 use case::Case;
 use planwright_engine::api::shown;
+use planwright_engine::api::{ProposalView, propose_written};
 
 #[derive(Debug, clap::Args)]
 #[group(skip)]
@@ -131,7 +130,7 @@ pub(crate) struct Replanned {
     /// How often the planner was asked; 0 if it was not.
     pub(crate) tries: u32,
     /// What was proposed; `None` where nothing was.
-    pub(crate) proposed: Option<OneProposed>,
+    pub(crate) proposed: Option<ProposalView>,
 }
 
 /// A new version that can be used.
@@ -320,10 +319,9 @@ fn write(
     let mut proposed = None;
     // A copy still contains the failure: edit it first.
     if !args.no_propose && !args.copy {
-        let offered = proposal::propose(&decisions, (&file, &verified), &by)?;
-        out.warn_all(&offered.complaints);
-        proposal::print(&plan_file::name(&file), &offered, out);
-        proposed = Some(proposal::data(&file, offered));
+        let offered = propose_written(&decisions, &file, &verified, &by)?;
+        proposal::print(&offered, out);
+        proposed = Some(offered);
     }
     case.talk_of_the_old_run(out);
     let verb = if proposed.is_some() { "review" } else { "verify" };

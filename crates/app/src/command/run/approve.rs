@@ -65,7 +65,7 @@ fn approve_now(
         exit: if has_lapsed { Exit::Moved } else { Exit::Person },
         hint: "review it; nothing was started",
         command: &words.iter().map(String::as_str).collect::<Vec<_>>(),
-        plan: subject.plan,
+        steps: &subject.plan.steps,
         rev: subject.args.rev.as_deref(),
         by: subject.args.by,
     };
@@ -74,7 +74,6 @@ fn approve_now(
         // Its approval was for another text. It ends only now: without the right to approve, nobody may end a run.
         runs.cancel(live, "the plan was revised")?;
     }
-    let now = decisions.subject(subject.plan)?;
     if !decisions.is_proposed(subject.path, &full)? {
         let proposed = decisions.propose(subject.path, subject.verified, &who())?;
         out.warn_all(&proposed.complaints);
@@ -88,7 +87,7 @@ fn approve_now(
         note: String::new(),
         key: decisions.runs().project().config.approve.key.clone(),
     };
-    let approved = decisions.approve(subject.path, &now, &yes)?;
+    let approved = decisions.approve(subject.path, &full, &yes)?;
     say_approved(&full[..8], (&approved.approval.by.to_string(), way), out);
     if approved.missing > 0 {
         let message =
@@ -128,7 +127,7 @@ pub(super) fn renew(
         exit: Exit::Moved,
         hint: "check planwright.toml or restore the commands; nothing was started",
         command: &words.iter().map(String::as_str).collect::<Vec<_>>(),
-        plan: subject.plan,
+        steps: &subject.plan.steps,
         rev: subject.args.rev.as_deref(),
         by: subject.args.by,
     };

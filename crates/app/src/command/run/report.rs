@@ -91,7 +91,7 @@ fn print(run: &Run, (exit, state): (Exit, &str), watched: &Watched, runs: &Runs,
     if settled < run.plan.steps.len() {
         print_lists(run, runs, out);
     }
-    found::print(run, out);
+    found::print(&run.findings(), out);
 }
 
 /// The state of a run in a word for people.
@@ -217,7 +217,7 @@ fn data(subject: &Subject<'_>, run: &Run, state: &str) -> Ran {
         succeeded: ids(is_done),
         failed: ids(has_failed),
         left: ids(is_left),
-        findings: found::data(run),
+        findings: run.findings(),
         simulation: None,
     }
 }

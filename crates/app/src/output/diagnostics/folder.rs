@@ -1,11 +1,10 @@
 //! Plans that are a directory: every format names the file of a diagnostic, counts lines per file and hides the
 //! separators between files.
 
-use planwright_engine::core::syntax::diagnostic::{Diagnostic, Severity};
-use planwright_engine::core::syntax::source::{Edit, FILE_SEPARATOR, Source, Span};
+use planwright_engine::api::{CheckedFile, Diagnostic, Edit, Severity, Source, Span, VerifyView, Warnings};
 
 use super::sample::{RULES, complaint};
-use super::{CheckedFile, Warnings, github, human, json, junit, sarif, short};
+use super::{github, human, junit, sarif, short};
 use crate::output::glyph::{Glyphs, Palette};
 
 const FILES: [(&str, &str); 4] = [
@@ -38,7 +37,7 @@ fn folder() -> (Source, Vec<Diagnostic>) {
 fn shown(format: impl Fn(&[CheckedFile<'_>]) -> String) -> String {
     let (source, diagnostics) = folder();
     let text = format(&[CheckedFile { source: &source, diagnostics: &diagnostics }]);
-    assert!(!text.contains([FILE_SEPARATOR, '\u{feff}']) && !text.contains("\\u{1c}"), "{text}");
+    assert!(!text.contains(['\u{1c}', '\u{feff}']) && !text.contains("\\u{1c}"), "{text}");
     text
 }
 
@@ -120,7 +119,8 @@ fn lines_of_one_file_are_never_shown_with_those_of_another() {
 #[test]
 fn offsets_and_edits_are_those_of_the_file() {
     let (source, diagnostics) = folder();
-    let data = json(&[CheckedFile { source: &source, diagnostics: &diagnostics }], Warnings::Allowed);
+    let data =
+        VerifyView::of(&[CheckedFile { source: &source, diagnostics: &diagnostics }], Warnings::Allowed);
     let twice = &data.files[0].diagnostics[2];
     assert_eq!(data.files[0].path, "plans/auth/");
     assert_eq!(twice.file.as_deref(), Some("plans/auth/tasks/03-b.md"));

@@ -1,8 +1,8 @@
 //! Workflow commands, which GitHub shows as annotations in a change.
 
-use planwright_engine::core::syntax::source::{Source, Span};
+use planwright_engine::api::{CheckedFile, Source, Span};
 
-use super::{CheckedFile, window};
+use super::window;
 use crate::output::clean;
 
 /// Returns `::error file=…,line=…::message` for every diagnostic.
@@ -12,7 +12,7 @@ pub fn github(checked: &[CheckedFile<'_>]) -> String {
             format!(
                 "::{} file={},{},title={}::{}\n",
                 diagnostic.severity.word(),
-                property(&file.source.name_at(window::within(file.source, diagnostic.primary.span).start)),
+                property(&file.source.name_at(file.source.within(diagnostic.primary.span).start)),
                 place(file.source, diagnostic.primary.span),
                 property(diagnostic.code),
                 escaped(&diagnostic.message)
@@ -25,7 +25,7 @@ pub fn github(checked: &[CheckedFile<'_>]) -> String {
 /// The place as properties. GitHub takes columns only where the annotation stays on one line.
 fn place(source: &Source, span: Span) -> String {
     // A line break at the end would put the end on a line of which nothing is meant.
-    let span = window::trimmed(source, window::within(source, span));
+    let span = window::trimmed(source, source.within(span));
     let (start, end) = (source.position(span.start), source.position(span.end));
     if start.line == end.line {
         format!("line={},col={},endLine={},endColumn={}", start.line, start.column, end.line, end.column)
@@ -44,7 +44,7 @@ fn property(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use planwright_engine::core::syntax::diagnostic::Severity;
+    use planwright_engine::api::Severity;
 
     use super::super::sample::{Sample, complaint};
     use super::*;

@@ -2,11 +2,9 @@
 //! `annotate-snippets` draws it.
 
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Patch, Renderer, Snippet};
-use planwright_engine::core::syntax::diagnostic::{Diagnostic, Fix, Severity};
-use planwright_engine::core::syntax::source::{Edit, Source, Span};
+use planwright_engine::api::{CheckCounts, CheckedFile, Diagnostic, Edit, Fix, Severity, Source, Span};
 
 use super::window::{self, Window};
-use super::{CheckedFile, Counts};
 use crate::output::glyph::{Glyphs, Palette, Tone};
 use crate::output::{clean, clean_line};
 
@@ -82,7 +80,7 @@ fn places(source: &Source, diagnostic: &Diagnostic) -> Vec<Vec<Place>> {
     let primary = std::iter::once((&diagnostic.primary, AnnotationKind::Primary));
     let secondary = diagnostic.secondary.iter().map(|label| (label, AnnotationKind::Context));
     let places = primary.chain(secondary).map(|(label, kind)| Place {
-        span: window::trimmed(source, window::within(source, label.span)),
+        span: window::trimmed(source, source.within(label.span)),
         kind,
         label: clean_line(&label.text).into_owned(),
     });
@@ -99,7 +97,7 @@ fn repair<'a>(source: &Source, fix: &'a Fix, glyphs: Glyphs) -> Group<'a> {
         return group;
     }
     let edits: Vec<&Edit> = fix.edits.iter().collect();
-    let span = |edit: &&Edit| window::within(source, edit.span);
+    let span = |edit: &&Edit| source.within(edit.span);
     // The renderer tells a removed line only where no other edit stands beside it, so that only edits on one line go together.
     let meant = |edit: &&Edit| window::trimmed(source, span(edit));
     group.elements(window::groups(source, edits, 0, meant).into_iter().map(|edits| {
@@ -119,7 +117,7 @@ fn repair<'a>(source: &Source, fix: &'a Fix, glyphs: Glyphs) -> Group<'a> {
 }
 
 fn is_short(source: &Source, edit: &Edit) -> bool {
-    let [first, last] = window::lines(source, window::within(source, edit.span));
+    let [first, last] = window::lines(source, source.within(edit.span));
     last - first <= EDIT_LINES_SHOWN_MAX
         && edit.text.lines().count() <= EDIT_LINES_SHOWN_MAX
         && edit.text.len() <= EDIT_BYTES_SHOWN_MAX
@@ -141,7 +139,7 @@ fn with_locations(drawn: &str, locations: &[String]) -> String {
 /// "plans/x.md: 2 errors, 1 warning; 1 fixable (planwright verify --fix)".
 fn footer(file: &CheckedFile<'_>, palette: Palette) -> String {
     let counts = file.counts();
-    let Counts { errors, fixable, .. } = counts;
+    let CheckCounts { errors, fixable, .. } = counts;
     let tone = if errors > 0 { Tone::Bad } else { Tone::Attention };
     let repairs = match fixable {
         0 => String::new(),
@@ -388,7 +386,7 @@ mod tests {
             let mut done = 0;
             let mut apart = Vec::new();
             for (skip, len, text) in edits {
-                let span = window::within(&source, span(done + skip % 40, len));
+                let span = source.within(span(done + skip % 40, len));
                 if span.start >= done {
                     done = span.end;
                     apart.push(Edit::replace(span, text));

@@ -1,8 +1,8 @@
 //! `JUnit` XML, which every build server reads: one suite per plan, one case per diagnostic.
 
-use planwright_engine::core::syntax::diagnostic::Diagnostic;
+use planwright_engine::api::{CheckedFile, Diagnostic, Warnings};
 
-use super::{CheckedFile, Warnings, window};
+use super::window;
 use crate::output::clean;
 
 /// Returns one suite per plan with one case per diagnostic. What makes the plan fail is a failure, any other diagnostic is told in the
@@ -34,7 +34,7 @@ pub fn junit(checked: &[CheckedFile<'_>], warnings: Warnings) -> String {
 }
 
 fn case(file: &CheckedFile<'_>, diagnostic: &Diagnostic, warnings: Warnings) -> String {
-    let at = window::within(file.source, diagnostic.primary.span).start;
+    let at = file.source.within(diagnostic.primary.span).start;
     let path = escaped(&file.source.name_at(at));
     let place = file.source.position(at);
     let (code, rule) = (escaped(diagnostic.code), escaped(diagnostic.rule));
@@ -85,7 +85,7 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use planwright_engine::core::syntax::source::Source;
+    use planwright_engine::api::Source;
 
     use super::super::sample::Sample;
     use super::*;

@@ -1,10 +1,9 @@
 //! The file and the diagnostics that the tests of all formats show.
 
-use planwright_engine::core::syntax::diagnostic::{Diagnostic, Label, Severity};
-use planwright_engine::core::syntax::source::{Edit, Source, Span};
+use planwright_engine::api::{CheckedFile, Diagnostic, Edit, Label, Severity, Source, Span};
 use serde_json::Value;
 
-use super::{CheckedFile, RuleDoc};
+use super::RuleDoc;
 
 pub(super) const RULES: &[RuleDoc<'static>] = &[
     RuleDoc { code: "PW0203", name: "unmade-file", summary: "a step reads a file that nothing makes" },

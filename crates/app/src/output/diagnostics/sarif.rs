@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 
-use planwright_engine::core::syntax::diagnostic::{Diagnostic, Label};
-use planwright_engine::core::syntax::source::{Edit, Source, Span};
+use planwright_engine::api::{CheckedFile, Diagnostic, Edit, Label, Source, Span};
 use serde::Serialize;
 
-use super::{CheckedFile, RuleDoc, window};
+use super::RuleDoc;
 use crate::output::envelope;
 use crate::output::envelope::EnvelopeLayout;
 
@@ -213,9 +212,9 @@ fn replacement(source: &Source, edit: &Edit) -> Replacement {
 }
 
 fn region(source: &Source, span: Span) -> Region {
-    let inside = window::within(source, span);
+    let inside = source.within(span);
     let (start, end) = (source.position(inside.start), source.position(inside.end));
-    let span = window::in_file(source, span);
+    let span = source.in_file(span);
     Region {
         start_line: start.line,
         start_column: start.column,
@@ -232,7 +231,7 @@ fn message(text: impl Into<String>) -> Message {
 
 /// The file that holds `span` as a relative reference or, for an absolute path, as a `file:` URI.
 fn artifact(source: &Source, span: Span) -> ArtifactLocation {
-    let name = source.name_at(window::within(source, span).start);
+    let name = source.name_at(source.within(span).start);
     let mut uri = String::from(if name.starts_with('/') { "file://" } else { "" });
     for byte in name.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {

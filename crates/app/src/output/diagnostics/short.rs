@@ -1,6 +1,8 @@
 //! One line per diagnostic, for editors and problem matchers.
 
-use super::{CheckedFile, window};
+use planwright_engine::api::CheckedFile;
+
+use super::window;
 use crate::output::clean_line;
 
 /// Returns `path:line:col: error[PW0203]: message` for every diagnostic.

@@ -3,9 +3,7 @@
 
 use std::ops::Range;
 
-use planwright_engine::core::syntax::source::{Source, Span};
-
-use planwright_engine::api::is_unprintable;
+use planwright_engine::api::{Source, Span, is_unprintable};
 
 use crate::output::clean::escape;
 use crate::output::glyph::Glyphs;
@@ -99,25 +97,9 @@ impl Window {
     }
 }
 
-/// Returns `span` inside one file of the text and between characters, whatever it was.
-pub(super) fn within(source: &Source, span: Span) -> Span {
-    let text = source.text();
-    // Separators between the files of a directory belong to no file.
-    let file = source.part_at(span.start).span;
-    let start = text.floor_char_boundary(span.start.clamp(file.start, file.end));
-    Span::new(start, text.ceil_char_boundary(span.end.clamp(start, file.end)))
-}
-
-/// Returns `span` relative to its own file of a directory.
-pub(super) fn in_file(source: &Source, span: Span) -> Span {
-    let span = within(source, span);
-    let start = source.part_at(span.start).span.start;
-    Span::new(span.start - start, span.end - start)
-}
-
 /// Returns `path:line:col` of a byte offset.
 pub(super) fn place(source: &Source, offset: usize) -> String {
-    let offset = within(source, Span::at(offset)).start;
+    let offset = source.within(Span::at(offset)).start;
     format!("{}:{}", source.name_at(offset), source.position(offset))
 }
 

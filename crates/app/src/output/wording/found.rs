@@ -1,7 +1,6 @@
 //! Review findings, next to a state and as lines.
 
-pub(crate) use planwright_engine::api::FindingView as FindingData;
-use planwright_engine::run::Run;
+use planwright_engine::api::FindingView;
 
 use super::number;
 use crate::output::{Out, Tone, clean_line};
@@ -17,14 +16,8 @@ pub(crate) fn with_findings(state: &str, findings: usize) -> String {
     }
 }
 
-/// What reviewers found in a run.
-pub(crate) fn data(run: &Run) -> Vec<FindingData> {
-    run.findings()
-}
-
 /// Says what reviewers found in a run.
-pub(crate) fn print(run: &Run, out: &mut Out<'_>) {
-    let found = run.findings();
+pub(crate) fn print(found: &[FindingView], out: &mut Out<'_>) {
     for finding in found.iter().take(SHOWN_MAX) {
         let word = out.palette().paint(Tone::Attention, "found");
         out.line(&format!("  {word}      {}", clean_line(&format!("{}: {}", finding.step, finding.summary))));

@@ -1,6 +1,9 @@
 //! Finds the sections of a proposal by name, and moves parts of an oversized context to `artifacts/<id>/`, leaving
 //! references. Pure: the caller writes the files.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::outline::{CONTEXT, ProposalOutline, Titled};
 use super::{id_of, parse};
 use crate::dialect::frontmatter;
@@ -15,14 +18,17 @@ pub const CONTEXT_BYTES_MAX: usize = 50_000;
 const ARROW: &str = " → ";
 
 /// One section of a plan.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ProposalSection {
+    #[serde(skip)]
     pub name: String,
     /// The headings above it and its own, as in `Context/Tool Outputs`.
     pub path: String,
     /// The rank of the heading: 2 for `##`.
+    #[serde(skip)]
     pub level: u8,
     /// From the heading to the end of the section, the sections inside included.
+    #[serde(skip)]
     pub span: Span,
     /// The text below the heading, without blank lines around it; its lines end in LF.
     pub text: String,
