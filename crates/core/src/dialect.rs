@@ -9,10 +9,10 @@ pub mod template;
 mod detect;
 mod document;
 pub mod directory;
+mod label;
 pub mod named;
 pub mod native;
-mod needs;
-mod order;
+mod patch;
 pub mod proposal;
 pub mod record;
 mod verification;
@@ -21,10 +21,11 @@ pub use detect::{Detected, Unlike, detect, named};
 
 use std::fmt;
 
-use crate::plan::draft::{Draft, DraftField, Mark};
+use crate::plan::draft::{Draft, DraftField, Layout, Mark, ParseIssue};
 use crate::plan::edit::{EditError, PlanEdit};
 use crate::plan::lifecycle::PlanState;
-use crate::syntax::source::{Edit, Source};
+use crate::syntax::markdown::Blocks;
+use crate::syntax::source::{Edit, Source, Spanned};
 
 /// One file format for plans.
 pub struct Dialect {
@@ -190,25 +191,17 @@ impl Dialect {
 
     /// Refuses a mark that the dialect doesn't support, and a key that is not the author's.
     fn can_say(&self, change: &PlanEdit) -> Result<(), EditError> {
-        match change {
-            PlanEdit::Mark { mark: Some(mark), .. } if !self.marks.contains(mark) => {
-                Err(EditError::NoWord { what: mark.word().to_owned(), dialect: self.name })
-            }
-            PlanEdit::Set { key, .. } if self.owned.contains(&key.as_str()) => {
-                Err(EditError::Owned { key: key.clone() })
-            }
-            PlanEdit::Mark { .. }
-            | PlanEdit::Become { .. }
-            | PlanEdit::Trace { .. }
-            | PlanEdit::Set { .. }
-            | PlanEdit::Note { .. }
-            | PlanEdit::Rename { .. }
-            | PlanEdit::Need { .. }
-            | PlanEdit::Move { .. }
-            | PlanEdit::Renumber
-            | PlanEdit::Append { .. }
-            | PlanEdit::Expand { .. } => Ok(()),
+        if let PlanEdit::Mark { mark: Some(mark), .. } = change
+            && !self.marks.contains(mark)
+        {
+            return Err(EditError::NoWord { what: mark.word().to_owned(), dialect: self.name });
         }
+        if let PlanEdit::Set { key, .. } = change
+            && self.owned.contains(&key.as_str())
+        {
+            return Err(EditError::Owned { key: key.clone() });
+        }
+        Ok(())
     }
 
     /// Whether this is the default dialect.
@@ -223,6 +216,12 @@ impl Dialect {
 
     pub fn state(&self, word: &str) -> Option<PlanState> {
         self.states.iter().find(|(known, _)| *known == word).map(|&(_, state)| state)
+    }
+
+    /// Copies the status as written, and the state that it claims, into a draft.
+    fn claim(&self, status: Option<Spanned<String>>, draft: &mut Draft) {
+        let state = status.as_ref().and_then(|word| Some(Spanned::new(self.state(&word.value)?, word.span)));
+        (draft.state, draft.status) = (state, Layout(status));
     }
 
     /// The additions that belong to every write.
@@ -265,6 +264,17 @@ impl Dialect {
             Err(EditError::WouldChangeMore(first_difference(&before, &after)))
         }
     }
+}
+
+/// The fences that are never closed.
+fn unclosed(blocks: &Blocks) -> impl Iterator<Item = Spanned<ParseIssue>> + '_ {
+    blocks.unclosed.iter().map(|&span| Spanned::new(ParseIssue::UnclosedFence, span))
+}
+
+/// The issues of a draft, in file order.
+fn in_order(mut issues: Vec<Spanned<ParseIssue>>) -> Layout<Vec<Spanned<ParseIssue>>> {
+    issues.sort_by_key(|issue| issue.span.start);
+    Layout(issues)
 }
 
 /// Describes the first difference between two drafts.

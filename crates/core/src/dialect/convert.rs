@@ -13,6 +13,7 @@ use crate::plan::edit::unplaced;
 use crate::plan::verified;
 use crate::plan::view;
 use crate::syntax::source::{Source, Spanned, text, texts};
+use crate::syntax::text::one_line;
 
 /// The target of a step without one.
 const TARGET: &str = "coder";
@@ -44,8 +45,7 @@ pub struct Loss {
 
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let said: String = self.said.split_whitespace().collect::<Vec<_>>().join(" ");
-        let mut said: Vec<char> = said.chars().collect();
+        let mut said: Vec<char> = one_line(&self.said).chars().collect();
         if said.len() > QUOTE_CHARS_MAX {
             said.truncate(QUOTE_CHARS_MAX);
             said.push('…');
@@ -139,11 +139,11 @@ fn step_facets(step: &StepDraft) -> Vec<(&'static str, String)> {
 fn plan_losses(meant: &Draft, read: &Draft) -> Vec<Loss> {
     let mut losses = Vec::new();
     let known: BTreeSet<(String, String)> =
-        facets(read).into_iter().map(|(name, said)| (name, words_of(&said))).collect();
+        facets(read).into_iter().map(|(name, said)| (name, one_line(&said))).collect();
     for (what, said) in facets(meant) {
         // A key may have become a field; the comparison by words below covers it.
         let is_key = what.starts_with("key ");
-        if !is_key && !said.is_empty() && !known.contains(&(what.clone(), words_of(&said))) {
+        if !is_key && !said.is_empty() && !known.contains(&(what.clone(), one_line(&said))) {
             losses.push(Loss { step: None, what, said });
         }
     }
@@ -159,7 +159,7 @@ fn plan_losses(meant: &Draft, read: &Draft) -> Vec<Loss> {
             continue;
         };
         for ((what, said), (_, kept)) in step_facets(step).into_iter().zip(step_facets(now)) {
-            if !said.is_empty() && words_of(&said) != words_of(&kept) {
+            if !said.is_empty() && one_line(&said) != one_line(&kept) {
                 lost(what, said);
             }
         }
@@ -172,11 +172,6 @@ fn plan_losses(meant: &Draft, read: &Draft) -> Vec<Loss> {
         }
     }
     losses
-}
-
-/// Text with normalized blanks: line breaks carry no meaning.
-fn words_of(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Lines with a word that the new text has nowhere. This finds whatever a dialect doesn't parse, such as an additional

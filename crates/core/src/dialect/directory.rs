@@ -7,10 +7,11 @@ mod task;
 
 use std::collections::HashMap;
 
+use crate::dialect;
 use crate::dialect::frontmatter;
 use crate::dialect::frontmatter::FrontmatterParts;
 use crate::dialect::{Dialect, PlanLocation};
-use crate::plan::draft::{Draft, DraftField, Layout, ParseIssue};
+use crate::plan::draft::{Draft, DraftField, ParseIssue};
 use crate::syntax::markdown::{Blocks, Heading};
 use crate::syntax::source::{FILE_SEPARATOR, Source, SourcePart, Span, Spanned};
 
@@ -133,8 +134,7 @@ fn parse(source: &Source) -> Draft {
         draft.steps.push(task::read(source, part, place, &mut oddities));
     }
     oddities.extend(names(source, plan));
-    oddities.sort_by_key(|oddity| oddity.span.start);
-    draft.oddities = Layout(oddities);
+    draft.oddities = dialect::in_order(oddities);
     draft
 }
 
@@ -207,7 +207,7 @@ fn read_head(
 /// Copies the text of [`PLAN_FILE`] into the draft.
 fn read_narrative(source: &Source, body: Span, draft: &mut Draft, oddities: &mut Vec<Spanned<ParseIssue>>) {
     let blocks = Blocks::read_in(source, body);
-    oddities.extend(blocks.unclosed.iter().map(|&span| Spanned::new(ParseIssue::UnclosedFence, span)));
+    oddities.extend(dialect::unclosed(&blocks));
     let notes = notes(source, &blocks, body);
     let end = notes.as_ref().map_or(body.end, |notes| notes.heading.span.start);
     draft.context = task::prose(source, Span::new(body.start, end));
@@ -225,12 +225,12 @@ fn notes(source: &Source, blocks: &Blocks, body: Span) -> Option<Notes> {
     let heading = *blocks.headings.iter().max_by_key(|heading| heading.span.start)?;
     let is_notes = task::heading_text(source, &heading).eq_ignore_ascii_case(NOTES) && !heading.is_underlined;
     let below = Span::new(heading.below.min(body.end), body.end);
-    let items: Option<Vec<Spanned<String>>> = task::lines(source, below)
+    let items: Option<Vec<Spanned<String>>> = source
+        .lines_in(below)
         .filter(|&line| !source.slice(line).trim().is_empty())
         .map(|line| {
             let text = source.slice(line).strip_prefix("- ").filter(|_| !blocks.is_opaque(line.start))?;
-            let start = line.end - text.trim_start().len();
-            Some(Spanned::new(text.trim().to_owned(), Span::new(start, start + text.trim().len())))
+            Some(source.spanned(source.trimmed(Span::new(line.end - text.len(), line.end))))
         })
         .collect();
     items.filter(|_| is_notes).map(|items| Notes { heading, items })

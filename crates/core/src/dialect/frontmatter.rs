@@ -57,6 +57,13 @@ pub fn split(text: &str) -> FrontmatterParts {
     }
 }
 
+/// The lines between the fences, as far as the start of a file has them.
+pub(super) fn glimpse(head: &str) -> &str {
+    let parts = split(head);
+    let cut = if parts.is_unclosed { &head[parts.body..] } else { "" };
+    parts.yaml.map_or(cut, |yaml| &head[yaml.start..yaml.end])
+}
+
 /// Finds the block of one file of a directory.
 pub fn split_part(source: &Source, part: Span) -> FrontmatterParts {
     let parts = split(source.slice(part));
@@ -107,18 +114,9 @@ pub(crate) fn nodes(
 /// The list of a key, inline or one item per line; a single value is a list of one.
 pub fn list(source: &Source, parts: &FrontmatterParts, key: &str) -> Vec<Spanned<String>> {
     let (entries, _) = nodes(source, parts);
-    let scalar = |node: YamlNode| match node.value {
-        YamlValue::Scalar { text, .. } if !text.is_empty() => Some(Spanned::new(text, node.span)),
-        YamlValue::Scalar { .. } | YamlValue::List(_) | YamlValue::Map(_) => None,
-    };
-    let is_key = |node: &YamlNode| matches!(&node.value, YamlValue::Scalar { text, .. } if text == key);
-    match entries.into_iter().find(|(own, _)| is_key(own)).map(|(_, value)| value) {
-        Some(YamlNode { value: YamlValue::List(items), .. }) => {
-            items.into_iter().filter_map(scalar).collect()
-        }
-        Some(node) => scalar(node).into_iter().collect(),
-        None => Vec::new(),
-    }
+    let Some(node) = yaml::value(&entries, key) else { return Vec::new() };
+    let text = |item: &YamlNode| Some(Spanned::new(item.text()?.to_owned(), item.span));
+    node.one_or_more().iter().filter_map(text).filter(|item| !item.value.is_empty()).collect()
 }
 
 /// The lines for the non-empty lists.

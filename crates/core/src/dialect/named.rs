@@ -17,11 +17,13 @@ mod step;
 pub use conflict_copy::conflict_copy;
 pub use slug::{ARCHIVED, BadSlug, PlanSlug, Slug, plan_file, plan_of, progress_file, slug};
 
+use crate::dialect;
 use crate::dialect::frontmatter;
 use crate::dialect::{Dialect, PlanLocation};
-use crate::plan::draft::{Draft, Layout, Mark, ParseIssue};
+use crate::plan::draft::{Draft, DraftField, Layout, Mark};
 use crate::plan::lifecycle::PlanState;
 use crate::syntax::markdown::Blocks;
+use crate::syntax::outline::indent;
 use crate::syntax::source::{FILE_SEPARATOR, Source, Span, Spanned};
 use outline::NamedOutline;
 use task_reference::TaskList;
@@ -131,9 +133,7 @@ fn has_tasks(head: &str) -> bool {
     let blocks = Blocks::read(&source, frontmatter::split(head).body);
     let outline = NamedOutline::of(&source, &blocks);
     outline.tasks.iter().any(|task| {
-        let lines = field::text_lines(&source, &blocks, task.below);
-        let labels = lines
-            .filter_map(|line| field::label(&source, line))
+        let labels = field::labels(&source, &blocks, task.below)
             .filter(|label| source.slice(label.span).starts_with("**"));
         let names: Vec<String> = labels.map(|label| label.name.value.to_lowercase()).collect();
         let is_numbered = task.shape == outline::Shape::Heading && task.read.number.is_some();
@@ -150,7 +150,7 @@ fn parse(source: &Source) -> Draft {
     let parts = frontmatter::split(source.text());
     let (frontmatter, mut oddities) = frontmatter::read(source, &parts);
     let blocks = Blocks::read(source, parts.body);
-    oddities.extend(blocks.unclosed.iter().map(|&span| Spanned::new(ParseIssue::UnclosedFence, span)));
+    oddities.extend(dialect::unclosed(&blocks));
     let outline = NamedOutline::of(source, &blocks);
     let roll = TaskList::of(source, &blocks, &outline.tasks);
     let mut draft = Draft { frontmatter, title: outline.title.clone(), ..Draft::default() };
@@ -161,21 +161,18 @@ fn parse(source: &Source) -> Draft {
     draft.depends_on = frontmatter::list(source, &parts, "depends_on");
     draft.touches = frontmatter::list(source, &parts, "touches");
     draft.notes = notes(source, &blocks, &outline);
-    oddities.sort_by_key(|oddity| oddity.span.start);
-    draft.oddities = Layout(oddities);
+    draft.oddities = dialect::in_order(oddities);
     draft
 }
 
 /// Parses what concerns the whole plan: status, context, budget.
 fn read_header(source: &Source, blocks: &Blocks, outline: &NamedOutline, draft: &mut Draft) {
-    let status = draft.frontmatter.value("status").map(|status| status.span);
-    let mut status = status;
-    for line in field::text_lines(source, blocks, outline.header) {
-        let Some(label) = field::label(source, line) else { continue };
-        let value = Some(Spanned::new(source.slice(label.value).to_owned(), label.value));
+    let mut status = draft.frontmatter.value("status").map(|status| status.span);
+    for label in field::labels(source, blocks, outline.header) {
+        let value = Some(source.spanned(label.value));
         let value = value.filter(|value| !value.value.is_empty());
         match label.name.value.to_lowercase().as_str() {
-            _ if label.kind == Some(crate::plan::draft::DraftField::Status) && status.is_none() => {
+            _ if label.kind == Some(DraftField::Status) && status.is_none() => {
                 status = Some(label.value);
             }
             "brief" | "context" | "goal" if draft.context.is_none() => draft.context = value,
@@ -189,16 +186,12 @@ fn read_header(source: &Source, blocks: &Blocks, outline: &NamedOutline, draft: 
     draft.status = Layout(said);
     let goal = ["goal", "context", "background", "overview", "summary"].iter().find_map(|name| {
         let section =
-            outline.sections.iter().find(|section| section.name.value.eq_ignore_ascii_case(name))?;
+            outline.sections.iter().find(|section| section.title.value.eq_ignore_ascii_case(name))?;
         // Tasks below this section are not part of it.
-        let first = outline
-            .tasks
-            .iter()
-            .map(|task| task.whole.start)
-            .find(|&start| start >= section.heading.span.start);
+        let first = outline.tasks.iter().map(|task| task.whole.start).find(|&at| at >= section.start());
         let below = section.below();
         let end = first.unwrap_or(below.end).clamp(below.start, below.end);
-        let text = field::trimmed(source, Span::new(below.start, end));
+        let text = source.trimmed(Span::new(below.start, end));
         (!text.is_empty()).then(|| Spanned::new(source.slice(text).replace("\r\n", "\n"), text))
     });
     draft.context = goal.or(draft.context.take());
@@ -219,7 +212,7 @@ fn said(source: &Source, status: Span) -> Spanned<String> {
     let head = bare.find(['(', '—', '–', ',', ';', '.']).unwrap_or(bare.len());
     let length = known.filter(|_| lower.len() == bare.len()).unwrap_or_else(|| bare[..head].trim_end().len());
     let span = Span::new(status.start + start, status.start + start + length);
-    Spanned::new(source.slice(span).to_owned(), span)
+    source.spanned(span)
 }
 
 fn meant(word: &str) -> Option<PlanState> {
@@ -229,13 +222,10 @@ fn meant(word: &str) -> Option<PlanState> {
 /// The items below the last heading "Notes".
 fn notes(source: &Source, blocks: &Blocks, outline: &NamedOutline) -> Vec<Spanned<String>> {
     let Some(region) = patch::notes_region(outline) else { return Vec::new() };
-    field::text_lines(source, blocks, region)
-        .filter(|line| field::indent(source.slice(*line)) < 2 && !outline.is_in_task(line.start))
-        .filter_map(|line| {
-            let item = line.start + field::item(source.slice(line))?;
-            let item = field::trimmed(source, Span::new(item, line.end));
-            Some(Spanned::new(source.slice(item).to_owned(), item))
-        })
+    blocks
+        .text_lines(source, region)
+        .filter(|line| indent(source.slice(*line)) < 2 && !outline.is_in_task(line.start))
+        .filter_map(|line| Some(source.spanned(source.trimmed(field::item(source, line)?))))
         .collect()
 }
 

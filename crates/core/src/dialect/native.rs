@@ -8,12 +8,15 @@ mod heading;
 mod patch;
 mod step;
 
+use crate::dialect;
 use crate::dialect::frontmatter;
 use crate::dialect::{Dialect, PlanLocation};
 use crate::plan::draft::{Draft, Layout, Mark, ParseIssue, REQUIRED_FROM};
 use crate::plan::lifecycle::PlanState;
 use crate::syntax::markdown::{Blocks, Heading};
-use crate::syntax::source::{Source, Span, Spanned};
+use crate::syntax::outline;
+use crate::syntax::outline::Section;
+use crate::syntax::source::{Source, Span, Spanned, item_at};
 use heading::StepHeading;
 
 pub(super) use compose::fenced;
@@ -66,11 +69,7 @@ const fn spell(state: PlanState) -> Option<&'static str> {
 
 /// A native plan has `type: plan` in its frontmatter.
 fn recognises(_: &str, head: &str) -> Option<String> {
-    let parts = frontmatter::split(head);
-    let yaml = parts
-        .yaml
-        .map_or(if parts.is_unclosed { &head[parts.body..] } else { "" }, |yaml| &head[yaml.start..yaml.end]);
-    let says_so = yaml.lines().any(|line| {
+    let says_so = frontmatter::glimpse(head).lines().any(|line| {
         let value = line.strip_prefix("type:").map(str::trim);
         value.is_some_and(|value| value.trim_matches(['"', '\'']) == "plan" || value.starts_with("plan #"))
     });
@@ -85,9 +84,7 @@ fn read_keys(source: &Source, parts: &frontmatter::FrontmatterParts, draft: &mut
             *list = frontmatter::list(source, parts, key);
         }
     }
-    let status = draft.frontmatter.value("status").cloned();
-    draft.state = status.as_ref().and_then(|word| Some(Spanned::new(DIALECT.state(&word.value)?, word.span)));
-    draft.status = Layout(status);
+    DIALECT.claim(draft.frontmatter.value("status").cloned(), draft);
     draft.owner = Layout(draft.frontmatter.value("owner").cloned());
 }
 
@@ -95,7 +92,7 @@ fn parse(source: &Source) -> Draft {
     let parts = frontmatter::split(source.text());
     let (frontmatter, mut oddities) = frontmatter::read(source, &parts);
     let blocks = Blocks::read(source, parts.body);
-    oddities.extend(blocks.unclosed.iter().map(|&span| Spanned::new(ParseIssue::UnclosedFence, span)));
+    oddities.extend(dialect::unclosed(&blocks));
 
     let outline = Outline::of(source, &blocks);
     let mut draft = Draft { frontmatter, title: outline.title, ..Draft::default() };
@@ -109,8 +106,7 @@ fn parse(source: &Source) -> Draft {
         draft.steps.push(step::read(source, &blocks, section, &mut oddities));
     }
     draft.notes = outline.notes.map(|span| step::bullets(source, &blocks, span)).unwrap_or_default();
-    oddities.sort_by_key(|oddity| oddity.span.start);
-    draft.oddities = Layout(oddities);
+    draft.oddities = dialect::in_order(oddities);
     draft
 }
 
@@ -120,11 +116,10 @@ fn skim(source: &Source) -> Draft {
     let (frontmatter, mut oddities) = frontmatter::read(source, &parts);
     let blocks = Blocks::read(source, parts.body);
     let outline = Outline::of(source, &blocks);
-    let may_be_marked =
-        |section: &Section| source.slice(section.whole).to_ascii_lowercase().contains("status");
-    let steps = outline.steps.iter().map(|section| match may_be_marked(section) {
-        true => step::read(source, &blocks, section, &mut oddities),
-        false => step::bare(section),
+    let may_be_marked = |step: &StepSection| source.slice(step.whole).to_ascii_lowercase().contains("status");
+    let steps = outline.steps.iter().map(|step| match may_be_marked(step) {
+        true => step::read(source, &blocks, step, &mut oddities),
+        false => step::bare(step),
     });
     let steps = steps.collect();
     let mut draft = Draft { frontmatter, title: outline.title, steps, ..Draft::default() };
@@ -139,13 +134,15 @@ struct Outline {
     preamble: Span,
     /// The level of step headings.
     level: u8,
-    steps: Vec<Section>,
+    steps: Vec<StepSection>,
     /// The text below the heading "Notes".
     notes: Option<Span>,
 }
 
+type NativeSection = Section<Option<StepHeading>>;
+
 /// A step's heading and extent.
-struct Section {
+struct StepSection {
     heading: Heading,
     read: StepHeading,
     /// From the heading to the next step, the next heading of the same level, or the end.
@@ -155,64 +152,56 @@ struct Section {
 impl Outline {
     fn of(source: &Source, blocks: &Blocks) -> Self {
         let end = source.text().len();
-        let headings = headings(source, blocks);
-        let read: Vec<Option<StepHeading>> =
-            headings.iter().map(|heading| heading::read(source, heading)).collect();
-        let has_fields = |index: usize| {
-            let next = headings.get(index + 1).map_or(end, |next| next.span.start);
-            field::begins_a_step(source, blocks, Span::new(headings[index].below.min(next), next))
-        };
-        let numbered = || (0..headings.len()).filter(|&index| read[index].is_some());
+        let sections = sections(source, blocks);
+        let has_fields = |index: usize| field::begins_a_step(source, blocks, sections[index].own());
+        let numbered = || (0..sections.len()).filter(|&index| sections[index].read.is_some());
         let first = numbered().find(|&index| has_fields(index)).or_else(|| numbered().next());
-        let level = first.map_or(3, |first| headings[first].level);
-        let is_step =
-            |index: usize| read[index].is_some() && (headings[index].level == level || has_fields(index));
-        let steps_at: Vec<usize> = (0..headings.len()).filter(|&index| is_step(index)).collect();
-        let first_step = steps_at.first().map_or(end, |&index| headings[index].span.start);
-        let title = headings
-            .iter()
-            .zip(&read)
-            .find(|(heading, read)| heading.level == 1 && read.is_none() && heading.span.start < first_step)
-            .map(|(heading, _)| heading::content(source, heading));
-        let steps = steps_at.iter().map(|&index| {
-            let heading = headings[index];
-            let rank = heading.level.min(level);
-            let next = (index + 1..headings.len())
-                .find(|&later| headings[later].level <= rank || steps_at.binary_search(&later).is_ok());
-            let whole = Span::new(heading.span.start, next.map_or(end, |next| headings[next].span.start));
-            read[index].clone().map(|read| Section { heading, read, whole })
-        });
-        let steps: Vec<Section> = steps.flatten().collect();
-        let in_step = |at: usize| {
-            let next = steps.partition_point(|step| step.whole.start <= at);
-            next > 0 && at < steps[next - 1].whole.end
+        let level = first.map_or(3, |first| sections[first].heading.level);
+        let is_step = |&index: &usize| sections[index].heading.level == level || has_fields(index);
+        let steps_at: Vec<usize> = numbered().filter(is_step).collect();
+        let first_step = steps_at.first().map_or(end, |&index| sections[index].start());
+        let is_title = |section: &&NativeSection| {
+            section.heading.level == 1 && section.read.is_none() && section.start() < first_step
         };
-        let notes = headings.iter().enumerate().rev().find(|(_, heading)| {
-            !in_step(heading.span.start)
-                && heading::content(source, heading).value.eq_ignore_ascii_case(patch::NOTES)
+        let title = sections.iter().find(is_title).map(|section| section.title.clone());
+        let steps = steps_at.iter().map(|&index| {
+            let heading = sections[index].heading;
+            let rank = heading.level.min(level);
+            let next = (index + 1..sections.len()).find(|&later| {
+                sections[later].heading.level <= rank || steps_at.binary_search(&later).is_ok()
+            });
+            let whole = Span::new(heading.span.start, next.map_or(end, |next| sections[next].start()));
+            sections[index].read.clone().map(|read| StepSection { heading, read, whole })
         });
-        let notes = notes.map(|(index, heading)| {
-            let next = headings[index + 1..].iter().find(|next| next.level <= heading.level);
-            Span::new(heading.below, next.map_or(end, |next| next.span.start))
-        });
-        Self { title, preamble: Span::new(blocks.body, first_step), level, steps, notes }
+        let steps: Vec<StepSection> = steps.flatten().collect();
+        let in_step = |at: usize| item_at(&steps, at, |step| step.whole).is_some();
+        let is_notes = |section: &&NativeSection| is_notes(&section.title) && !in_step(section.start());
+        let notes = sections.iter().rev().find(is_notes).map(Section::below);
+        Self { title, preamble: Span::new(blocks.body.start, first_step), level, steps, notes }
     }
 }
 
-/// The headings of a plan. Text above a line of dashes is usually text and not a setext heading. It counts as a heading
+fn is_notes(title: &Spanned<String>) -> bool {
+    title.value.eq_ignore_ascii_case(patch::NOTES)
+}
+
+/// The sections of a plan. Text above a line of dashes is usually text and not a setext heading. It counts as a heading
 /// only if it is a single line and not a field, and after the first step only if it is a heading we look for. Otherwise
 /// the task before a dividing line would be lost.
-fn headings(source: &Source, blocks: &Blocks) -> Vec<Heading> {
-    let is_step = |heading: &Heading| heading::read(source, heading).is_some();
-    let first_step = blocks.headings.iter().position(is_step).unwrap_or(blocks.headings.len());
-    let is_heading = |&(place, heading): &(usize, &Heading)| {
-        let content = heading::content(source, heading);
-        let is_single =
-            source.slice(heading.span).lines().count() == 2 && field::label(source, content.span).is_none();
-        let is_known = is_step(heading) || content.value.eq_ignore_ascii_case(patch::NOTES);
-        !heading.is_underlined || (is_single && (place < first_step || is_known))
-    };
-    blocks.headings.iter().enumerate().filter(is_heading).map(|(_, &heading)| heading).collect()
+fn sections(source: &Source, blocks: &Blocks) -> Vec<NativeSection> {
+    let mut has_step = false;
+    outline::sections(source, blocks, |heading, title| {
+        let step = heading::read(title);
+        let is_meant = || {
+            let is_known = !has_step || step.is_some() || is_notes(title);
+            is_known
+                && source.slice(heading.span).lines().count() == 2
+                && field::LABELS.read(source, title.span).is_none()
+        };
+        let counts = !heading.is_underlined || is_meant();
+        has_step |= step.is_some();
+        counts.then_some(step)
+    })
 }
 
 #[cfg(test)]

@@ -25,14 +25,14 @@ pub use section::{
 };
 pub use session::{Checkpoint, SessionOutcome, checkpoints};
 
+use crate::dialect;
 use crate::dialect::frontmatter;
 use crate::dialect::frontmatter::FrontmatterParts;
 use crate::dialect::{Dialect, PlanLocation};
-use crate::plan::draft::{Draft, Layout, ParseIssue, REQUIRED_FROM, StepDraft};
+use crate::plan::draft::{Draft, REQUIRED_FROM, StepDraft};
 use crate::plan::lifecycle::{PlanState, WaitReason};
 use crate::syntax::source::{Edit, Source, Spanned};
 use crate::syntax::yaml;
-use crate::syntax::yaml::{YamlNode, YamlValue};
 use operation::Suffix;
 use outline::ProposalOutline;
 
@@ -206,9 +206,7 @@ fn recognises(place: &str, head: &str) -> Option<String> {
             if folders[folders.len() - 2] == "archive" { ".pi/plans/archive/" } else { ".pi/plans/" };
         return Some(format!("{name} in {folder}"));
     }
-    let parts = frontmatter::split(head);
-    let cut = if parts.is_unclosed { &head[parts.body..] } else { "" };
-    let yaml = parts.yaml.map_or(cut, |yaml| &head[yaml.start..yaml.end]);
+    let yaml = frontmatter::glimpse(head);
     let value = |key: &str| {
         let line = yaml.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
         Some(line.split(" #").next().unwrap_or_default().trim().trim_matches(['"', '\'']))
@@ -234,60 +232,35 @@ fn skim(source: &Source) -> Draft {
 
 fn read(source: &Source, parts: &FrontmatterParts, outline: &ProposalOutline) -> Draft {
     let (frontmatter, mut oddities) = frontmatter::read(source, parts);
-    oddities
-        .extend(outline.blocks.unclosed.iter().map(|&span| Spanned::new(ParseIssue::UnclosedFence, span)));
+    oddities.extend(dialect::unclosed(&outline.blocks));
     let tools = tools_required(source);
     let steps = step::read_all(source, outline, &tools, &mut oddities);
-    oddities.sort_by_key(|oddity| oddity.span.start);
-    let mut draft = Draft { frontmatter, steps, oddities: Layout(oddities), ..Draft::default() };
-    let status = draft.frontmatter.value("status").cloned();
-    draft.state = status.as_ref().and_then(|word| Some(Spanned::new(DIALECT.state(&word.value)?, word.span)));
-    draft.status = Layout(status);
+    let oddities = dialect::in_order(oddities);
+    let mut draft = Draft { frontmatter, steps, oddities, ..Draft::default() };
+    DIALECT.claim(draft.frontmatter.value("status").cloned(), &mut draft);
     draft.title = draft.frontmatter.value("title").cloned().or_else(|| first_heading(&draft, outline));
     draft
 }
 
 /// The title of a plan without a `title` key: the first level-1 heading before the steps.
 fn first_heading(draft: &Draft, outline: &ProposalOutline) -> Option<Spanned<String>> {
-    let first_step = draft.steps.first().map_or(outline.body.end, |step| step.whole.0.start);
-    let is_title = |titled: &&outline::Titled| {
-        titled.heading.level == 1
-            && !titled.is_steps()
-            && !titled.is_other()
-            && titled.heading.span.start < first_step
+    let first_step = draft.steps.first().map_or(outline.blocks.body.end, |step| step.whole.0.start);
+    let is_title = |section: &&outline::ProposalHeading| {
+        section.heading.level == 1
+            && !section.read.is_steps()
+            && !section.read.is_other()
+            && section.start() < first_step
     };
-    outline
-        .headings
-        .iter()
-        .find(is_title)
-        .map(|titled| titled.name.clone())
-        .filter(|name| !name.value.is_empty())
+    let title = outline.sections.iter().find(is_title).map(|section| section.title.clone());
+    title.filter(|title| !title.value.is_empty())
 }
 
 /// The tools that the plan may use: a list, or names separated by commas.
 pub fn tools_required(source: &Source) -> Vec<Spanned<String>> {
-    let Some(span) = frontmatter::split(source.text()).yaml else { return Vec::new() };
-    let (Some(YamlNode { value: YamlValue::Map(entries), .. }), _) =
-        yaml::read(source.slice(span), span.start)
-    else {
-        return Vec::new();
-    };
-    let is_key =
-        |node: &YamlNode| matches!(&node.value, YamlValue::Scalar { text, .. } if text == "tools_required");
-    let Some((_, node)) = entries.into_iter().find(|(key, _)| is_key(key)) else { return Vec::new() };
-    let items = match node.value {
-        YamlValue::List(items) => items,
-        YamlValue::Scalar { .. } => vec![node],
-        YamlValue::Map(_) => Vec::new(),
-    };
-    let texts = items.into_iter().filter_map(|item| match item.value {
-        YamlValue::Scalar { text, .. } => Some(Spanned::new(text, item.span)),
-        YamlValue::List(_) | YamlValue::Map(_) => None,
-    });
-    let names = texts.flat_map(|text| {
-        let names: Vec<Spanned<String>> =
-            text.value.split(',').map(|name| Spanned::new(name.trim().to_owned(), text.span)).collect();
-        names
-    });
+    let (entries, _) = frontmatter::nodes(source, &frontmatter::split(source.text()));
+    let Some(node) = yaml::value(&entries, "tools_required") else { return Vec::new() };
+    let texts = node.one_or_more().iter().filter_map(|item| Some((item.text()?, item.span)));
+    let names = texts
+        .flat_map(|(text, span)| text.split(',').map(move |name| Spanned::new(name.trim().to_owned(), span)));
     names.filter(|name| !name.value.is_empty()).collect()
 }

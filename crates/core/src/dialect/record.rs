@@ -21,7 +21,7 @@ use crate::plan::draft::{DraftField, Mark};
 use crate::plan::lifecycle::{PlanState, WaitReason};
 use crate::syntax::source::Source;
 use crate::syntax::yaml;
-use crate::syntax::yaml::YamlValue;
+use crate::syntax::yaml::YamlNode;
 
 pub(super) const DIALECT: Dialect = Dialect {
     name: "record",
@@ -186,17 +186,12 @@ fn recognises(place: &str, head: &str) -> Option<String> {
         return None;
     }
     let (root, _) = yaml::read(head, 0);
-    let YamlValue::Map(entries) = root?.value else { return None };
-    let value = |wanted: &str| {
-        let entry = entries.iter().find(|(key, _)| read::text(key) == Some(wanted));
-        entry.map(|(_, value)| &value.value)
-    };
-    let has_steps = matches!(value("steps"), Some(YamlValue::List(_)));
-    let has_task = matches!(value("task"), Some(YamlValue::Scalar { .. }));
-    let status = entries.iter().find(|(key, _)| read::text(key) == Some("status"));
-    let says_state =
-        status.and_then(|(_, word)| read::text(word)).is_some_and(|word| DIALECT.state(word).is_some());
-    let counts = value("currentStepIndex").is_some();
+    let root = root?;
+    let has_steps = root.get("steps").is_some_and(YamlNode::is_list);
+    let has_task = root.get("task").and_then(YamlNode::text).is_some();
+    let status = root.get("status").and_then(YamlNode::text);
+    let says_state = status.is_some_and(|word| DIALECT.state(word).is_some());
+    let counts = root.get("currentStepIndex").is_some();
     // The steps may start after the part of the file that was read.
     let is_cut = head.len() + 4 > super::HEAD_BYTES;
     match (has_task, has_steps, counts) {

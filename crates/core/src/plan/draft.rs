@@ -3,6 +3,8 @@
 //!
 //! Two drafts are equal if they mean the same: spans ([`Spanned`]) and formatting ([`Layout`]) don't count.
 
+use std::fmt;
+
 use crate::plan::lifecycle::PlanState;
 use crate::syntax::source::{Excerpt, Span, Spanned};
 
@@ -86,6 +88,21 @@ pub enum StepNumber {
     Template(String),
 }
 
+impl fmt::Display for StepNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Counted(number) => number.fmt(f),
+            Self::Template(text) => text.fmt(f),
+        }
+    }
+}
+
+impl Default for StepNumber {
+    fn default() -> Self {
+        Self::Counted(0)
+    }
+}
+
 /// What a heading or status line claims about a step. A mark proves nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Mark {
@@ -139,7 +156,7 @@ impl Trace {
 }
 
 /// A parsed step.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StepDraft {
     /// The heading and everything that belongs to the step.
     pub whole: Layout<Span>,
@@ -199,36 +216,7 @@ pub struct StepDraft {
 impl StepDraft {
     /// A step with only a heading.
     pub fn empty(number: Spanned<StepNumber>, title: Spanned<String>) -> Self {
-        Self {
-            whole: Layout::default(),
-            heading: Layout::default(),
-            level: Layout(3),
-            number,
-            marks: Vec::new(),
-            title,
-            id: None,
-            target: None,
-            task: None,
-            contract: None,
-            on_fail: None,
-            needs: None,
-            reads: Vec::new(),
-            touches: None,
-            sealed: Vec::new(),
-            accept: Vec::new(),
-            green: None,
-            judge: None,
-            timeout: None,
-            contract_timeout: None,
-            tools: Vec::new(),
-            env: Vec::new(),
-            network: None,
-            setup: None,
-            each: Vec::new(),
-            trace: Layout::default(),
-            fields: Layout::default(),
-            stray: Vec::new(),
-        }
+        Self { level: Layout(3), number, title, ..Self::default() }
     }
 
     /// All texts below the heading, for changes that apply to each of them.
@@ -262,6 +250,36 @@ impl StepDraft {
             .chain(lines.into_iter().flatten())
             .map(|spanned| &mut spanned.value)
             .chain(commands.into_iter().flatten().map(|excerpt| &mut excerpt.value))
+    }
+
+    /// What the step says in a field.
+    pub fn value(&self, field: DraftField) -> FieldValue<'_> {
+        let contract = self.contract.as_ref();
+        match field {
+            DraftField::Id => FieldValue::Line(self.id.as_ref()),
+            DraftField::Target => FieldValue::Line(self.target.as_ref()),
+            DraftField::Network => FieldValue::Line(self.network.as_ref()),
+            DraftField::Timeout => FieldValue::Line(self.timeout.as_ref()),
+            DraftField::ContractTimeout => FieldValue::Line(self.contract_timeout.as_ref()),
+            DraftField::Task => FieldValue::Line(self.task.as_ref()),
+            DraftField::ExitCode => FieldValue::Line(contract.and_then(|contract| contract.expect.as_ref())),
+            DraftField::Green => FieldValue::Line(self.green.as_ref()),
+            DraftField::Judge => FieldValue::Line(self.judge.as_ref()),
+            DraftField::OnFail => FieldValue::Line(self.on_fail.as_ref()),
+            DraftField::Status => FieldValue::Line(None),
+            DraftField::Needs => FieldValue::List(self.needs.as_deref()),
+            DraftField::Touches => FieldValue::List(self.touches.as_deref()),
+            DraftField::Reads => FieldValue::some(&self.reads),
+            DraftField::Sealed => FieldValue::some(&self.sealed),
+            DraftField::Tools => FieldValue::some(&self.tools),
+            DraftField::Env => FieldValue::some(&self.env),
+            DraftField::Each => FieldValue::some(&self.each),
+            DraftField::Accept => FieldValue::some(&self.accept),
+            DraftField::Setup => FieldValue::Command(self.setup.as_ref()),
+            DraftField::Contract => {
+                FieldValue::Command(contract.and_then(|contract| contract.command.as_ref()))
+            }
+        }
     }
 
     /// The combined claim of all marks: done only if none says otherwise.
@@ -317,6 +335,38 @@ pub enum DraftField {
     Judge,
     OnFail,
     Status,
+}
+
+impl DraftField {
+    pub fn is_list(self) -> bool {
+        matches!(
+            self,
+            Self::Needs
+                | Self::Reads
+                | Self::Touches
+                | Self::Sealed
+                | Self::Tools
+                | Self::Env
+                | Self::Each
+                | Self::Accept
+        )
+    }
+}
+
+/// What a step says in a field.
+#[derive(Debug, Clone, Copy)]
+pub enum FieldValue<'a> {
+    /// A line or a text.
+    Line(Option<&'a Spanned<String>>),
+    /// Only a declared list can be empty.
+    List(Option<&'a [Spanned<String>]>),
+    Command(Option<&'a Excerpt>),
+}
+
+impl<'a> FieldValue<'a> {
+    fn some(list: &'a [Spanned<String>]) -> Self {
+        Self::List(Some(list).filter(|list| !list.is_empty()))
+    }
 }
 
 /// A parsed contract.

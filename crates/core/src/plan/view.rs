@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::plan::budget;
 use crate::plan::budget::Budget;
 use crate::plan::digest::Digest;
-use crate::plan::draft::{Draft, Mark, StepDraft, StepNumber};
+use crate::plan::draft::{Draft, Mark, StepDraft};
 use crate::plan::graph::Graph;
 use crate::plan::verified;
 use crate::plan::verified::{OnFail, Plan};
@@ -188,7 +188,7 @@ impl StepView {
         let contract = step.contract.as_ref();
         let on_fail = step.on_fail.as_ref();
         Self {
-            number: number(step),
+            number: step.number.value.to_string(),
             id: id.to_owned(),
             title: step.title.value.clone(),
             line: source.position(step.heading.0.start).line,
@@ -217,12 +217,5 @@ impl StepView {
             network: step.network.as_ref().map(|network| network.value.clone()),
             setup: step.setup.as_ref().map(|setup| setup.value.clone()),
         }
-    }
-}
-
-fn number(step: &StepDraft) -> String {
-    match &step.number.value {
-        StepNumber::Counted(number) => number.to_string(),
-        StepNumber::Template(text) => text.clone(),
     }
 }

@@ -3,7 +3,7 @@
 
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use crate::syntax::source::{Excerpt, Source, Span, Spanned};
+use crate::syntax::source::{Excerpt, Source, Span, Spanned, item_at};
 
 /// A heading outside of lists and block quotes.
 #[derive(Debug, Clone, Copy)]
@@ -31,8 +31,8 @@ pub(crate) struct Code {
 /// The blocks of one plan, in file order.
 #[derive(Debug, Default)]
 pub(crate) struct Blocks {
-    /// Where the text after the frontmatter starts.
-    pub(crate) body: usize,
+    /// The text that was read: everything after the frontmatter.
+    pub(crate) body: Span,
     pub(crate) headings: Vec<Heading>,
     pub(crate) codes: Vec<Code>,
     /// Opening lines of fences that are never closed.
@@ -49,15 +49,14 @@ impl Blocks {
 
     /// Parses the blocks of one part of the text; its end closes every block.
     #[expect(clippy::wildcard_enum_match_arm, reason = "the parser has many events and few matter here")]
-    pub(crate) fn read_in(source: &Source, region: Span) -> Self {
-        let body = region.start;
+    pub(crate) fn read_in(source: &Source, body: Span) -> Self {
         let mut blocks = Self { body, ..Self::default() };
         let mut depth = 0_usize;
         let mut code: Option<Code> = None;
         // No extensions: YAML blocks would be found anywhere in the text, and tables and footnotes change nothing here.
-        let parser = Parser::new_ext(source.slice(region), Options::empty());
+        let parser = Parser::new_ext(source.slice(body), Options::empty());
         for (event, range) in parser.into_offset_iter() {
-            let span = Span::from(range).shifted(body);
+            let span = Span::from(range).shifted(body.start);
             match event {
                 Event::Start(Tag::Heading { level, .. }) if depth == 0 => {
                     blocks.headings.push(heading(source, rank(level), span));
@@ -84,8 +83,16 @@ impl Blocks {
 
     /// Whether the line that starts at `at` is code or HTML rather than running text.
     pub(crate) fn is_opaque(&self, at: usize) -> bool {
-        let next = self.opaque.partition_point(|span| span.start <= at);
-        next > 0 && at < self.opaque[next - 1].end
+        item_at(&self.opaque, at, |span| *span).is_some()
+    }
+
+    /// The lines of `span` that are running text, without their line endings.
+    pub(crate) fn text_lines<'a>(
+        &'a self,
+        source: &'a Source,
+        span: Span,
+    ) -> impl Iterator<Item = Span> + 'a {
+        source.lines_in(span).filter(|line| !self.is_opaque(line.start))
     }
 
     /// The code that starts inside `span`.

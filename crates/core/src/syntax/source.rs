@@ -50,6 +50,23 @@ impl From<std::ops::Range<usize>> for Span {
     }
 }
 
+/// The item that contains a byte, of items in file order that don't overlap.
+pub(crate) fn item_at<T>(items: &[T], at: usize, span: impl Fn(&T) -> Span) -> Option<&T> {
+    let next = items.partition_point(|item| span(item).start <= at);
+    items[..next].last().filter(|item| at < span(item).end)
+}
+
+/// Drops items that start inside an earlier one, of items in file order.
+pub(crate) fn retain_disjoint<T>(items: &mut Vec<T>, span: impl Fn(&T) -> Span) {
+    let mut end = 0;
+    items.retain(|item| {
+        let span = span(item);
+        let is_apart = span.start >= end;
+        end = end.max(span.end);
+        is_apart
+    });
+}
+
 /// A value and its span in the source.
 ///
 /// Only values are compared, so that a [`crate::plan::draft::Draft`] equals its moved or reformatted copy.
@@ -298,6 +315,27 @@ impl Source {
     /// The text under `span`.
     pub fn slice(&self, span: Span) -> &str {
         &self.text[span.start..span.end]
+    }
+
+    /// The text under `span`, and where it is.
+    pub fn spanned(&self, span: Span) -> Spanned<String> {
+        Spanned::new(self.slice(span).to_owned(), span)
+    }
+
+    /// The span without the blanks at its ends.
+    pub fn trimmed(&self, span: Span) -> Span {
+        let text = self.slice(span).trim_start();
+        Span::new(span.end - text.len(), span.end - text.len() + text.trim_end().len())
+    }
+
+    /// The lines of `span`, without their line endings.
+    pub fn lines_in(&self, span: Span) -> impl Iterator<Item = Span> + '_ {
+        let mut at = span.start;
+        std::iter::from_fn(move || {
+            let start = Some(at).filter(|&at| at < span.end)?;
+            at = self.next_line(start).max(start + 1);
+            Some(Span::new(start, self.line_at(start).end.clamp(start, span.end)))
+        })
     }
 
     /// Line and column of a byte offset within its file.

@@ -26,6 +26,55 @@ pub struct YamlNode {
     pub value: YamlValue,
 }
 
+impl YamlNode {
+    /// The text of a scalar.
+    pub fn text(&self) -> Option<&str> {
+        match &self.value {
+            YamlValue::Scalar { text, .. } => Some(text),
+            YamlValue::List(_) | YamlValue::Map(_) => None,
+        }
+    }
+
+    /// The items of a list; empty for anything else.
+    pub fn items(&self) -> &[YamlNode] {
+        match &self.value {
+            YamlValue::List(items) => items,
+            YamlValue::Scalar { .. } | YamlValue::Map(_) => &[],
+        }
+    }
+
+    /// The items of a list; anything else is a list of one.
+    pub fn one_or_more(&self) -> &[YamlNode] {
+        if self.is_list() { self.items() } else { std::slice::from_ref(self) }
+    }
+
+    /// The entries of a map; empty for anything else.
+    pub fn entries(&self) -> &[(YamlNode, YamlNode)] {
+        match &self.value {
+            YamlValue::Map(entries) => entries,
+            YamlValue::Scalar { .. } | YamlValue::List(_) => &[],
+        }
+    }
+
+    /// The first value of a key.
+    pub fn get(&self, key: &str) -> Option<&YamlNode> {
+        value(self.entries(), key)
+    }
+
+    pub fn is_list(&self) -> bool {
+        matches!(self.value, YamlValue::List(_))
+    }
+
+    pub fn is_map(&self) -> bool {
+        matches!(self.value, YamlValue::Map(_))
+    }
+}
+
+/// The first value of a key.
+pub fn value<'a>(entries: &'a [(YamlNode, YamlNode)], key: &str) -> Option<&'a YamlNode> {
+    entries.iter().find(|(name, _)| name.text() == Some(key)).map(|(_, value)| value)
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum YamlValue {
     /// Text; an alias is the text of its name with the star.

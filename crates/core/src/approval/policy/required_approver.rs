@@ -5,7 +5,7 @@ use crate::dialect::frontmatter;
 use crate::plan::draft::{Draft, REQUIRED_FROM};
 use crate::syntax::source::Source;
 use crate::syntax::yaml;
-use crate::syntax::yaml::{YamlNode, YamlValue};
+use crate::syntax::yaml::YamlNode;
 
 /// The names and groups that may approve; `None` if the plan doesn't say. An invalid value allows nobody, so
 /// that a typo never widens access.
@@ -29,18 +29,9 @@ fn list(source: &Source) -> Option<Vec<String>> {
     let parts = frontmatter::split(source.text());
     let keys = match parts.block {
         Some(_) => frontmatter::nodes(source, &parts).0,
-        None => match yaml::read(source.text(), 0).0?.value {
-            YamlValue::Map(keys) => keys,
-            YamlValue::Scalar { .. } | YamlValue::List(_) => return None,
-        },
+        None => yaml::read(source.text(), 0).0?.entries().to_vec(),
     };
-    let is_key =
-        |node: &YamlNode| matches!(&node.value, YamlValue::Scalar { text, .. } if text == REQUIRED_FROM);
-    let (_, value) = keys.into_iter().find(|(key, _)| is_key(key))?;
-    let YamlValue::List(items) = value.value else { return None };
-    let name = |item: YamlNode| match item.value {
-        YamlValue::Scalar { text, .. } => Some(text.trim().to_owned()).filter(|name| !name.is_empty()),
-        YamlValue::List(_) | YamlValue::Map(_) => None,
-    };
-    items.into_iter().map(name).collect()
+    let list = yaml::value(&keys, REQUIRED_FROM).filter(|list| list.is_list())?;
+    let name = |item: &YamlNode| Some(item.text()?.trim().to_owned()).filter(|name| !name.is_empty());
+    list.items().iter().map(name).collect()
 }

@@ -1,7 +1,7 @@
 //! What a plan claims about its steps, however its dialect or author expresses it. Read generously: a false
 //! positive costs one run of a contract, while a missed claim is never checked.
 
-use crate::plan::draft::{Draft, Mark, StepDraft, StepNumber};
+use crate::plan::draft::{Draft, Mark, StepDraft};
 use crate::plan::lifecycle::PlanState;
 use crate::plan::verified;
 use crate::plan::verified::Step;
@@ -66,10 +66,7 @@ pub fn as_read(source: &Source, draft: &Draft) -> Vec<AsRead> {
             None if is_all_done || place < next || is_ticked(source, step) => MarkClaim::Done,
             None | Some(Mark::Running | Mark::Failed | Mark::Skipped) => MarkClaim::Nothing,
         };
-        let number = match &step.number.value {
-            StepNumber::Counted(number) => number.to_string(),
-            StepNumber::Template(number) => number.clone(),
-        };
+        let number = step.number.value.to_string();
         let lowered = step_as_read(step, id.clone());
         AsRead { number, id, title: step.title.value.clone(), claim, step: lowered }
     });

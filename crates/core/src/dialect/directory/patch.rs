@@ -2,6 +2,7 @@
 
 use super::{DIALECT, NOTES, plan_part};
 use crate::dialect::frontmatter;
+use crate::dialect::patch;
 use crate::plan::draft::{Draft, DraftField, StepDraft};
 use crate::plan::edit;
 use crate::plan::edit::{EditError, PlanEdit};
@@ -65,12 +66,7 @@ fn append_note(source: &Source, text: &str) -> Result<Edit, EditError> {
 }
 
 fn rename(source: &Source, draft: &Draft, place: usize, id: &str) -> Result<Vec<Edit>, EditError> {
-    let old = crate::plan::verified::ids(draft).swap_remove(place);
-    let needs = draft.steps.iter().filter_map(|step| step.needs.as_ref()).flatten();
-    let mut edits: Vec<Edit> = needs
-        .filter(|need| need.value == old)
-        .map(|need| Edit::replace(need.span, yaml::quote(id)))
-        .collect();
+    let mut edits = patch::follow(draft, place, &yaml::quote(id));
     let own = frontmatter::set_part(source, draft.steps[place].whole.0, "id", id);
     edits.push(own.ok_or_else(|| EditError::NotPlain { key: "id".to_owned() })?);
     Ok(edits)

@@ -1,6 +1,7 @@
 //! Parses one task file: its keys, its text, and the contract in its text.
 
 use super::{FIELDS, RESERVED, TASK_FOLDER, first_line};
+use crate::dialect;
 use crate::dialect::frontmatter;
 use crate::dialect::frontmatter::FrontmatterParts;
 use crate::dialect::verification;
@@ -8,6 +9,7 @@ use crate::plan::draft::{ContractDraft, DraftField, FieldDraft, Layout, ParseIss
 use crate::plan::edit;
 use crate::syntax::markdown::{Blocks, Heading};
 use crate::syntax::source::{Source, SourcePart, Span, Spanned};
+use crate::syntax::yaml;
 use crate::syntax::yaml::{YamlNode, YamlStyle, YamlValue};
 
 /// The section or label with the contract. The dialect itself has none: it is planwright's addition.
@@ -45,7 +47,7 @@ pub(super) fn read(
         step.heading = Layout(source.line_at(id.span.start));
     }
     let blocks = Blocks::read_in(source, body);
-    oddities.extend(blocks.unclosed.iter().map(|&span| Spanned::new(ParseIssue::UnclosedFence, span)));
+    oddities.extend(dialect::unclosed(&blocks));
     read_body(source, &blocks, body, &mut step);
     step
 }
@@ -57,7 +59,7 @@ pub(super) fn entries(
     oddities: &mut Vec<Spanned<ParseIssue>>,
 ) -> Vec<(YamlNode, YamlNode)> {
     let (entries, faults) = frontmatter::nodes(source, parts);
-    let tabs = parts.yaml.into_iter().flat_map(|yaml| lines(source, yaml));
+    let tabs = parts.yaml.into_iter().flat_map(|yaml| source.lines_in(yaml));
     let tabs = tabs.filter(|&line| source.slice(line).starts_with('\t') && faults.is_empty()).map(|line| {
         let why = "the frontmatter is not valid YAML: a line is indented with a tab".to_owned();
         Spanned::new(ParseIssue::Frontmatter(why), Span::new(line.start, line.start + 1))
@@ -74,19 +76,19 @@ fn read_fields(
     oddities: &mut Vec<Spanned<ParseIssue>>,
 ) {
     for (key, value) in entries {
-        let YamlValue::Scalar { text: name, .. } = &key.value else {
+        let Some(name) = key.text() else {
             let why = "a frontmatter key is not plain text".to_owned();
             oddities.push(Spanned::new(ParseIssue::Frontmatter(why), key.span));
             continue;
         };
-        let kind = FIELDS.iter().find(|(_, names)| names.contains(&name.as_str())).map(|&(kind, _)| kind);
+        let kind = FIELDS.iter().find(|(_, names)| names.contains(&name)).map(|&(kind, _)| kind);
         let whole = Span::new(key.span.start, value.span.end.max(key.span.end));
         // Unknown keys become part of the draft, so that no edit can lose them.
         if kind.is_none() {
             step.stray.push(Spanned::new(unix(source.slice(whole)), whole));
         }
-        if kind.is_some() || !RESERVED.contains(&name.as_str()) {
-            let name = Spanned::new(name.clone(), key.span);
+        if kind.is_some() || !RESERVED.contains(&name) {
+            let name = Spanned::new(name.to_owned(), key.span);
             step.fields.0.push(FieldDraft { name, kind, label: key.span, value: value.span, whole });
         }
     }
@@ -113,45 +115,29 @@ impl<'a> Fields<'a> {
         Self { entries, oddities }
     }
 
-    /// The first value of a key; duplicates have been reported.
-    fn value(&self, key: &str) -> Option<&'a YamlNode> {
-        let is_key = |node: &YamlNode| matches!(&node.value, YamlValue::Scalar { text, .. } if text == key);
-        self.entries.iter().find(|(node, _)| is_key(node)).map(|(_, value)| value)
-    }
-
     fn complain(&mut self, key: &str, expected: &'static str, span: Span) {
         self.oddities.push(Spanned::new(ParseIssue::WrongType { key: key.to_owned(), expected }, span));
     }
 
     /// A text; `None` if the key or its value is missing.
     pub(super) fn line(&mut self, key: &str) -> Option<Spanned<String>> {
-        let node = self.value(key)?;
-        match &node.value {
-            YamlValue::Scalar { .. } => {
-                let lines: Vec<String> = scalar(node)?.lines().map(|line| line.trim().to_owned()).collect();
-                let text = lines.join(" ").trim().to_owned();
-                (!text.is_empty()).then(|| Spanned::new(text, node.span))
-            }
-            YamlValue::List(_) | YamlValue::Map(_) => {
-                self.complain(key, "text", node.span);
-                None
-            }
+        let node = yaml::value(self.entries, key)?;
+        if node.text().is_none() {
+            self.complain(key, "text", node.span);
         }
+        let lines: Vec<&str> = scalar(node)?.lines().map(str::trim).collect();
+        let text = lines.join(" ").trim().to_owned();
+        (!text.is_empty()).then(|| Spanned::new(text, node.span))
     }
 
     /// A list of texts.
     pub(super) fn list(&mut self, key: &str, expected: &'static str) -> Vec<Spanned<String>> {
-        let Some(node) = self.value(key) else { return Vec::new() };
-        let items = match &node.value {
-            YamlValue::List(items) => items,
-            YamlValue::Scalar { .. } if scalar(node).is_none() => return Vec::new(),
-            YamlValue::Scalar { .. } | YamlValue::Map(_) => {
-                self.complain(key, expected, node.span);
-                return Vec::new();
-            }
-        };
-        let mut texts = Vec::with_capacity(items.len());
-        for item in items {
+        let Some(node) = yaml::value(self.entries, key) else { return Vec::new() };
+        if node.is_map() || scalar(node).is_some() {
+            self.complain(key, expected, node.span);
+        }
+        let mut texts = Vec::new();
+        for item in node.items() {
             match scalar(item).map(str::trim).filter(|text| !text.is_empty()) {
                 Some(text) => texts.push(Spanned::new(text.to_owned(), item.span)),
                 None => self.complain(key, expected, item.span),
@@ -220,9 +206,8 @@ fn verification_section(source: &Source, blocks: &Blocks, body: Span) -> Option<
             whole: Span::new(heading.span.start, end),
         });
     }
-    let mut labels = lines(source, body)
-        .filter(|line| !blocks.is_opaque(line.start))
-        .filter_map(|line| Some((line, bold_label(source, line)?)));
+    let mut labels =
+        blocks.text_lines(source, body).filter_map(|line| Some((line, bold_label(source, line)?)));
     let is_named = |&(_, label): &(Span, Span)| {
         source.slice(label).trim_matches(['*', ':', ' ']).eq_ignore_ascii_case(VERIFICATION)
     };
@@ -276,7 +261,7 @@ fn is_command_alone(source: &Source, blocks: &Blocks, section: &Section, contrac
 
 /// The text of some lines, trimmed of blank lines, with LF line endings; `None` if empty.
 pub(super) fn prose(source: &Source, region: Span) -> Option<Spanned<String>> {
-    let first = lines(source, region).find(|&line| !source.slice(line).trim().is_empty())?;
+    let first = source.lines_in(region).find(|&line| !source.slice(line).trim().is_empty())?;
     let text = source.slice(Span::new(first.start, region.end)).trim_end();
     Some(Spanned::new(unix(text), Span::new(first.start, first.start + text.len())))
 }
@@ -291,16 +276,6 @@ fn unix(text: &str) -> String {
     text.replace("\r\n", "\n")
 }
 
-/// The lines of a span, without line endings.
-pub(super) fn lines(source: &Source, region: Span) -> impl Iterator<Item = Span> {
-    let mut at = region.start;
-    source.slice(region).split_inclusive('\n').map(move |line| {
-        let start = at;
-        at += line.len();
-        Span::new(start, start + line.trim_end_matches(['\n', '\r']).len())
-    })
-}
-
 /// The words of a heading.
 pub(super) fn heading_text<'a>(source: &'a Source, heading: &Heading) -> &'a str {
     let first = source.slice(heading.span).lines().next().unwrap_or_default();
@@ -309,7 +284,7 @@ pub(super) fn heading_text<'a>(source: &'a Source, heading: &Heading) -> &'a str
 
 /// The heading `# Title` at the start of a text, and the title.
 fn title_line(source: &Source, body: Span) -> Option<(Span, Spanned<String>)> {
-    let line = lines(source, body).find(|&line| !source.slice(line).trim().is_empty())?;
+    let line = source.lines_in(body).find(|&line| !source.slice(line).trim().is_empty())?;
     let title = title(source.slice(line))?;
     let start = line.start + source.slice(line).find(title)?;
     Some((line, Spanned::new(title.to_owned(), Span::new(start, start + title.len()))))

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use super::claim;
 use super::sequence;
 use super::unit::UnitKind;
-use crate::plan::draft::{Draft, Mark, StepDraft};
+use crate::dialect::NATIVE;
+use crate::plan::draft::{Draft, DraftField, FieldValue, Mark, StepDraft};
 use crate::plan::verified;
-use crate::syntax::source::{Excerpt, Source, Spanned};
+use crate::syntax::source::{Source, texts};
 
 /// One fact of a draft.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,18 +40,18 @@ pub(super) fn facts(source: &Source, draft: &Draft, names: &[String]) -> BTreeMa
             say(&format!("key {key} {count}"), MergeCheck::Line(value.to_owned()));
         }
     }
-    let texts = [
+    let prose = [
         ("title", &draft.title),
         ("context", &draft.context),
         ("priority", &draft.priority),
         ("budget", &draft.budget),
     ];
-    for (about, text) in texts {
+    for (about, text) in prose {
         if let Some(text) = text {
             say(about, MergeCheck::Text(text.value.clone()));
         }
     }
-    say("notes", MergeCheck::List(values(&draft.notes)));
+    say("notes", MergeCheck::List(texts(&draft.notes)));
     let ids = verified::ids(draft);
     for (step, name) in draft.steps.iter().zip(names) {
         for (about, fact) in step_facts(step, |need| resolved(draft, &ids, names, need)) {
@@ -66,50 +67,34 @@ fn resolved(draft: &Draft, ids: &[String], names: &[String], need: &str) -> Stri
         .map_or_else(|| format!("unknown {need}"), |place| names[place].clone())
 }
 
-fn values(list: &[Spanned<String>]) -> Vec<String> {
-    list.iter().map(|item| item.value.clone()).collect()
-}
-
 fn step_facts(step: &StepDraft, resolve: impl Fn(&str) -> String) -> Vec<(&'static str, MergeCheck)> {
     let contract = step.contract.clone().unwrap_or_default();
-    let command = |text: &Option<Excerpt>| text.as_ref().map(|text| MergeCheck::Line(text.value.clone()));
-    let line =
-        |text: &Option<Spanned<String>>| text.as_ref().map(|text| MergeCheck::Line(text.value.clone()));
-    let list = |list: &[Spanned<String>]| Some(MergeCheck::List(values(list)));
-    let needs = step
-        .needs
-        .as_ref()
-        .map(|needs| MergeCheck::List(needs.iter().map(|need| resolve(&need.value)).collect()));
-    [
+    let others = [
         ("marks", Some(MergeCheck::Claims(step.marks.iter().map(|mark| mark.value).collect()))),
         ("title", Some(MergeCheck::Line(step.title.value.clone()))),
-        ("id", line(&step.id)),
-        ("target", line(&step.target)),
-        ("task", step.task.as_ref().map(|task| MergeCheck::Text(task.value.clone()))),
-        ("contract", command(&contract.command)),
         ("manual", contract.is_manual.then(|| MergeCheck::Line(String::new()))),
-        ("language", line(&contract.language)),
-        ("expect", line(&contract.expect)),
-        ("green", line(&step.green)),
-        ("judge", line(&step.judge)),
-        ("on_fail", line(&step.on_fail)),
-        ("needs", needs),
-        ("reads", list(&step.reads)),
-        ("touches", step.touches.as_ref().map(|touches| MergeCheck::List(values(touches)))),
-        ("accept", list(&step.accept)),
-        ("timeout", line(&step.timeout)),
-        ("contract_timeout", line(&step.contract_timeout)),
-        ("sealed", list(&step.sealed)),
-        ("tools", list(&step.tools)),
-        ("env", list(&step.env)),
-        ("network", line(&step.network)),
-        ("setup", command(&step.setup)),
-        ("each", list(&step.each)),
-        ("stray", list(&step.stray)),
-    ]
-    .into_iter()
-    .filter_map(|(about, fact)| Some((about, fact?)))
-    .collect()
+        ("language", contract.language.map(|language| MergeCheck::Line(language.value))),
+        ("stray", Some(MergeCheck::List(texts(&step.stray)))),
+    ];
+    // The native dialect has all fields.
+    let fields = NATIVE.fields.iter().map(|&(field, names)| {
+        let fact = match step.value(field) {
+            FieldValue::Line(text) if field == DraftField::Task => {
+                text.map(|text| MergeCheck::Text(text.value.clone()))
+            }
+            FieldValue::Line(line) => line.map(|line| MergeCheck::Line(line.value.clone())),
+            FieldValue::Command(command) => command.map(|command| MergeCheck::Line(command.value.clone())),
+            FieldValue::List(needs) if field == DraftField::Needs => {
+                needs.map(|needs| MergeCheck::List(needs.iter().map(|need| resolve(&need.value)).collect()))
+            }
+            FieldValue::List(list) if field == DraftField::Touches => {
+                list.map(|list| MergeCheck::List(texts(list)))
+            }
+            FieldValue::List(list) => Some(MergeCheck::List(texts(list.unwrap_or_default()))),
+        };
+        (names[0], fact)
+    });
+    others.into_iter().chain(fields).filter_map(|(about, fact)| Some((about, fact?))).collect()
 }
 
 /// Whether the merged facts are those of the base with the changes of both sides.

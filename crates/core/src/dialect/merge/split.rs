@@ -7,7 +7,8 @@ use crate::dialect::DIALECTS;
 use crate::dialect::frontmatter;
 use crate::plan::draft::{Draft, DraftField, FieldDraft, StepDraft};
 use crate::syntax::markdown::{Blocks, Code, Heading};
-use crate::syntax::source::{Detection, Source, Span};
+use crate::syntax::outline::behind_marker;
+use crate::syntax::source::{Detection, Source, Span, item_at, retain_disjoint};
 
 /// What is known of one of the three texts.
 pub(super) struct MergeSide<'a> {
@@ -148,16 +149,8 @@ impl<'a> Markdown<'_, 'a> {
             steps.extend((span.covers(lines) && !lines.is_empty()).then_some((lines, place)));
         }
         steps.sort_by_key(|(lines, _)| lines.start);
-        let mut end = 0;
-        steps.retain(|(lines, _)| {
-            let is_apart = lines.start >= end;
-            end = end.max(lines.end);
-            is_apart
-        });
-        let in_step = |at: usize| {
-            let next = steps.partition_point(|(lines, _)| lines.start <= at);
-            next > 0 && at < steps[next - 1].0.end
-        };
+        retain_disjoint(&mut steps, |(lines, _)| *lines);
+        let in_step = |at: usize| item_at(&steps, at, |(lines, _)| *lines).is_some();
         let headings =
             self.blocks.headings.iter().map(|heading| {
                 (self.text.line_start(heading.span.start + self.offset), Cut::Heading(*heading))
@@ -257,33 +250,11 @@ impl<'a> Markdown<'_, 'a> {
             None => format!("field:{}", field.name.value.to_lowercase()),
         };
         let kind = match field.kind {
-            Some(
-                DraftField::Needs
-                | DraftField::Reads
-                | DraftField::Touches
-                | DraftField::Sealed
-                | DraftField::Tools
-                | DraftField::Env
-                | DraftField::Each
-                | DraftField::Accept,
-            ) => {
-                return self.list(name, field, region);
-            }
+            Some(kind) if kind.is_list() => return self.list(name, field, region),
             // A command is atomic: half of ours and half of theirs is a command that nobody wrote.
             Some(DraftField::Contract | DraftField::Setup | DraftField::ExitCode) => UnitKind::Whole,
             Some(DraftField::Status) => UnitKind::Claim(step.mark()),
-            Some(
-                DraftField::Id
-                | DraftField::Target
-                | DraftField::Network
-                | DraftField::Timeout
-                | DraftField::ContractTimeout
-                | DraftField::Task
-                | DraftField::Green
-                | DraftField::Judge
-                | DraftField::OnFail,
-            )
-            | None => UnitKind::Lines,
+            Some(_) | None => UnitKind::Lines,
         };
         self.text.unit(Some(name), kind, region)
     }
@@ -356,12 +327,7 @@ impl<'a> Markdown<'_, 'a> {
 /// How far the bullet or number of a list item is indented.
 fn bullet(line: &str) -> Option<usize> {
     let bare = line.trim_start();
-    let digits = bare.bytes().take_while(u8::is_ascii_digit).count();
-    let behind = match digits {
-        0 => bare.strip_prefix(['-', '*', '+']),
-        _ => bare[digits..].strip_prefix(['.', ')']),
-    };
-    behind.filter(|behind| behind.starts_with([' ', '\t'])).map(|_| line.len() - bare.len())
+    behind_marker(bare).filter(|behind| behind.starts_with([' ', '\t'])).map(|_| line.len() - bare.len())
 }
 
 /// The name of the label that starts a line: `**Context:** …`.

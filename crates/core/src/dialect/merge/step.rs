@@ -7,7 +7,7 @@ use super::sequence;
 use crate::plan::draft::{Draft, StepDraft, StepNumber};
 use crate::plan::edit::number_at;
 use crate::plan::verified;
-use crate::syntax::source::{Edit, Source, Span};
+use crate::syntax::source::{Edit, Source, Span, retain_disjoint};
 
 /// Below this similarity of title, task and contract, steps are different.
 const LIKENESS_MIN: f64 = 0.5;
@@ -237,12 +237,7 @@ fn followed(
         }
     }
     edits.sort_by_key(|edit| edit.span);
-    let mut end = 0;
-    edits.retain(|edit| {
-        let is_apart = edit.span.start >= end;
-        end = end.max(edit.span.end);
-        is_apart
-    });
+    retain_disjoint(&mut edits, |edit| edit.span);
     edits
 }
 

@@ -126,13 +126,10 @@ impl<'a> Tree<'_, 'a> {
     }
 
     fn member(&self, (key, value): &(YamlNode, YamlNode), span: Span, depth: Depth) -> MergeUnit<'a> {
-        let YamlValue::Scalar { text: key, .. } = &key.value else {
+        let Some(key) = key.text() else {
             return self.text.piece(None, UnitKind::Whole, span);
         };
-        let kind = match &value.value {
-            YamlValue::Scalar { text, .. } => self.kind(key, text, span, depth),
-            YamlValue::List(_) | YamlValue::Map(_) => UnitKind::Block,
-        };
+        let kind = value.text().map_or(UnitKind::Block, |text| self.kind(key, text, span, depth));
         let parts = self.children(value, span, Depth::Inner).unwrap_or_default();
         let kind = if parts.is_empty() && kind == UnitKind::Block { UnitKind::Whole } else { kind };
         MergeUnit { parts, ..self.text.piece(Some(&format!("key:{key}")), kind, span) }
@@ -161,7 +158,7 @@ impl<'a> Tree<'_, 'a> {
     }
 
     fn entry(&self, (key, value): &(YamlNode, YamlNode), lines: Span, depth: Depth) -> MergeUnit<'a> {
-        let YamlValue::Scalar { text: key_text, .. } = &key.value else {
+        let Some(key_text) = key.text() else {
             return self.text.unit(None, UnitKind::Lines, lines);
         };
         let name = Some(format!("key:{key_text}"));

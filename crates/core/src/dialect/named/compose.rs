@@ -3,20 +3,21 @@
 use super::status;
 use crate::dialect::NewPlan;
 use crate::dialect::frontmatter;
-use crate::plan::draft::{ContractDraft, Draft, StepDraft, StepNumber};
+use crate::plan::draft::{ContractDraft, Draft, StepDraft};
 use crate::syntax::markdown::outside_code;
-use crate::syntax::source::Spanned;
+use crate::syntax::source::{Spanned, texts};
+use crate::syntax::text::unbroken;
 
 /// A new text with the meaning of the draft.
 pub(super) fn compose(draft: &Draft, birth: &NewPlan<'_>) -> String {
     let mut text = frontmatter(draft);
     let title = draft.title.as_ref().map_or("", |title| title.value.as_str());
     let state = draft.state.as_ref().and_then(|state| super::spell(state.value)).unwrap_or("planning");
-    text.push_str(&format!("# {}\n\n**Status:** {state}\n", one_line(title)));
+    text.push_str(&format!("# {}\n\n**Status:** {state}\n", unbroken(title)));
     let day: String = birth.now.chars().take("2026-11-16".len()).collect();
     text.push_str(&format!("**Created:** {day}\n"));
     for (label, value) in [("Priority", &draft.priority), ("Budget", &draft.budget)] {
-        text.extend(value.as_ref().map(|value| format!("**{label}:** {}\n", one_line(&value.value))));
+        text.extend(value.as_ref().map(|value| format!("**{label}:** {}\n", unbroken(&value.value))));
     }
     if let Some(context) = &draft.context {
         text.push_str(&format!("\n## Goal\n\n{}\n", tame(&context.value)));
@@ -28,7 +29,7 @@ pub(super) fn compose(draft: &Draft, birth: &NewPlan<'_>) -> String {
     }
     if !draft.notes.is_empty() {
         text.push_str("\n## Notes\n\n");
-        text.extend(draft.notes.iter().map(|note| format!("- {}\n", one_line(&note.value))));
+        text.extend(draft.notes.iter().map(|note| format!("- {}\n", unbroken(&note.value))));
     }
     text
 }
@@ -39,31 +40,25 @@ fn frontmatter(draft: &Draft) -> String {
 }
 
 fn task(step: &StepDraft) -> String {
-    let number = match &step.number.value {
-        StepNumber::Counted(number) => number.to_string(),
-        StepNumber::Template(text) => text.clone(),
+    let mut text = format!("### {}. {}\n", step.number.value, unbroken(&step.title.value));
+    let names = |names: &[Spanned<String>]| match names {
+        [] => "none".to_owned(),
+        names => texts(names).join(", "),
     };
-    let mut text = format!("### {number}. {}\n", one_line(&step.title.value));
-    let mut line = |label: &str, value: &str| text.push_str(&format!("- **{label}:** {value}\n"));
-    if let Some(id) = &step.id {
-        line("Id", &one_line(&id.value));
-    }
-    if let Some(agent) = &step.target {
-        line("Agent", &one_line(&agent.value));
-    }
-    if let Some(needs) = &step.needs {
-        line("Depends on", &names(needs));
-    }
-    if let Some(touches) = &step.touches {
-        line("Touches", &names(touches));
-    }
-    match &step.task {
-        Some(task) => line("What", &indented(&task.value)),
+    let said = [
+        ("Id", step.id.as_ref().map(|id| unbroken(&id.value))),
+        ("Agent", step.target.as_ref().map(|agent| unbroken(&agent.value))),
+        ("Depends on", step.needs.as_deref().map(names)),
+        ("Touches", step.touches.as_deref().map(names)),
+        ("What", step.task.as_ref().map(|task| indented(&task.value))),
+    ];
+    text.extend(said.into_iter().filter_map(|(label, value)| Some(format!("- **{label}:** {}\n", value?))));
+    if step.task.is_none() {
         // Without the label, the title would be parsed as the task.
-        None => text.push_str("- **What:**\n"),
+        text.push_str("- **What:**\n");
     }
     if !step.accept.is_empty() {
-        let items = step.accept.iter().map(|item| format!("\n  - {}", one_line(&item.value)));
+        let items = step.accept.iter().map(|item| format!("\n  - {}", unbroken(&item.value)));
         text.push_str(&format!("- **Acceptance:**{}\n", items.collect::<String>()));
     }
     if let Some(contract) = &step.contract {
@@ -71,11 +66,6 @@ fn task(step: &StepDraft) -> String {
     }
     text.push_str(&format!("- **Status:** {}\n", status::boxed(step.mark())));
     text
-}
-
-fn names(names: &[Spanned<String>]) -> String {
-    let names: Vec<&str> = names.iter().map(|name| name.value.as_str()).collect();
-    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
 fn verification(contract: &ContractDraft) -> String {
@@ -88,14 +78,11 @@ fn verification(contract: &ContractDraft) -> String {
     {
         return format!(" `{}`{code}", command.trim());
     }
-    let fence = "`".repeat(longest_run(command).max(2) + 1);
+    let ticks = command.split(|character| character != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(ticks.max(2) + 1);
     let lines: String = command.lines().map(|line| format!("\n  {line}")).collect();
     let expected = if code.is_empty() { String::new() } else { format!("\n  It{code}") };
     format!("\n  {fence}bash{lines}\n  {fence}{expected}")
-}
-
-fn longest_run(text: &str) -> usize {
-    text.split(|character| character != '`').map(str::len).max().unwrap_or(0)
 }
 
 /// Text after a label: the lines below the first are part of the list item.
@@ -121,8 +108,4 @@ fn tame(text: &str) -> String {
         }
     });
     tamed
-}
-
-fn one_line(text: &str) -> String {
-    text.replace(['\n', '\r'], " ")
 }

@@ -113,19 +113,6 @@ pub(super) fn read(source: &Source, span: Span) -> HeadingRead {
     HeadingRead { kind, label, number, marks, title }
 }
 
-/// The text of a heading line without its `#`.
-pub(super) fn content(source: &Source, heading: Span) -> Span {
-    let line = Span::new(heading.start, source.line_at(heading.start).end.clamp(heading.start, heading.end));
-    let text = source.slice(line);
-    let bare = text.trim_start_matches('#');
-    let is_marked = bare.len() < text.len();
-    let start = line.end - bare.trim_start().len();
-    let content = bare.trim();
-    let unclosed = content.trim_end_matches('#');
-    let has_closing = is_marked && (unclosed.is_empty() || unclosed.ends_with([' ', '\t']));
-    Span::new(start, start + if has_closing { unclosed.trim_end().len() } else { content.len() })
-}
-
 impl Cursor<'_> {
     fn leading_marks(&mut self, marks: &mut Vec<Spanned<Mark>>) {
         while let Some((length, mark)) = status::leading_box(self.text).or(status::leading_sign(self.text)) {

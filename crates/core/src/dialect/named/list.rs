@@ -7,21 +7,20 @@ use super::outline::{NamedSection, NamedTask, Shape, promises_work};
 use super::status;
 use crate::plan::draft::Mark;
 use crate::syntax::markdown::Blocks;
+use crate::syntax::outline::indent;
 use crate::syntax::source::{Source, Span, Spanned};
 
 /// Every list item with a box.
 pub(super) fn boxes(source: &Source, blocks: &Blocks, sections: &[NamedSection]) -> Vec<NamedTask> {
-    let body = Span::new(blocks.body, source.text().len());
+    let body = blocks.body;
     let boxed = |line: Span| {
-        let text = source.slice(line);
-        let item = field::item(text).or_else(|| bare_box(text))?;
-        let behind = &text[item..];
+        let item = field::item(source, line).or_else(|| bare_box(source, line))?;
+        let behind = source.slice(item);
         let (length, _) = status::leading_box(behind).or_else(|| unknown_box(behind))?;
         let is_set_off = behind[length..].is_empty() || behind[length..].starts_with([' ', '\t']);
-        let start = line.start + item;
-        is_set_off.then(|| (line, start + length, Span::new(start + 1, start + length - 1)))
+        is_set_off.then(|| (line, item.start + length, Span::new(item.start + 1, item.start + length - 1)))
     };
-    let lines: Vec<_> = field::text_lines(source, blocks, body).filter_map(boxed).collect();
+    let lines: Vec<_> = blocks.text_lines(source, body).filter_map(boxed).collect();
     let reach = |index: usize| {
         let line = lines[index].0;
         let next = lines.get(index + 1).map_or(body.end, |(next, ..)| next.start);
@@ -41,11 +40,11 @@ struct Reach {
     end: usize,
 }
 
-/// The offset of a box outside a list with text after it.
-fn bare_box(text: &str) -> Option<usize> {
-    let bare = text.trim_start();
+/// A box outside a list with text after it.
+fn bare_box(source: &Source, line: Span) -> Option<Span> {
+    let bare = source.slice(line).trim_start();
     let (length, _) = status::leading_box(bare)?;
-    (length > 2 && !bare[length..].trim().is_empty()).then(|| text.len() - bare.len())
+    (length > 2 && !bare[length..].trim().is_empty()).then(|| Span::new(line.end - bare.len(), line.end))
 }
 
 /// A box with unknown content: `[?]`.
@@ -56,9 +55,9 @@ fn unknown_box(text: &str) -> Option<(usize, Option<Mark>)> {
 }
 
 fn listed(source: &Source, reach: Reach, title: usize, shape: Shape) -> NamedTask {
-    let title = field::trimmed(source, Span::new(title.min(reach.line.end), reach.line.end));
+    let title = source.trimmed(Span::new(title.min(reach.line.end), reach.line.end));
     let label = Spanned::new(String::new(), Span::at(title.start));
-    let text = Spanned::new(source.slice(title).to_owned(), title);
+    let text = source.spanned(title);
     let read = match shape {
         Shape::Listed => {
             HeadingRead { kind: HeadingKind::Plain, label, number: None, ..heading::read(source, title) }
@@ -80,23 +79,18 @@ fn listed(source: &Source, reach: Reach, title: usize, shape: Shape) -> NamedTas
 
 /// The end of a list item: before the first line that is not indented below it.
 fn item_end(source: &Source, sections: &[NamedSection], line: Span, next: usize) -> usize {
-    let indent = field::indent(source.slice(line));
-    let heading = sections.partition_point(|section| section.heading.span.start <= line.start);
-    let limit = sections.get(heading).map_or(next, |section| section.heading.span.start.min(next));
+    let outer = indent(source.slice(line));
+    let heading = sections.partition_point(|section| section.start() <= line.start);
+    let limit = sections.get(heading).map_or(next, |section| section.start().min(next));
     let mut end = source.next_line(line.end).min(limit);
-    let mut at = end;
-    while at < limit {
-        let inner = Span::new(at, source.line_at(at).end.min(limit));
+    for inner in source.lines_in(Span::new(end, limit)) {
         let text = source.slice(inner);
-        let after = source.next_line(at).max(at + 1).min(limit);
-        let is_blank = text.trim().is_empty();
-        if !is_blank && field::indent(text) <= indent {
-            break;
+        if !text.trim().is_empty() {
+            if indent(text) <= outer {
+                break;
+            }
+            end = source.next_line(inner.start).min(limit);
         }
-        if !is_blank {
-            end = after;
-        }
-        at = after;
     }
     end
 }
@@ -106,17 +100,17 @@ pub(super) fn items(source: &Source, blocks: &Blocks, sections: &[NamedSection])
     let found = |is_item: &dyn Fn(&str) -> bool| {
         let mut tasks = Vec::new();
         for section in sections.iter().filter(|section| promises_work(section)) {
-            let lines: Vec<Span> = field::text_lines(source, blocks, section.own())
-                .filter(|&line| {
-                    let text = source.slice(line);
-                    field::indent(text) < 2 && field::item(text).is_some() && is_item(text.trim_start())
-                })
-                .collect();
-            for (index, &line) in lines.iter().enumerate() {
-                let next = lines.get(index + 1).map_or(section.own_end, |next| next.start);
+            let item = |line: Span| {
+                let text = source.slice(line);
+                let is_one = indent(text) < 2 && is_item(text.trim_start());
+                Some((line, field::item(source, line).filter(|_| is_one)?))
+            };
+            let items: Vec<(Span, Span)> =
+                blocks.text_lines(source, section.own()).filter_map(item).collect();
+            for (index, &(line, item)) in items.iter().enumerate() {
+                let next = items.get(index + 1).map_or(section.own_end, |(next, _)| next.start);
                 let reach = Reach { line, end: item_end(source, sections, line, next) };
-                let title = line.start + field::item(source.slice(line)).unwrap_or(0);
-                tasks.push(listed(source, reach, title, Shape::Listed));
+                tasks.push(listed(source, reach, item.start, Shape::Listed));
             }
         }
         tasks

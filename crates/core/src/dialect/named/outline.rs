@@ -12,7 +12,9 @@ use super::heading::{HeadingKind, HeadingRead};
 use super::list;
 use crate::plan::draft::DraftField;
 use crate::syntax::markdown::{Blocks, Heading};
-use crate::syntax::source::{Source, Span, Spanned};
+use crate::syntax::outline;
+use crate::syntax::outline::Section;
+use crate::syntax::source::{Source, Span, Spanned, item_at};
 
 /// The headings of a plan and the parts that they delimit.
 pub(super) struct NamedOutline {
@@ -26,33 +28,16 @@ pub(super) struct NamedOutline {
     pub(super) tasks: Vec<NamedTask>,
 }
 
-/// A heading and the text below it.
+pub(super) type NamedSection = Section<NamedRead>;
+
+/// What a section says about itself.
 #[derive(Debug, Clone)]
-pub(super) struct NamedSection {
-    pub(super) heading: Heading,
-    /// Without `#`.
-    pub(super) name: Spanned<String>,
-    read: HeadingRead,
-    /// The start of the next heading of any level.
-    pub(super) own_end: usize,
-    /// The start of the next heading of the same or a higher level.
-    pub(super) end: usize,
+pub(super) struct NamedRead {
+    heading: HeadingRead,
     fields: Vec<DraftField>,
-    /// The enclosing section.
-    parent: Option<usize>,
 }
 
-impl NamedSection {
-    /// The text below the heading, including subsections.
-    pub(super) fn below(&self) -> Span {
-        Span::new(self.heading.below.min(self.end), self.end)
-    }
-
-    /// The text between the heading and the next one.
-    pub(super) fn own(&self) -> Span {
-        Span::new(self.heading.below.min(self.own_end), self.own_end)
-    }
-
+impl NamedRead {
     fn has(&self, field: DraftField) -> bool {
         self.fields.contains(&field)
     }
@@ -172,11 +157,11 @@ impl NamedOutline {
             tasks.sort_by_key(|task| task.whole.start);
         }
         let fallbacks: [&dyn Fn() -> Vec<NamedTask>; 3] = [
-            &|| leaves(&sections, |section| section.read.kind == HeadingKind::Phase),
+            &|| leaves(&sections, |section| section.read.heading.kind == HeadingKind::Phase),
             &|| list::items(source, blocks, &sections),
             &|| {
                 leaves(&sections, |section| {
-                    matches!(section.read.kind, HeadingKind::Number | HeadingKind::Dotted)
+                    matches!(section.read.heading.kind, HeadingKind::Number | HeadingKind::Dotted)
                 })
             },
         ];
@@ -198,84 +183,54 @@ impl NamedOutline {
         let end = source.text().len();
         let is_task = |section: &&NamedSection| tasks.iter().any(|task| task.heading == section.heading.span);
         let first_task = tasks.first().map_or(end, |task| task.whole.start);
-        let title = sections.iter().find(|section| {
-            section.heading.level == 1 && section.heading.span.start < first_task && !is_task(section)
-        });
+        let title = sections
+            .iter()
+            .find(|section| section.heading.level == 1 && section.start() < first_task && !is_task(section));
         let title_line = title.map(|section| section.heading.span);
-        let title = title.map(|section| section.name.clone());
-        let begin = title_line.map_or(blocks.body, |line| line.end);
-        let first_section =
-            sections.iter().map(|section| section.heading.span.start).find(|&start| start >= begin);
+        let title = title.map(|section| section.title.clone());
+        let begin = title_line.map_or(blocks.body.start, |line| line.end);
+        let first_section = sections.iter().map(|section| section.start()).find(|&start| start >= begin);
         let header = Span::new(begin, first_section.unwrap_or(end).min(first_task).max(begin));
         Self { title, title_line, header, sections, tasks }
     }
 }
 
-/// Every heading. Text above a line of dashes is meant as text: only equals signs make a setext heading.
+/// Every section. Text above a line of dashes is meant as text: only equals signs make a setext heading.
 fn sections(source: &Source, blocks: &Blocks) -> Vec<NamedSection> {
-    let end = source.text().len();
-    let headings: Vec<Heading> = blocks
-        .headings
-        .iter()
-        .filter(|heading| !heading.is_underlined || (heading.level == 1 && is_single(source, heading)))
-        .copied()
-        .collect();
-    let mut sections: Vec<NamedSection> = Vec::with_capacity(headings.len());
-    let mut open: Vec<usize> = Vec::new();
-    for (index, &heading) in headings.iter().enumerate() {
-        let content = heading::content(source, heading.span);
-        let own_end = headings.get(index + 1).map_or(end, |next| next.span.start);
-        let name = Spanned::new(source.slice(content).to_owned(), content);
-        let read = heading::read(source, content);
-        let mut section =
-            NamedSection { heading, name, read, own_end, end, fields: Vec::new(), parent: None };
-        section.fields = field::text_lines(source, blocks, section.own())
-            .filter_map(|line| field::label(source, line))
-            // Indented text belongs to a list item.
-            .filter(|label| label.indent < 2)
-            .filter_map(|label| label.kind)
-            .collect();
-        open.retain(|&outer| headings[outer].level < heading.level);
-        section.parent = open.last().copied();
-        open.push(index);
-        sections.push(section);
-    }
-    // Backwards, so that the next heading of each level is known.
-    let mut next = [end; 7];
-    for section in sections.iter_mut().rev() {
-        let rank = usize::from(section.heading.level.min(6));
-        section.end = next[..=rank].iter().copied().min().unwrap_or(end);
-        next[rank] = section.heading.span.start;
-        next[rank + 1..].fill(end);
+    let is_single = |heading: &Heading| source.slice(heading.span).lines().count() == 2;
+    let mut sections = outline::sections(source, blocks, |heading, title| {
+        let counts = !heading.is_underlined || (heading.level == 1 && is_single(heading));
+        counts.then(|| NamedRead { heading: heading::read(source, title.span), fields: Vec::new() })
+    });
+    for section in &mut sections {
+        // Indented text belongs to a list item.
+        let labels = field::labels(source, blocks, section.own()).filter(|label| label.indent < 2);
+        section.read.fields = labels.filter_map(|label| label.kind).collect();
     }
     sections
-}
-
-fn is_single(source: &Source, heading: &Heading) -> bool {
-    source.slice(heading.span).lines().count() == 2
 }
 
 /// The tasks with unambiguous headings.
 fn stated(sections: &[NamedSection], boxes: &[NamedTask]) -> Vec<NamedTask> {
     let has_boxes = |section: &NamedSection| {
-        let next = boxes.partition_point(|task| task.heading.start < section.heading.span.start);
+        let next = boxes.partition_point(|task| task.heading.start < section.start());
         boxes.get(next).is_some_and(|task| task.heading.start < section.end)
     };
     let says_so = |section: &NamedSection| {
-        let is_worked = section.has(DraftField::Task) || section.has(DraftField::Contract);
-        match section.read.kind {
+        let is_worked = section.read.has(DraftField::Task) || section.read.has(DraftField::Contract);
+        match section.read.heading.kind {
             HeadingKind::Task | HeadingKind::Step => true,
-            HeadingKind::Named => is_worked || section.has(DraftField::Status) || !has_boxes(section),
+            HeadingKind::Named => is_worked || section.read.has(DraftField::Status) || !has_boxes(section),
             HeadingKind::Number if section.heading.level >= 3 => {
-                !around(sections, section.heading.span.start).any(is_aside)
+                !around(sections, section.start()).any(is_aside)
             }
-            HeadingKind::Number | HeadingKind::Dotted => is_worked || section.has(DraftField::Status),
+            HeadingKind::Number | HeadingKind::Dotted => is_worked || section.read.has(DraftField::Status),
             HeadingKind::Phase => is_worked,
             HeadingKind::Plain => {
                 let more = [DraftField::Task, DraftField::Contract, DraftField::Accept, DraftField::Needs];
                 section.heading.level > 1
-                    && section.has(DraftField::Status)
-                    && more.iter().any(|&field| section.has(field))
+                    && section.read.has(DraftField::Status)
+                    && more.iter().any(|&field| section.read.has(field))
             }
         }
     };
@@ -284,23 +239,23 @@ fn stated(sections: &[NamedSection], boxes: &[NamedTask]) -> Vec<NamedTask> {
     let mut reach = 0;
     for (place, &index) in said.iter().enumerate() {
         let section = &sections[index];
-        if section.heading.span.start < reach {
+        if section.start() < reach {
             continue;
         }
         let inner = said[place + 1..].iter().map(|&inner| &sections[inner]);
-        let mut inner = inner.take_while(|inner| inner.heading.span.start < section.end);
+        let mut inner = inner.take_while(|inner| inner.start() < section.end);
         // A heading with tasks below it is only a group. Steps of a task are parts of it.
-        let holds = inner.any(|inner| match section.read.kind {
-            HeadingKind::Task => inner.read.kind == HeadingKind::Task,
-            HeadingKind::Step => matches!(inner.read.kind, HeadingKind::Task | HeadingKind::Step),
+        let holds = inner.any(|inner| match section.read.heading.kind {
+            HeadingKind::Task => inner.read.heading.kind == HeadingKind::Task,
+            HeadingKind::Step => matches!(inner.read.heading.kind, HeadingKind::Task | HeadingKind::Step),
             HeadingKind::Named
             | HeadingKind::Number
             | HeadingKind::Dotted
             | HeadingKind::Phase
             | HeadingKind::Plain => {
-                inner.read.kind == HeadingKind::Task
-                    || inner.has(DraftField::Status)
-                    || inner.has(DraftField::Contract)
+                inner.read.heading.kind == HeadingKind::Task
+                    || inner.read.has(DraftField::Status)
+                    || inner.read.has(DraftField::Contract)
             }
         });
         if !holds {
@@ -314,9 +269,9 @@ fn stated(sections: &[NamedSection], boxes: &[NamedTask]) -> Vec<NamedTask> {
 /// The tasks, and sections among them that only lack the fields: if half of the phases have a verification, the others
 /// are tasks as well.
 fn with_siblings(sections: &[NamedSection], says_so: &[bool]) -> Vec<usize> {
-    let family = |section: &NamedSection| match section.read.kind {
+    let family = |section: &NamedSection| match section.read.heading.kind {
         HeadingKind::Number | HeadingKind::Dotted | HeadingKind::Phase => {
-            Some((section.parent, section.heading.level, section.read.kind as u8))
+            Some((section.parent, section.heading.level, section.read.heading.kind as u8))
         }
         HeadingKind::Task | HeadingKind::Step | HeadingKind::Named | HeadingKind::Plain => None,
     };
@@ -337,19 +292,17 @@ fn with_siblings(sections: &[NamedSection], says_so: &[bool]) -> Vec<usize> {
 /// The sections of a kind that contain no other of that kind.
 fn leaves(sections: &[NamedSection], is_one: impl Fn(&NamedSection) -> bool) -> Vec<NamedTask> {
     let of_kind: Vec<&NamedSection> = sections.iter().filter(|section| is_one(section)).collect();
-    let holds = |place: usize| {
-        of_kind.get(place + 1).is_some_and(|next| next.heading.span.start < of_kind[place].end)
-    };
+    let holds = |place: usize| of_kind.get(place + 1).is_some_and(|next| next.start() < of_kind[place].end);
     (0..of_kind.len()).filter(|&place| !holds(place)).map(|place| headed(of_kind[place])).collect()
 }
 
 fn headed(section: &NamedSection) -> NamedTask {
     NamedTask {
         shape: Shape::Heading,
-        whole: Span::new(section.heading.span.start, section.end),
+        whole: Span::new(section.start(), section.end),
         heading: section.heading.span,
         level: section.heading.level,
-        read: section.read.clone(),
+        read: section.read.heading.clone(),
         below: section.below(),
         own_end: section.own_end,
     }
@@ -357,13 +310,13 @@ fn headed(section: &NamedSection) -> NamedTask {
 
 /// The sections around an offset, innermost first.
 fn around(sections: &[NamedSection], at: usize) -> impl Iterator<Item = &NamedSection> {
-    let innermost = sections.partition_point(|section| section.heading.span.start < at).checked_sub(1);
+    let innermost = sections.partition_point(|section| section.start() < at).checked_sub(1);
     std::iter::successors(innermost.map(|index| &sections[index]), |section| Some(&sections[section.parent?]))
 }
 
 /// The normalized name of a section: lowercase, without number and marks.
 fn plain_name(section: &NamedSection) -> String {
-    section.read.title.value.to_lowercase()
+    section.read.heading.title.value.to_lowercase()
 }
 
 fn is_aside(section: &NamedSection) -> bool {
@@ -383,8 +336,7 @@ pub(super) fn promises_work(section: &NamedSection) -> bool {
 }
 
 fn is_in(tasks: &[NamedTask], at: usize) -> bool {
-    let next = tasks.partition_point(|task| task.whole.start <= at);
-    next > 0 && at < tasks[next - 1].whole.end
+    item_at(tasks, at, |task| task.whole).is_some()
 }
 
 /// Ends every task where the next one starts.

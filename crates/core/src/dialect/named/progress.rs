@@ -2,9 +2,10 @@
 
 use super::slug::{plan_of, progress_file};
 use crate::dialect::{PlanEvent, SidecarEdit};
-use crate::plan::draft::{Draft, StepNumber};
+use crate::plan::draft::Draft;
 use crate::plan::lifecycle::PlanState;
 use crate::syntax::source::Source;
+use crate::syntax::text::one_line;
 
 /// The line for an event: `2026-06-10 14:30 /work — completed task 1: "First task" (all tests pass)`. `None` for a plan
 /// whose file name is not that of a named plan, which has no progress file.
@@ -30,18 +31,14 @@ pub(super) fn beside(source: &Source, draft: &Draft, happening: &PlanEvent<'_>) 
             (at, phase, format!("plan is {state}"))
         }
     };
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let line = format!("{} /{phase} — {}", minute(at), words.join(" "));
+    let line = format!("{} /{phase} — {}", minute(at), one_line(&text));
     vec![SidecarEdit::Append { path: progress_file(name.slug()), line }]
 }
 
 fn judged(draft: &Draft, step: usize, verdict: &str, summary: &str) -> String {
     let (number, title) = draft.steps.get(step).map_or_else(
         || ((step + 1).to_string(), ""),
-        |step| match &step.number.value {
-            StepNumber::Counted(number) => (number.to_string(), step.title.value.as_str()),
-            StepNumber::Template(number) => (number.clone(), step.title.value.as_str()),
-        },
+        |step| (step.number.value.to_string(), step.title.value.as_str()),
     );
     let remark = if summary.trim().is_empty() { String::new() } else { format!(" ({summary})") };
     format!("{verdict} {number}: \"{title}\"{remark}")

@@ -1,14 +1,16 @@
 //! Parses one task: its fields, the text for the agent, and the contract.
 
 use super::field;
-use super::field::NamedLabel;
 use super::outline::{NamedTask, Shape};
 use super::status;
 use super::task_reference::TaskList;
+use crate::dialect::label::Label;
 use crate::dialect::verification;
 use crate::plan::draft::{ContractDraft, DraftField, FieldDraft, Layout, ParseIssue, StepDraft};
 use crate::syntax::markdown::Blocks;
+use crate::syntax::outline::{indent, is_rule};
 use crate::syntax::source::{Source, Span, Spanned};
+use crate::syntax::text::one_line;
 
 pub(super) fn read(
     source: &Source,
@@ -43,10 +45,9 @@ pub(super) fn read(
 }
 
 /// The labels of a task. A label that is indented below others belongs to one of them.
-fn labels(source: &Source, blocks: &Blocks, task: &NamedTask) -> Vec<NamedLabel> {
+fn labels(source: &Source, blocks: &Blocks, task: &NamedTask) -> Vec<Label> {
     let own = Span::new(task.below.start, task.own_end.clamp(task.below.start, task.below.end));
-    let mut labels: Vec<NamedLabel> =
-        field::text_lines(source, blocks, own).filter_map(|line| field::label(source, line)).collect();
+    let mut labels: Vec<Label> = field::labels(source, blocks, own).collect();
     let known = labels.iter().filter(|label| label.kind.is_some()).map(|label| label.indent);
     let outermost = known.min().unwrap_or(0) + 1;
     labels.retain(|label| label.indent <= outermost);
@@ -58,7 +59,7 @@ struct Reader<'a> {
     blocks: &'a Blocks,
     task: &'a NamedTask,
     roll: &'a TaskList,
-    labels: &'a [NamedLabel],
+    labels: &'a [Label],
     step: StepDraft,
     oddities: &'a mut Vec<Spanned<ParseIssue>>,
     /// Spans consumed by fields, which are not part of the text for the agent.
@@ -132,11 +133,11 @@ impl Reader<'_> {
         Span::new(start, paragraph_end(self.source, self.blocks, label.line, end))
     }
 
-    fn take(&mut self, label: &NamedLabel, region: Span) {
+    fn take(&mut self, label: &Label, region: Span) {
         self.taken.push(Span::new(label.line.start, region.end));
     }
 
-    fn status(&mut self, label: &NamedLabel, region: Span) {
+    fn status(&mut self, label: &Label, region: Span) {
         let text = self.source.slice(label.value);
         let reading = status::read(text);
         let said = Span::new(label.value.start + reading.said.start, label.value.start + reading.said.end);
@@ -148,7 +149,7 @@ impl Reader<'_> {
         self.take(label, region);
     }
 
-    fn contract(&mut self, label: &NamedLabel, region: Span) {
+    fn contract(&mut self, label: &Label, region: Span) {
         self.step.contract = verification::contract(self.source, self.blocks, region);
         if self.step.contract.as_ref().is_some_and(|contract| contract.is_manual) {
             self.criteria(label, region);
@@ -157,7 +158,7 @@ impl Reader<'_> {
     }
 
     /// A task with two verifications needs a person: one of them alone would check only half of it.
-    fn second_contract(&mut self, label: &NamedLabel, region: Span) {
+    fn second_contract(&mut self, label: &Label, region: Span) {
         let first = self.step.contract.replace(ContractDraft { is_manual: true, ..ContractDraft::default() });
         let command = first.and_then(|first| first.command);
         self.step.accept.extend(command.map(|command| Spanned::new(command.value, command.span)));
@@ -166,21 +167,19 @@ impl Reader<'_> {
     }
 
     /// The items of a list, or the text as one criterion.
-    fn criteria(&mut self, label: &NamedLabel, region: Span) {
-        let lines = field::lines(self.source, region).filter(|line| line.start > label.line.start);
+    fn criteria(&mut self, label: &Label, region: Span) {
+        let lines = self.blocks.text_lines(self.source, region);
         let items: Vec<Spanned<String>> = lines
-            .filter(|line| !self.blocks.is_opaque(line.start))
-            .filter_map(|line| {
-                let item = line.start + field::item(self.source.slice(line))?;
-                let item = field::trimmed(self.source, Span::new(item, line.end));
-                (!item.is_empty()).then(|| Spanned::new(self.source.slice(item).to_owned(), item))
-            })
+            .filter(|line| line.start > label.line.start)
+            .filter_map(|line| Some(self.source.trimmed(field::item(self.source, line)?)))
+            .filter(|item| !item.is_empty())
+            .map(|item| self.source.spanned(item))
             .collect();
         if items.is_empty() || !label.value.is_empty() {
-            let text = field::trimmed(self.source, region);
-            let words: Vec<&str> = self.source.slice(text).split_whitespace().collect();
-            if !words.is_empty() && !words.concat().eq_ignore_ascii_case("manual") {
-                self.step.accept.push(Spanned::new(words.join(" "), text));
+            let text = self.source.trimmed(region);
+            let words = one_line(self.source.slice(text));
+            if !words.is_empty() && !words.replace(' ', "").eq_ignore_ascii_case("manual") {
+                self.step.accept.push(Spanned::new(words, text));
             }
         } else {
             self.step.accept.extend(items);
@@ -188,7 +187,7 @@ impl Reader<'_> {
     }
 
     /// The tasks that must be done first. A sentence about them is part of the task.
-    fn needs(&mut self, label: &NamedLabel, region: Span) {
+    fn needs(&mut self, label: &Label, region: Span) {
         match self.roll.needs(self.source, label.value) {
             Some(needs) => {
                 self.step.needs = Some(needs);
@@ -199,7 +198,7 @@ impl Reader<'_> {
     }
 
     /// A valid name. Anything else is part of the task: people write sentences after these labels too.
-    fn name(&mut self, kind: DraftField, label: &NamedLabel, region: Span) {
+    fn name(&mut self, kind: DraftField, label: &Label, region: Span) {
         let Some(name) = slug(self.source, label.value) else {
             self.step.fields.0.pop();
             return;
@@ -221,7 +220,7 @@ impl Reader<'_> {
             (Some(what), _) => what,
             (None, Shape::Heading) => self.joined(&kept, 0),
             (None, Shape::Boxed(_) | Shape::Listed) => {
-                let rest = self.joined(&kept, field::indent(self.source.slice(self.task.heading)) + 2);
+                let rest = self.joined(&kept, indent(self.source.slice(self.task.heading)) + 2);
                 let lines =
                     [title.value.as_str(), rest.value.as_str()].into_iter().filter(|text| !text.is_empty());
                 Spanned::new(
@@ -245,8 +244,7 @@ impl Reader<'_> {
         let only = *told.next().filter(|_| told.next().is_none())?;
         let index = self.labels.iter().position(|label| label.kind == Some(DraftField::Task))?;
         let label = &self.labels[index];
-        let first =
-            field::lines(self.source, only).find(|line| !self.source.slice(*line).trim().is_empty())?;
+        let first = self.source.lines_in(only).find(|line| !self.source.slice(*line).trim().is_empty())?;
         let is_only = first.start == label.line.start
             && !self
                 .labels
@@ -258,7 +256,7 @@ impl Reader<'_> {
         let between = Span::new(self.source.next_line(label.line.end).min(rest.span.start), rest.span.start);
         let text = match (first_line.is_empty(), rest.value.is_empty()) {
             (false, false) => {
-                let blanks = "\n".repeat(field::lines(self.source, between).count());
+                let blanks = "\n".repeat(self.source.lines_in(between).count());
                 format!("{first_line}\n{blanks}{}", rest.value)
             }
             (true, _) => rest.value,
@@ -269,7 +267,7 @@ impl Reader<'_> {
 
     /// Whether there are only blank and dividing lines.
     fn is_idle(&self, span: Span) -> bool {
-        self.source.slice(span).lines().all(|line| line.trim().is_empty() || field::is_rule(line))
+        self.source.slice(span).lines().all(|line| line.trim().is_empty() || is_rule(line))
     }
 
     /// The lines of some spans, unindented by up to `indent`. Blank and dividing lines around each are dropped; one
@@ -277,12 +275,12 @@ impl Reader<'_> {
     fn joined(&self, spans: &[Span], indent: usize) -> Spanned<String> {
         let is_idle = |line: &Span| {
             let text = self.source.slice(*line);
-            text.trim().is_empty() || (field::is_rule(text) && !self.blocks.is_opaque(line.start))
+            text.trim().is_empty() || (is_rule(text) && !self.blocks.is_opaque(line.start))
         };
         let mut text = String::new();
         let mut place: Option<Span> = None;
         for &span in spans {
-            let lines: Vec<Span> = field::lines(self.source, span).collect();
+            let lines: Vec<Span> = self.source.lines_in(span).collect();
             let Some(first) = lines.iter().position(|line| !is_idle(line)) else { continue };
             let last = lines.iter().rposition(|line| !is_idle(line)).unwrap_or(first);
             place = Some(Span::new(place.map_or(lines[first].start, |place| place.start), lines[last].end));
@@ -322,30 +320,26 @@ fn kept(span: Span, taken: &[Span]) -> Vec<Span> {
 fn undivided(source: &Source, start: usize, end: usize) -> usize {
     let text = &source.text()[start..end];
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let is_idle = |line: &&&str| line.trim().is_empty() || field::is_rule(line);
+    let is_idle = |line: &&&str| line.trim().is_empty() || is_rule(line);
     // The first line follows the label.
     let idle = lines.iter().skip(1).rev().take_while(is_idle);
-    let has_rule = idle.clone().any(|line| field::is_rule(line));
+    let has_rule = idle.clone().any(|line| is_rule(line));
     if has_rule { end - idle.map(|line| line.len()).sum::<usize>() } else { end }
 }
 
 /// The end of a line's paragraph: before a blank line, a list item, code, or `end`.
 fn paragraph_end(source: &Source, blocks: &Blocks, line: Span, end: usize) -> usize {
-    let mut at = source.next_line(line.end).min(end);
-    while at < end {
-        let next = Span::new(at, source.line_at(at).end.min(end));
-        let text = source.slice(next);
-        let is_other = text.trim().is_empty()
-            || blocks.is_opaque(at)
-            || field::item(text).is_some()
-            || field::is_rule(text)
-            || field::indent(text) <= field::indent(source.slice(line));
-        if is_other {
-            break;
-        }
-        at = source.next_line(at).max(at + 1).min(end);
-    }
-    at.max(line.end.min(end))
+    let below = source.next_line(line.end).min(end);
+    let is_other = |next: &Span| {
+        let text = source.slice(*next);
+        text.trim().is_empty()
+            || blocks.is_opaque(next.start)
+            || field::item(source, *next).is_some()
+            || is_rule(text)
+            || indent(text) <= indent(source.slice(line))
+    };
+    let other = source.lines_in(Span::new(below, end)).find(is_other);
+    other.map_or(end, |other| other.start).max(line.end.min(end))
 }
 
 /// The names on a line, separated by commas, without backticks; empty for "none".
@@ -353,9 +347,9 @@ pub(super) fn names(source: &Source, line: Span) -> Vec<Spanned<String>> {
     let mut at = line.start;
     let mut names = Vec::new();
     for item in source.slice(line).split([',', ';', '、']) {
-        let span = uncoded(source, field::trimmed(source, Span::new(at, at + item.len())));
+        let span = uncoded(source, source.trimmed(Span::new(at, at + item.len())));
         if !span.is_empty() {
-            names.push(Spanned::new(source.slice(span).to_owned(), span));
+            names.push(source.spanned(span));
         }
         at += item.len();
         at += source.text()[at..].chars().next().map_or(0, char::len_utf8);
@@ -390,7 +384,7 @@ pub(super) fn uncoded(source: &Source, span: Span) -> Span {
     let text = source.slice(span);
     let inner = text.strip_prefix('`').and_then(|text| text.strip_suffix('`'));
     match inner.filter(|inner| !inner.contains('`')) {
-        Some(inner) => field::trimmed(source, Span::new(span.start + 1, span.start + 1 + inner.len())),
+        Some(inner) => source.trimmed(Span::new(span.start + 1, span.start + 1 + inner.len())),
         None => span,
     }
 }

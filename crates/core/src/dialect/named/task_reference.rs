@@ -1,6 +1,5 @@
 //! The names of the tasks: numbers, heading labels, ids. Resolves the names that tasks use in their needs.
 
-use super::field;
 use super::outline::{NamedTask, Shape};
 use super::step;
 use crate::plan::draft::{Draft, StepDraft, StepNumber};
@@ -103,7 +102,7 @@ fn conjoined(source: &Source, span: Span) -> Vec<Span> {
     let text = source.slice(span);
     for part in text.split(" and ").flat_map(|part| part.split(" & ")) {
         let start = at + source.text()[at..span.end].find(part).unwrap_or(0);
-        names.push(step::uncoded(source, field::trimmed(source, Span::new(start, start + part.len()))));
+        names.push(step::uncoded(source, source.trimmed(Span::new(start, start + part.len()))));
         at = start + part.len();
     }
     names
@@ -124,5 +123,5 @@ fn bare(source: &Source, span: Span) -> Span {
         }
     }
     let start = span.start + end - inner.len();
-    field::trimmed(source, Span::new(start, span.start + end))
+    source.trimmed(Span::new(start, span.start + end))
 }

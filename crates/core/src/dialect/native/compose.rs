@@ -3,9 +3,10 @@
 use super::field;
 use crate::dialect::NewPlan;
 use crate::dialect::frontmatter;
-use crate::plan::draft::{ContractDraft, Draft, Mark, StepDraft, StepNumber};
+use crate::plan::draft::{Draft, DraftField, FieldValue, Mark, StepDraft};
 use crate::syntax::markdown::outside_code;
-use crate::syntax::source::{Source, Spanned};
+use crate::syntax::source::{Source, texts};
+use crate::syntax::text::{fence, unbroken};
 use crate::syntax::yaml;
 
 /// The owner of a plan that names none.
@@ -45,81 +46,62 @@ pub(super) fn compose(draft: &Draft, _: &NewPlan<'_>) -> String {
     text
 }
 
+/// The fields before the task, in order.
+const HEAD: &[DraftField] = &[
+    DraftField::Id,
+    DraftField::Target,
+    DraftField::Needs,
+    DraftField::Reads,
+    DraftField::Touches,
+    DraftField::Sealed,
+    DraftField::Tools,
+    DraftField::Env,
+    DraftField::Network,
+    DraftField::Timeout,
+    DraftField::ContractTimeout,
+    DraftField::Each,
+];
+
 pub(super) fn step_text(step: &StepDraft) -> String {
-    let number = match &step.number.value {
-        StepNumber::Counted(number) => number.to_string(),
-        StepNumber::Template(text) => text.clone(),
-    };
     // The native dialect has no mark for a running step.
     let mark = step.mark().filter(|&mark| mark != Mark::Running);
     let mark = mark.map(|mark| format!("{} ", super::patch::glyph(mark))).unwrap_or_default();
-    let mut text = format!("### {number}. {mark}{}\n\n", step.title.value.replace(['\n', '\r'], " "));
-    let line = |text: &mut String, label: &str, value: Option<&Spanned<String>>| {
-        text.extend(value.map(|value| format!("**{label}:** {}\n", value.value.replace(['\n', '\r'], " "))));
-    };
-    line(&mut text, "id", step.id.as_ref());
-    line(&mut text, "target", step.target.as_ref());
-    if let Some(needs) = &step.needs {
-        let names: Vec<&str> = needs.iter().map(|need| need.value.as_str()).collect();
-        text.push_str(&format!(
-            "**needs:** {}\n",
-            if names.is_empty() { "none".to_owned() } else { names.join(", ") }
-        ));
-    }
-    list(&mut text, "reads", &step.reads);
-    match step.touches.as_deref() {
-        Some([]) => text.push_str("**touches:** none\n"),
-        Some(touches) => list(&mut text, "touches", touches),
-        None => {}
-    }
-    list(&mut text, "sealed", &step.sealed);
-    list(&mut text, "tools", &step.tools);
-    list(&mut text, "env", &step.env);
-    line(&mut text, "network", step.network.as_ref());
-    line(&mut text, "timeout", step.timeout.as_ref());
-    line(&mut text, "contract_timeout", step.contract_timeout.as_ref());
-    list(&mut text, "each", &step.each);
-    if let Some(setup) = &step.setup {
-        text.push_str(&format!("\n**setup:**\n{}", fenced(&setup.value)));
-    }
+    let mut text = format!("### {}. {mark}{}\n\n", step.number.value, unbroken(&step.title.value));
+    text.extend(HEAD.iter().filter_map(|&field| field_text(step, field)));
+    text.extend(field_text(step, DraftField::Setup).map(|setup| format!("\n{setup}")));
     if let Some(task) = &step.task {
         text.push_str(&format!("\n**task:**\n{}\n", tame(&task.value, Where::Step)));
     }
-    if !step.accept.is_empty() {
-        text.push('\n');
-        list(&mut text, "accept", &step.accept);
-    }
+    text.extend(field_text(step, DraftField::Accept).map(|accept| format!("\n{accept}")));
     if let Some(contract) = &step.contract {
-        text.push('\n');
-        text.push_str(&contract_text(contract));
+        let command = field_text(step, DraftField::Contract);
+        text.push_str(&format!("\n{}", command.as_deref().unwrap_or("**contract:** manual\n")));
+        text.extend(contract.expect.as_ref().map(|code| format!("exit_code == {}\n", code.value)));
     }
-    line(&mut text, "green", step.green.as_ref());
-    line(&mut text, "judge", step.judge.as_ref());
-    line(&mut text, "on_fail", step.on_fail.as_ref());
+    let tail = [DraftField::Green, DraftField::Judge, DraftField::OnFail];
+    text.extend(tail.into_iter().filter_map(|field| field_text(step, field)));
     text
 }
 
-fn list(text: &mut String, label: &str, items: &[Spanned<String>]) {
-    if !items.is_empty() {
-        text.push_str(&format!("**{label}:**\n"));
-        text.extend(items.iter().map(|item| format!("- {}\n", item.value.replace(['\n', '\r'], " "))));
-    }
-}
-
-fn contract_text(contract: &ContractDraft) -> String {
-    let mut text = match &contract.command {
-        Some(command) => format!("**contract:**\n{}", fenced(&command.value)),
-        None => "**contract:** manual\n".to_owned(),
-    };
-    text.extend(contract.expect.as_ref().map(|code| format!("exit_code == {}\n", code.value)));
-    text
+fn field_text(step: &StepDraft, field: DraftField) -> Option<String> {
+    let name = field::LABELS.name(field);
+    Some(match step.value(field) {
+        FieldValue::Line(line) => format!("**{name}:** {}\n", unbroken(&line?.value)),
+        FieldValue::Command(command) => format!("**{name}:**\n{}", fenced(&command?.value)),
+        FieldValue::List(Some([])) => format!("**{name}:** none\n"),
+        FieldValue::List(needs) if field == DraftField::Needs => {
+            format!("**{name}:** {}\n", texts(needs?).join(", "))
+        }
+        FieldValue::List(items) => {
+            let items = items?.iter().map(|item| format!("- {}\n", unbroken(&item.value)));
+            format!("**{name}:**\n{}", items.collect::<String>())
+        }
+    })
 }
 
 /// The command in a fence long enough that its content can't close it.
 pub(crate) fn fenced(command: &str) -> String {
-    let ticks =
-        command.lines().map(|line| line.trim_start().bytes().take_while(|&byte| byte == b'`').count()).max();
-    let fence = "`".repeat(ticks.unwrap_or(0).max(2) + 1);
+    let fence = fence(command);
     format!("{fence}shell\n{}\n{fence}\n", command.trim_end_matches('\n'))
 }
 

@@ -1,12 +1,13 @@
 //! Formats a native plan: headings, labels, bullets, exit codes and blank lines. Never changes tasks, code, prose or
 //! the order of anything.
 
-use super::{field, patch, step};
+use super::{NativeSection, field, patch, step};
 use crate::dialect::frontmatter;
-use crate::plan::draft::{Draft, DraftField, StepDraft, StepNumber};
-use crate::syntax::markdown::{Blocks, Heading};
+use crate::plan::draft::{Draft, DraftField, StepDraft};
+use crate::syntax::markdown::Blocks;
 use crate::syntax::source;
 use crate::syntax::source::{Edit, Source, Span};
+use crate::syntax::text::begun;
 
 /// Blanks that may be trimmed. Wider ones are text in Markdown: trimming them could change the meaning of a line.
 const BLANKS: [char; 2] = [' ', '\t'];
@@ -16,27 +17,14 @@ const CANONICAL_LEVEL: u8 = 3;
 
 /// The text of `source` in canonical form.
 pub(super) fn canonical(source: &Source) -> String {
-    let text = source.text().replace("\r\n", "\n").replace('\r', "\n");
-    let spelled = respell(&Source::new(source.name(), begun(&text)));
+    let spelled = respell(&Source::new(source.name(), begun(source.text())));
     space_out(&Source::new(source.name(), spelled))
-}
-
-/// The text from its first line on that is not blank, without byte order marks.
-fn begun(text: &str) -> &str {
-    let mut rest = text.trim_start_matches('\u{feff}');
-    while let Some((first, below)) = rest.split_once('\n') {
-        if !first.trim_matches(BLANKS).is_empty() {
-            break;
-        }
-        rest = below.trim_start_matches('\u{feff}');
-    }
-    rest
 }
 
 fn respell(source: &Source) -> String {
     let draft = super::parse(source);
     let blocks = Blocks::read(source, frontmatter::split(source.text()).body);
-    let level = level(&super::headings(source, &blocks), &draft);
+    let level = level(&super::sections(source, &blocks), &draft);
     let mut edits = Vec::new();
     for step in &draft.steps {
         edits.push(Edit::replace(step.heading.0, canonical_heading(step, level)));
@@ -48,11 +36,12 @@ fn respell(source: &Source) -> String {
 }
 
 /// The level for all step headings: 3, unless a heading inside a step would then end the step.
-fn level(headings: &[Heading], draft: &Draft) -> u8 {
-    let mut inside = headings.iter().filter(|heading| heading.level <= CANONICAL_LEVEL).filter(|heading| {
-        let next = draft.steps.partition_point(|step| step.whole.0.start < heading.span.start);
+fn level(sections: &[NativeSection], draft: &Draft) -> u8 {
+    let high = sections.iter().filter(|section| section.heading.level <= CANONICAL_LEVEL);
+    let mut inside = high.filter(|section| {
+        let next = draft.steps.partition_point(|step| step.whole.0.start < section.start());
         let before = next.checked_sub(1).map(|place| draft.steps[place].whole.0);
-        before.is_some_and(|step| heading.span.start < step.end)
+        before.is_some_and(|step| section.start() < step.end)
     });
     match (inside.next(), draft.steps.iter().map(|step| step.level.0).min()) {
         (Some(_), Some(level)) => level,
@@ -61,10 +50,7 @@ fn level(headings: &[Heading], draft: &Draft) -> u8 {
 }
 
 fn canonical_heading(step: &StepDraft, level: u8) -> String {
-    let number = match &step.number.value {
-        StepNumber::Counted(number) => number.to_string(),
-        StepNumber::Template(text) => text.clone(),
-    };
+    let number = &step.number.value;
     let in_heading = step.marks.iter().filter(|mark| step.heading.0.covers(mark.span));
     let marks: String = in_heading.map(|mark| format!("{} ", patch::glyph(mark.value))).collect();
     format!("{} {number}. {marks}{}", "#".repeat(usize::from(level)), step.title.value).trim_end().to_owned()
@@ -92,22 +78,7 @@ fn bullets(source: &Source, blocks: &Blocks, step: &StepDraft) -> Vec<Edit> {
     if step.fields.0.first().is_some_and(|first| is_bulleted(first.label)) {
         return Vec::new();
     }
-    let is_list = |kind: Option<DraftField>| {
-        matches!(
-            kind,
-            Some(
-                DraftField::Needs
-                    | DraftField::Reads
-                    | DraftField::Touches
-                    | DraftField::Sealed
-                    | DraftField::Tools
-                    | DraftField::Env
-                    | DraftField::Each
-                    | DraftField::Accept
-            )
-        )
-    };
-    let lists = step.fields.0.iter().filter(|field| is_list(field.kind));
+    let lists = step.fields.0.iter().filter(|field| field.kind.is_some_and(DraftField::is_list));
     let below =
         lists.map(|field| Span::new(source.next_line(field.label.end).min(field.whole.end), field.whole.end));
     below
@@ -160,18 +131,15 @@ impl Kept {
 fn space_out(source: &Source) -> String {
     let blocks = Blocks::read(source, frontmatter::split(source.text()).body);
     let kept = Kept::of(&blocks, &super::parse(source));
-    let headings: Vec<Span> = super::headings(source, &blocks)
+    let headings: Vec<Span> = super::sections(source, &blocks)
         .iter()
-        .map(|heading| heading.span)
+        .map(|section| section.heading.span)
         .filter(|&heading| !kept.covers(heading))
         .collect();
     let starts: Vec<usize> = headings.iter().map(|heading| source.line_at(heading.start).start).collect();
     let ends: Vec<usize> = headings.iter().map(|heading| source.line_at(heading.end).end).collect();
     let mut text = String::with_capacity(source.text().len());
-    let mut at = 0;
-    while at < source.text().len() {
-        let line = source.line_at(at);
-        let next = source.next_line(at).max(at + 1);
+    for line in source.lines_in(Span::new(0, source.text().len())) {
         let is_kept = kept.covers(line);
         let content = if is_kept { source.slice(line) } else { source.slice(line).trim_end_matches(BLANKS) };
         let is_blank = content.is_empty() && !is_kept;
@@ -187,7 +155,6 @@ fn space_out(source: &Source) -> String {
         if ends.binary_search(&line.end).is_ok() && !text.ends_with("\n\n") {
             text.push('\n');
         }
-        at = next;
     }
     let kept = text.trim_end_matches('\n').len();
     text.truncate(kept);

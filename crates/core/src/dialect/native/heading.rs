@@ -1,8 +1,8 @@
 //! Parses the heading of a step: number, mark and title, in the styles that people and models use.
 
 use crate::plan::draft::{Mark, StepNumber};
-use crate::syntax::markdown::{Cursor, Heading};
-use crate::syntax::source::{Source, Span, Spanned};
+use crate::syntax::markdown::Cursor;
+use crate::syntax::source::{Span, Spanned};
 
 /// A parsed step heading.
 #[derive(Debug, Clone)]
@@ -35,28 +35,9 @@ const FRAMES: &[(&str, &str)] = &[("(", ")"), ("[", "]"), ("**", "**")];
 /// Words that are a mark when they are set off: `(done)`, `[done]`, `— done`.
 const WORDS: &[(&str, Mark)] = &[("done", Mark::Done), ("failed", Mark::Failed), ("skipped", Mark::Skipped)];
 
-/// The text of a heading without its `#` and underlines.
-pub(super) fn content(source: &Source, heading: &Heading) -> Spanned<String> {
-    let span = content_span(source, heading);
-    Spanned::new(source.slice(span).to_owned(), span)
-}
-
-fn content_span(source: &Source, heading: &Heading) -> Span {
-    let first = Span::new(heading.span.start, source.line_at(heading.span.start).end.min(heading.span.end));
-    let text = source.slice(first);
-    let bare = text.trim_start_matches('#');
-    let is_underlined = bare.len() == text.len();
-    let start = first.end - bare.trim_start().len();
-    let content = bare.trim();
-    let unclosed = content.trim_end_matches('#');
-    let has_closing = !is_underlined && (unclosed.is_empty() || unclosed.ends_with([' ', '\t']));
-    Span::new(start, start + if has_closing { unclosed.trim_end().len() } else { content.len() })
-}
-
 /// Parses the heading of a step; `None` if it is not one.
-pub(super) fn read(source: &Source, heading: &Heading) -> Option<StepHeading> {
-    let span = content_span(source, heading);
-    let mut rest = Cursor { text: source.slice(span), at: span.start };
+pub(super) fn read(heading: &Spanned<String>) -> Option<StepHeading> {
+    let mut rest = Cursor { text: &heading.value, at: heading.span.start };
     let mut marks = Vec::new();
     while let Some(mark) = rest.leading_mark() {
         marks.extend(mark.value.map(|value| Spanned::new(value, mark.span)));

@@ -2,8 +2,8 @@
 
 use super::{Outline, step};
 use crate::dialect::frontmatter;
-use crate::dialect::needs;
-use crate::dialect::order::{self, slot};
+use crate::dialect::patch;
+use crate::dialect::patch::slot;
 use crate::plan::draft::{Draft, DraftField, Mark, StepDraft, StepNumber};
 use crate::plan::edit;
 use crate::plan::edit::{EditError, PlanEdit};
@@ -19,24 +19,20 @@ pub(super) fn edits(source: &Source, draft: &Draft, change: &PlanEdit) -> Result
     Ok(match change {
         PlanEdit::Mark { step, mark } => set_mark(source, &draft.steps[*step], *mark),
         PlanEdit::Become { state } => {
-            let (key, value) = ("status", super::spell(*state).unwrap_or_default());
-            vec![
-                frontmatter::set(source, key, value)
-                    .ok_or_else(|| EditError::NotPlain { key: key.to_owned() })?,
-            ]
+            vec![patch::set_key(source, "status", super::spell(*state).unwrap_or_default())?]
         }
         PlanEdit::Trace { .. } => Vec::new(),
-        PlanEdit::Set { key, value } => {
-            vec![
-                frontmatter::set(source, key, value)
-                    .ok_or_else(|| EditError::NotPlain { key: key.clone() })?,
-            ]
-        }
+        PlanEdit::Set { key, value } => vec![patch::set_key(source, key, value)?],
         PlanEdit::Note { text } => vec![append_note(source, text)],
-        PlanEdit::Rename { step, id } => rename(source, draft, *step, id),
-        PlanEdit::Need { step, on } => add_need(source, draft, *step, on)?.into_iter().collect(),
-        PlanEdit::Move { step, to } => relocate(source, draft, *step, *to),
-        PlanEdit::Renumber => order::renumber(draft, &(0..draft.steps.len()).collect::<Vec<_>>(), |_| true),
+        PlanEdit::Rename { step, id } => patch::rename(draft, *step, id, || {
+            Ok(insert_field(source, &draft.steps[*step], &format!("**id:** {id}")))
+        })?,
+        PlanEdit::Need { step, on } => add_need(source, draft, *step, on)?,
+        PlanEdit::Move { step, to } => {
+            let slots: Vec<Span> = draft.steps.iter().map(|step| slot(source, step)).collect();
+            patch::relocate(source, draft, &slots, *step, *to)
+        }
+        PlanEdit::Renumber => patch::renumber(source, draft),
         PlanEdit::Append { title, task, target, after } => {
             vec![append_step(source, draft, &edit::appended(draft.steps.len(), (title, task), target, after))]
         }
@@ -63,47 +59,24 @@ fn word(mark: Option<Mark>) -> &'static str {
 
 /// Marks a step in its status line if it has one, otherwise in its heading.
 fn set_mark(source: &Source, step: &StepDraft, mark: Option<Mark>) -> Vec<Edit> {
-    if step.marks.iter().map(|mark| mark.value).eq(mark) {
+    if patch::is_marked(step, mark) {
         return Vec::new();
     }
-    let in_heading = |span: Span| step.heading.0.covers(span);
-    let mut edits: Vec<Edit> =
-        step.marks.iter().filter(|mark| in_heading(mark.span)).map(|mark| Edit::delete(mark.span)).collect();
+    let mut edits = patch::unmark(step);
     match step.field(DraftField::Status) {
         Some(field) if field.value.is_empty() => {
             edits.push(Edit::insert(field.value.start, format!(" {}", word(mark))));
         }
         Some(field) => edits.push(Edit::replace(field.value, word(mark))),
-        None => edits.extend(mark.map(|mark| insert_mark(source, step, mark))),
+        None => edits.extend(mark.map(|mark| patch::insert_sign(source, step, glyph(mark)))),
     }
     edits
 }
 
-fn insert_mark(source: &Source, step: &StepDraft, mark: Mark) -> Edit {
-    let at = step.title.span.start;
-    let is_set_off = source.text()[..at].ends_with([' ', '\t']);
-    Edit::insert(at, format!("{}{} ", if is_set_off { "" } else { " " }, glyph(mark)))
-}
-
 fn append_note(source: &Source, text: &str) -> Edit {
-    let newline = source.line_ending();
     let blocks = Blocks::read(source, frontmatter::split(source.text()).body);
     let outline = Outline::of(source, &blocks);
-    if let Some(notes) = outline.notes {
-        let kept = source.slice(notes).trim_end();
-        return match kept.is_empty() {
-            // The section is still empty.
-            true => {
-                let heading_end = source.text()[..notes.start].trim_end_matches(['\n', '\r']).len();
-                Edit::insert(heading_end, format!("{newline}{newline}- {text}"))
-            }
-            false => Edit::insert(notes.start + kept.len(), format!("{newline}- {text}")),
-        };
-    }
-    let end = source.text().len();
-    let gap = if source.text().ends_with('\n') { "" } else { newline };
-    let marks = "#".repeat(usize::from(outline.level.min(2)));
-    Edit::insert(end, format!("{gap}{newline}{marks} Notes{newline}{newline}- {text}{newline}"))
+    patch::append_note(source, outline.notes, outline.level.min(2), text)
 }
 
 /// Inserts a step after the last one, or at the end if there is none.
@@ -121,40 +94,18 @@ fn append_step(source: &Source, draft: &Draft, step: &StepDraft) -> Edit {
     }
 }
 
-fn rename(source: &Source, draft: &Draft, step: usize, id: &str) -> Vec<Edit> {
-    let mut edits = needs::followed(draft, step, id);
-    let step = &draft.steps[step];
-    edits.push(match (&step.id, step.field(DraftField::Id)) {
-        (Some(present), _) => Edit::replace(present.span, id),
-        (None, Some(empty)) => Edit::insert(empty.label.end, format!(" {id}")),
-        (None, None) => insert_field(source, step, &format!("**id:** {id}")),
-    });
-    edits
-}
-
-/// Adds a name to the list in the form that the list has; `None` if it is there.
-fn add_need(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<Option<Edit>, EditError> {
-    let step = &draft.steps[place];
-    let names = edit::declared_needs(draft, place)?;
-    if names.iter().any(|name| name == on) {
-        return Ok(None);
-    }
-    let Some(last) = step.needs.iter().flatten().last() else {
-        let names = names.into_iter().chain([on.to_owned()]).collect::<Vec<_>>().join(", ");
-        return Ok(Some(match step.field(DraftField::Needs) {
-            Some(field) if field.value.is_empty() => Edit::insert(field.label.end, format!(" {names}")),
-            Some(field) => Edit::replace(field.value, names),
-            None => insert_field(source, step, &format!("**needs:** {names}")),
-        }));
+/// Adds a name to the list in the form that the list has.
+fn add_need(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<Vec<Edit>, EditError> {
+    let append = |last: Span| {
+        if !is_item(source, last) {
+            return patch::append_name(source, last, on);
+        }
+        let line = source.line_at(last.start);
+        let before = source.slice(Span::new(line.start, last.start)).trim_end_matches('`');
+        Edit::insert(line.end, format!("{}{before}{on}", source.line_ending()))
     };
-    let line = source.line_at(last.span.start);
-    let before = source.slice(Span::new(line.start, last.span.start)).trim_end_matches('`');
-    if is_item(source, last.span) {
-        return Ok(Some(Edit::insert(line.end, format!("{}{before}{on}", source.line_ending()))));
-    }
-    let behind = &source.text()[last.span.end..line.end.max(last.span.end)];
-    let ticks = behind.bytes().take_while(|&byte| byte == b'`').count();
-    Ok(Some(Edit::insert(last.span.end + ticks, format!(", {on}"))))
+    let insert = |names: &str| Ok(insert_field(source, &draft.steps[place], &format!("**needs:** {names}")));
+    patch::add_need(draft, place, on, append, insert)
 }
 
 /// Whether a name is a list item of its own, rather than one of several on a line.
@@ -190,13 +141,6 @@ pub(super) fn insert_field(source: &Source, step: &StepDraft, line: &str) -> Edi
         Some(last) => Edit::insert(last.whole.end, format!("{newline}{indent}{line}")),
         None => Edit::insert(first_line, format!("{indent}{line}{newline}")),
     }
-}
-
-/// Moves a step: the texts of the steps change places, the text between them stays where it is.
-fn relocate(source: &Source, draft: &Draft, step: usize, to: usize) -> Vec<Edit> {
-    let slots: Vec<Span> = draft.steps.iter().map(|step| slot(source, step)).collect();
-    let order = order::moved(slots.len(), step, to);
-    order::relocate(source, &slots, &order, &order::renumber(draft, &order, |_| true))
 }
 
 fn expand(source: &Source, draft: &Draft, at: usize, items: &[String]) -> Result<Vec<Edit>, EditError> {

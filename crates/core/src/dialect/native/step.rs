@@ -2,24 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use super::Section;
+use super::StepSection;
 use super::field;
-use super::field::NativeLabel;
+use super::field::LABELS;
+use crate::dialect::label::Label;
 use crate::plan::draft::{ContractDraft, DraftField, FieldDraft, Layout, Mark, ParseIssue, StepDraft};
 use crate::syntax::markdown::{Blocks, Code};
+use crate::syntax::outline::{behind_marker, is_rule};
 use crate::syntax::source::{Excerpt, Source, Span, Spanned};
 
 /// Reads the step of a section.
 pub(super) fn read(
     source: &Source,
     blocks: &Blocks,
-    section: &Section,
+    section: &StepSection,
     oddities: &mut Vec<Spanned<ParseIssue>>,
 ) -> StepDraft {
     let step = bare(section);
     let below = Span::new(section.heading.below.min(section.whole.end), section.whole.end);
     let labels = labels(source, blocks, below, oddities);
-    let starts: Vec<usize> = labels.iter().map(|label| source.line_at(label.span.start).start).collect();
+    let starts: Vec<usize> = labels.iter().map(|label| label.line.start).collect();
     let mut reader = Reader { source, blocks, step, oddities, firsts: BTreeMap::new() };
     reader.leave(Span::new(below.start, starts.first().copied().unwrap_or(below.end)));
     for (index, label) in labels.iter().enumerate() {
@@ -30,7 +32,7 @@ pub(super) fn read(
 }
 
 /// A step of which only the heading was read.
-pub(super) fn bare(section: &Section) -> StepDraft {
+pub(super) fn bare(section: &StepSection) -> StepDraft {
     let mut step = StepDraft::empty(section.read.number.clone(), section.read.title.clone());
     step.whole = Layout(section.whole);
     step.heading = Layout(section.heading.span);
@@ -46,10 +48,10 @@ fn labels(
     blocks: &Blocks,
     below: Span,
     oddities: &mut Vec<Spanned<ParseIssue>>,
-) -> Vec<NativeLabel> {
-    let mut labels: Vec<NativeLabel> = Vec::new();
-    for line in field::text_lines(source, blocks, below) {
-        let Some(label) = field::label(source, line) else { continue };
+) -> Vec<Label> {
+    let mut labels: Vec<Label> = Vec::new();
+    for line in blocks.text_lines(source, below) {
+        let Some(label) = LABELS.read(source, line) else { continue };
         let is_bulleted = labels.first().map_or(label.is_bulleted, |first| first.is_bulleted);
         if label.is_bulleted && !is_bulleted {
             continue;
@@ -57,7 +59,7 @@ fn labels(
         let in_task = labels.last().is_some_and(|last| last.kind == Some(DraftField::Task));
         if label.kind.is_some() || !in_task {
             labels.push(label);
-        } else if let Some(meant) = label.meant() {
+        } else if let Some(meant) = field::nearly(&label) {
             oddities.push(Spanned::new(ParseIssue::NearlyField { meant }, label.name.span));
         }
     }
@@ -75,7 +77,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     /// Reads the field that `label` starts and that ends before byte `end`.
-    fn field(&mut self, label: &NativeLabel, end: usize) {
+    fn field(&mut self, label: &Label, end: usize) {
         let is_inside = label.span.end > label.value.start;
         let region = if is_inside { label.value } else { Span::new(label.value.start, end) };
         let behind = if is_inside {
@@ -91,12 +93,12 @@ impl Reader<'_> {
             name: label.name.clone(),
             kind,
             label: label.span,
-            value: trimmed(self.source, label.value),
+            value: self.source.trimmed(label.value),
             whole: Span::new(label.span.start, whole_end.max(label.span.end)),
         });
         match (kind, first) {
             (Some(kind), Some(first)) => {
-                let oddity = ParseIssue::DuplicateField { name: field::name(kind), first };
+                let oddity = ParseIssue::DuplicateField { name: LABELS.name(kind), first };
                 self.oddities.push(Spanned::new(oddity, label.name.span));
             }
             (Some(kind), None) => self.value(kind, region),
@@ -160,20 +162,20 @@ impl Reader<'_> {
     fn line(&mut self, region: Span) -> Option<Spanned<String>> {
         let line = self.first_line(region)?;
         self.leave(Span::new(self.source.next_line(line.end).min(region.end), region.end));
-        Some(uncoded(self.source, trimmed(self.source, line)))
+        Some(uncoded(self.source, self.source.trimmed(line)))
     }
 
     /// The lines up to the first blank one, joined.
     fn paragraph(&mut self, region: Span) -> Option<Spanned<String>> {
         let first = self.first_line(region)?;
-        let mut value = trimmed(self.source, first);
+        let mut value = self.source.trimmed(first);
         let mut text = self.source.slice(value).to_owned();
         let mut at = self.source.next_line(first.end);
         while at < region.end {
-            let line = trimmed(self.source, Span::new(at, self.source.line_at(at).end.min(region.end)));
+            let line = self.source.trimmed(Span::new(at, self.source.line_at(at).end.min(region.end)));
             let is_other =
                 line.is_empty() || self.blocks.is_opaque(at) || expectation(self.source, line).is_some();
-            if is_other || field::is_rule(self.source.slice(line)) {
+            if is_other || is_rule(self.source.slice(line)) {
                 break;
             }
             text.push(' ');
@@ -189,16 +191,9 @@ impl Reader<'_> {
     }
 
     fn first_line(&self, region: Span) -> Option<Span> {
-        let mut at = region.start;
-        while at < region.end {
-            let line = Span::new(at, self.source.line_at(at).end.min(region.end));
-            if !self.source.slice(line).trim().is_empty() {
-                let is_text = at == region.start || !self.blocks.is_opaque(at);
-                return is_text.then_some(line);
-            }
-            at = self.source.next_line(at);
-        }
-        None
+        let mut lines = self.source.lines_in(region);
+        let line = lines.find(|line| !self.source.slice(*line).trim().is_empty())?;
+        (line.start == region.start || !self.blocks.is_opaque(line.start)).then_some(line)
     }
 
     /// Items on the label's line, separated by commas, and items of the list below it.
@@ -215,24 +210,21 @@ impl Reader<'_> {
     /// Like [`Self::list`], but a sentence on the label's line is one item, commas and all.
     fn criteria(&mut self, region: Span) -> Vec<Spanned<String>> {
         let (inline, items) = self.inline_and_items(region);
-        let inline = inline.map(|line| Spanned::new(self.source.slice(line).to_owned(), line));
+        let inline = inline.map(|line| self.source.spanned(line));
         inline.into_iter().chain(items).filter(|item| !item.value.is_empty()).collect()
     }
 
     fn inline_and_items(&mut self, region: Span) -> (Option<Span>, Vec<Spanned<String>>) {
         let mut items: Vec<Spanned<String>> = Vec::new();
         let mut inline = None;
-        let mut at = region.start;
-        while at < region.end {
-            let line = trimmed(self.source, Span::new(at, self.source.line_at(at).end.min(region.end)));
-            let next = self.source.next_line(at).min(region.end);
-            let is_first = at == region.start;
+        for whole in self.source.lines_in(region) {
+            let line = self.source.trimmed(whole);
+            let is_first = whole.start == region.start;
+            let is_text = !self.blocks.is_opaque(whole.start);
             if line.is_empty() {
-            } else if let Some(item) =
-                bullet(self.source, line).filter(|_| !is_first && !self.blocks.is_opaque(at))
-            {
+            } else if let Some(item) = bullet(self.source, line).filter(|_| !is_first && is_text) {
                 items.push(uncoded(self.source, item));
-            } else if is_first || (inline.is_none() && items.is_empty() && !self.blocks.is_opaque(at)) {
+            } else if is_first || (inline.is_none() && items.is_empty() && is_text) {
                 inline = Some(line);
             } else if let Some(last) =
                 items.last_mut().filter(|last| is_continued(self.source, last.span, line))
@@ -241,9 +233,8 @@ impl Reader<'_> {
                 last.value.push_str(self.source.slice(line));
                 last.span.end = line.end;
             } else {
-                self.leave(Span::new(at, next));
+                self.leave(whole);
             }
-            at = next;
         }
         (inline, items)
     }
@@ -263,7 +254,7 @@ impl Reader<'_> {
     }
 
     fn inline_command(&mut self, region: Span) -> ContractDraft {
-        let line = self.first_line(region).map(|line| trimmed(self.source, line));
+        let line = self.first_line(region).map(|line| self.source.trimmed(line));
         let Some(line) = line.filter(|&line| expectation(self.source, line).is_none()) else {
             return ContractDraft::default();
         };
@@ -289,21 +280,17 @@ impl Reader<'_> {
     /// Records text outside any field, and extracts the expected exit code from it.
     fn leave(&mut self, region: Span) {
         let mut kept: Option<Span> = None;
-        let mut at = region.start;
-        while at < region.end {
-            let line = trimmed(self.source, Span::new(at, self.source.line_at(at).end.min(region.end)));
-            let next = self.source.next_line(at).min(region.end);
-            let is_command = self.blocks.is_opaque(at);
+        for line in self.source.lines_in(region) {
+            let is_command = self.blocks.is_opaque(line.start);
+            let line = self.source.trimmed(line);
             if let Some(code) = expectation(self.source, line).filter(|_| !is_command) {
                 let contract = self.step.contract.get_or_insert_default();
                 contract.expect.get_or_insert(code);
-            } else if !line.is_empty() && !is_command && !field::is_rule(self.source.slice(line)) {
+            } else if !line.is_empty() && !is_command && !is_rule(self.source.slice(line)) {
                 kept = Some(Span::new(kept.map_or(line.start, |kept| kept.start), line.end));
-                at = next;
                 continue;
             }
             self.keep(kept.take());
-            at = next;
         }
         self.keep(kept);
     }
@@ -316,20 +303,16 @@ impl Reader<'_> {
 
 /// The items of the lists in `span`.
 pub(super) fn bullets(source: &Source, blocks: &Blocks, span: Span) -> Vec<Spanned<String>> {
-    field::text_lines(source, blocks, span)
-        .filter_map(|line| bullet(source, trimmed(source, line)))
-        .map(|item| Spanned::new(source.slice(item).to_owned(), item))
+    blocks
+        .text_lines(source, span)
+        .filter_map(|line| bullet(source, source.trimmed(line)))
+        .map(|item| source.spanned(item))
         .collect()
 }
 
 /// The text after the bullet of a list item.
 pub(super) fn bullet(source: &Source, line: Span) -> Option<Span> {
-    let text = source.slice(line);
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let behind = match digits {
-        0 => text.strip_prefix(['-', '*', '+'])?,
-        _ => text[digits..].strip_prefix(['.', ')'])?,
-    };
+    let behind = behind_marker(source.slice(line))?;
     let item = behind.trim_start();
     (behind.is_empty() || item.len() < behind.len()).then(|| Span::new(line.end - item.len(), line.end))
 }
@@ -354,16 +337,10 @@ fn commas(source: &Source, line: Span) -> Vec<Spanned<String>> {
         character == ',' && depth == 0
     };
     for item in source.slice(line).split(outside) {
-        items.push(uncoded(source, trimmed(source, Span::new(at, at + item.len()))));
+        items.push(uncoded(source, source.trimmed(Span::new(at, at + item.len()))));
         at += item.len() + 1;
     }
     items
-}
-
-fn trimmed(source: &Source, span: Span) -> Span {
-    let text = source.slice(span);
-    let start = span.start + text.len() - text.trim_start().len();
-    Span::new(start, start + text.trim().len())
 }
 
 /// The text without the backticks around it.
@@ -376,8 +353,8 @@ fn uncoded(source: &Source, span: Span) -> Spanned<String> {
         let inner = &text[ticks..text.len() - ticks];
         inner.split(|character| character != '`').all(|run| run.len() != ticks)
     };
-    let inner = if is_code { trimmed(source, Span::new(span.start + ticks, span.end - ticks)) } else { span };
-    Spanned::new(source.slice(inner).to_owned(), inner)
+    let inner = if is_code { source.trimmed(Span::new(span.start + ticks, span.end - ticks)) } else { span };
+    source.spanned(inner)
 }
 
 fn unprefixed(value: &Spanned<String>, sign: char) -> Spanned<String> {
@@ -387,11 +364,11 @@ fn unprefixed(value: &Spanned<String>, sign: char) -> Spanned<String> {
 
 /// The expected exit code in a line such as `exit_code == 0`, as written; bullets, stars and backticks may surround it.
 fn expectation(source: &Source, line: Span) -> Option<Spanned<String>> {
-    let line = trimmed(source, line);
+    let line = source.trimmed(line);
     let line = uncoded(source, unstarred(source, bullet(source, line).unwrap_or(line)));
     let prefix = line.value.get(.."exit_code".len())?;
     let behind = line.value[prefix.len()..].trim_start();
-    if field::normal(prefix) != field::name(DraftField::ExitCode)
+    if field::normal(prefix) != LABELS.name(DraftField::ExitCode)
         || !behind.starts_with(['=', ':', '!', '<', '>'])
     {
         return None;

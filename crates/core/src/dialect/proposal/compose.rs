@@ -8,6 +8,7 @@ use crate::plan::edit::number_at;
 use crate::plan::verified;
 use crate::syntax::markdown::outside_code;
 use crate::syntax::source::{Source, Spanned};
+use crate::syntax::text::{fence, unbroken};
 use crate::syntax::yaml;
 
 /// How to write the author's text.
@@ -197,9 +198,7 @@ fn fenced(name: &str, command: &str, indent: &str) -> String {
     if !bare.contains(['`', '\n', '\r']) && !bare.trim().is_empty() && bare.trim() == bare {
         return format!("{indent}- **{name}:** `{bare}`\n");
     }
-    let longest =
-        command.lines().map(|line| line.trim_start().bytes().take_while(|&byte| byte == b'`').count()).max();
-    let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
+    let fence = fence(command);
     let lines: String = bare.split('\n').map(|line| format!("{indent}  {line}\n")).collect();
     format!("{indent}- **{name}:**\n{indent}  {fence}shell\n{lines}{indent}  {fence}\n")
 }
@@ -232,5 +231,5 @@ fn tamed(text: &str) -> String {
 }
 
 fn one_line(text: &str) -> String {
-    text.replace(['\n', '\r'], " ").trim().to_owned()
+    unbroken(text).trim().to_owned()
 }

@@ -14,17 +14,17 @@ pub(super) fn read(source: &Source, outline: &ProposalOutline, draft: &mut Draft
     gone.extend(notes.iter().map(|note| note.span));
     let title = draft.title.as_ref().map(|title| title.span);
     // A section with only notes is not the author's text.
-    let bare = outline.notes().filter(|section| is_bare(source, section.reach, &notes));
+    let bare = outline.notes().filter(|section| is_bare(source, section.below(), &notes));
     let named = [bare, outline.context()].map(|section| section.map(|section| section.heading.span));
-    for titled in &outline.headings {
-        let span = titled.heading.span;
+    for section in &outline.sections {
+        let span = section.heading.span;
         let is_title = title.is_some_and(|title| span.covers(title));
-        if is_title || titled.is_steps() || named.contains(&Some(span)) {
+        if is_title || section.read.is_steps() || named.contains(&Some(span)) {
             gone.push(span);
         }
         // planwright writes the comments on earlier revisions; agents don't get them.
-        if titled.key == REJECTIONS {
-            gone.push(Span::new(span.start, titled.reach.end));
+        if section.read.0 == REJECTIONS {
+            gone.push(Span::new(span.start, section.end));
         }
     }
     gone.sort_unstable();
@@ -49,11 +49,8 @@ fn notes(source: &Source, outline: &ProposalOutline) -> Vec<Spanned<String>> {
     let Some(section) = outline.notes() else { return Vec::new() };
     let mut notes: Vec<Spanned<String>> = Vec::new();
     let mut is_open = false;
-    let mut at = section.reach.start;
-    while at < section.reach.end {
-        let line = source.line_at(at);
+    for line in source.lines_in(section.below()) {
         let text = source.slice(line).trim();
-        at = source.next_line(at).max(at + 1);
         let is_text = !outline.is_fenced(line.start) && outline.heading_at(line.start).is_none();
         let is_indented = source.slice(line).starts_with([' ', '\t']);
         let item =
@@ -79,19 +76,14 @@ fn notes(source: &Source, outline: &ProposalOutline) -> Vec<Spanned<String>> {
 fn text(source: &Source, outline: &ProposalOutline, gone: &[Span]) -> Option<Spanned<String>> {
     let mut pieces: Vec<String> = vec![String::new()];
     let mut span: Option<Span> = None;
-    let mut at = outline.body.start;
     let mut next_gone = 0;
-    while at < outline.body.end {
-        let line = source.line_at(at);
-        let line = Span::new(line.start.max(at), line.end.max(at));
-        at = source.next_line(at).max(at + 1);
+    for line in source.lines_in(outline.blocks.body) {
         while gone.get(next_gone).is_some_and(|gone| gone.end <= line.start) {
             next_gone += 1;
         }
         let is_gone = gone.get(next_gone).is_some_and(|gone| gone.start <= line.end && line.start < gone.end);
-        let begins_heading = outline
-            .heading_at(line.start)
-            .is_some_and(|titled| line.covers(Span::at(titled.heading.span.start)));
+        let begins_heading =
+            outline.heading_at(line.start).is_some_and(|section| line.covers(Span::at(section.start())));
         if is_gone || begins_heading {
             pieces.push(String::new());
         }

@@ -4,9 +4,11 @@
 
 use super::outline::ProposalOutline;
 use super::step::StepLine;
+use crate::dialect::label::{Labels, Markdown};
 use crate::dialect::verification;
 use crate::plan::draft::{ContractDraft, DraftField, FieldDraft, ParseIssue, StepDraft};
 use crate::syntax::markdown::Code;
+use crate::syntax::outline::behind_bullet;
 use crate::syntax::source::{Excerpt, Source, Span, Spanned};
 
 /// The fields, and their names.
@@ -31,8 +33,10 @@ pub(super) const FIELDS: &[(DraftField, &[&str])] = &[
     (DraftField::OnFail, &["on_fail"]),
 ];
 
+const LABELS: Labels = Labels { fields: FIELDS, style: Markdown::Strict };
+
 /// A label before a value.
-struct Label {
+struct ProposalLabel {
     kind: DraftField,
     name: Spanned<String>,
     /// With stars and colon.
@@ -47,11 +51,9 @@ pub(super) fn is_field(line: &str) -> bool {
     label(line.trim(), 0).is_some_and(|label| label.is_bold)
 }
 
-fn label(text: &str, at: usize) -> Option<Label> {
-    let bare =
-        text.strip_prefix(['-', '*', '+']).filter(|bare| bare.starts_with([' ', '\t'])).unwrap_or(text);
-    let start = at + text.len() - bare.trim_start().len();
-    let bare = bare.trim_start();
+fn label(text: &str, at: usize) -> Option<ProposalLabel> {
+    let bare = behind_bullet(text).unwrap_or(text).trim_start();
+    let start = at + text.len() - bare.len();
     let (name, name_at, length) = match bare.strip_prefix("**") {
         Some(inner) => {
             let (name, _) = inner.split_once("**")?;
@@ -65,11 +67,10 @@ fn label(text: &str, at: usize) -> Option<Label> {
             (name, 0, name.len() + 1)
         }
     };
-    let wanted = name.trim().to_ascii_lowercase().replace([' ', '-'], "_");
-    let &(kind, _) = FIELDS.iter().find(|(_, names)| names.contains(&wanted.as_str()))?;
+    let kind = LABELS.field(name.trim())?;
     let value = bare[length..].trim();
     let value_at = start + bare.len() - bare[length..].trim_start().len();
-    Some(Label {
+    Some(ProposalLabel {
         kind,
         name: Spanned::new(name.to_owned(), Span::new(start + name_at, start + name_at + name.len())),
         span: Span::new(start, start + length),
@@ -107,7 +108,7 @@ fn take(
     source: &Source,
     outline: &ProposalOutline,
     (lines, place): (&[StepLine<'_>], usize),
-    label: Label,
+    label: ProposalLabel,
     (step, oddities): (&mut StepDraft, &mut Vec<Spanned<ParseIssue>>),
 ) -> Option<usize> {
     let below = lines[place + 1..].iter().position(|line| !line.is_blank()).map(|gap| place + 1 + gap);
@@ -137,7 +138,7 @@ fn take(
         command.span.end = command.span.end.min(limit);
     }
     let whole = Span::new(label.span.start, end.max(label.span.end));
-    let Label { kind, name, span, value, .. } = label;
+    let ProposalLabel { kind, name, span, value, .. } = label;
     step.fields.0.push(FieldDraft { name, kind: Some(kind), label: span, value, whole });
     Some(count.max(1))
 }
@@ -147,27 +148,16 @@ fn set(
     source: &Source,
     outline: &ProposalOutline,
     region: Span,
-    label: &Label,
+    label: &ProposalLabel,
     (step, oddities): (&mut StepDraft, &mut Vec<Spanned<ParseIssue>>),
 ) {
     let text = source.slice(label.value);
-    let value = || Spanned::new(text.to_owned(), label.value);
-    let is_list = matches!(
-        label.kind,
-        DraftField::Needs
-            | DraftField::Reads
-            | DraftField::Touches
-            | DraftField::Sealed
-            | DraftField::Tools
-            | DraftField::Env
-            | DraftField::Accept
-    );
-    if let Some(first) = step.field(label.kind).filter(|_| !is_list) {
-        let name = FIELDS.iter().find(|(kind, _)| *kind == label.kind).map_or("", |(_, names)| names[0]);
+    if let Some(first) = step.field(label.kind).filter(|_| !label.kind.is_list()) {
+        let name = LABELS.name(label.kind);
         oddities.push(Spanned::new(ParseIssue::DuplicateField { name, first: first.label }, label.span));
         return;
     }
-    let line = (!text.is_empty()).then(value);
+    let line = (!text.is_empty()).then(|| source.spanned(label.value));
     match label.kind {
         DraftField::Id => step.id = line,
         DraftField::Target => step.target = line,

@@ -8,26 +8,14 @@ use crate::dialect::frontmatter;
 use crate::plan::draft::StepDraft;
 use crate::syntax::source;
 use crate::syntax::source::{Edit, Source, Span};
+use crate::syntax::text::begun;
 
 /// The text of `source` in canonical form.
 pub(super) fn canonical(source: &Source) -> String {
-    let text = source.text().replace("\r\n", "\n").replace('\r', "\n");
-    let source = source.with(begun(&text));
+    let source = source.with(begun(source.text()));
     let respelled = source
         .edited(&parse(&source).steps.iter().flat_map(|step| respelled(&source, step)).collect::<Vec<_>>());
     spaced(&respelled)
-}
-
-/// The text from its first line on that is not blank, without byte order marks.
-fn begun(text: &str) -> &str {
-    let mut rest = text.trim_start_matches('\u{feff}');
-    while let Some((first, below)) = rest.split_once('\n') {
-        if !first.trim_matches([' ', '\t']).is_empty() {
-            break;
-        }
-        rest = below.trim_start_matches('\u{feff}');
-    }
-    rest
 }
 
 /// `3)` becomes `3.`, `*` becomes `-`, and tools get their canonical spelling.
@@ -53,25 +41,20 @@ fn respelled(source: &Source, step: &StepDraft) -> Vec<Edit> {
 
 /// No two blank lines in a row, no blanks at the ends of lines, one line ending at the end; code is left alone.
 fn spaced(source: &Source) -> String {
-    let parts = frontmatter::split(source.text());
-    let outline = ProposalOutline::of(source, &parts);
+    let outline = ProposalOutline::of(source, &frontmatter::split(source.text()));
     let mut edits = Vec::new();
     let mut was_blank = false;
-    let mut at = parts.body;
-    while at < source.text().len() {
-        let line = source.line_at(at);
-        let next = source.next_line(at).max(at + 1);
+    for line in source.lines_in(outline.blocks.body) {
         let kept = line.start + source.slice(line).trim_end_matches([' ', '\t']).len();
         let is_blank = kept == line.start;
         if !outline.is_fenced(line.start) {
             if is_blank && was_blank {
-                edits.push(Edit::delete(Span::new(line.start, next)));
+                edits.push(Edit::delete(Span::new(line.start, source.next_line(line.start))));
             } else if kept < line.end {
                 edits.push(Edit::delete(Span::new(kept, line.end)));
             }
         }
         was_blank = is_blank && !outline.is_fenced(line.start);
-        at = next;
     }
     let text = source::apply(source.text(), &edits);
     let kept = text.trim_end_matches('\n');

@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use crate::plan::draft::{Draft, StepDraft, StepNumber};
 use crate::plan::edit::unplaced;
+use crate::syntax::text::one_line;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -60,8 +61,4 @@ fn step_of(place: usize, step: &StepParameters) -> Result<StepDraft, String> {
     draft.task = Some(unplaced(format!("{description} ({tool}: {operation}{target})")));
     draft.tools = vec![unplaced(tool)];
     Ok(draft)
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

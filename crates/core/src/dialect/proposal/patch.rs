@@ -4,13 +4,12 @@ use super::outline::ProposalOutline;
 use super::{DIALECT, KEYS, id_of, spell};
 use crate::dialect::frontmatter;
 use crate::dialect::frontmatter::FrontmatterParts;
-use crate::dialect::needs;
-use crate::dialect::needs::AddedNeed;
-use crate::dialect::order;
-use crate::plan::draft::{Draft, DraftField, Frontmatter, FrontmatterEntry, ParseIssue, StepDraft};
+use crate::dialect::patch;
+use crate::plan::draft::{Draft, Frontmatter, FrontmatterEntry, ParseIssue, StepDraft};
 use crate::plan::edit::{EditError, PlanEdit};
 use crate::plan::lifecycle::PlanState;
 use crate::syntax::source::{Edit, Source, Span};
+use crate::syntax::text::one_line;
 use crate::syntax::yaml;
 
 /// The edits for `change` in `source`, parsed as `draft`.
@@ -22,17 +21,22 @@ pub(super) fn edits(source: &Source, draft: &Draft, change: &PlanEdit) -> Result
         }
         PlanEdit::Become { state } => become_state(source, draft, *state)?,
         PlanEdit::Trace { .. } => Vec::new(),
-        PlanEdit::Set { key, value } => {
-            vec![
-                frontmatter::set(source, key, value)
-                    .ok_or_else(|| EditError::NotPlain { key: key.clone() })?,
-            ]
-        }
+        PlanEdit::Set { key, value } => vec![patch::set_key(source, key, value)?],
         PlanEdit::Note { text } => vec![append_note(source, text)],
-        PlanEdit::Rename { step, id } => rename(source, draft, *step, id),
-        PlanEdit::Need { step, on } => add_need(source, draft, *step, on)?.into_iter().collect(),
-        PlanEdit::Move { step, to } => relocate(source, draft, *step, *to),
-        PlanEdit::Renumber => order::renumber(draft, &(0..draft.steps.len()).collect::<Vec<_>>(), |_| true),
+        PlanEdit::Rename { step, id } => patch::rename(draft, *step, id, || {
+            Ok(insert_field(source, &draft.steps[*step], &format!("- **id:** {id}")))
+        })?,
+        PlanEdit::Need { step, on } => {
+            let append = |last: Span| patch::append_name(source, last, on);
+            patch::add_need(draft, *step, on, append, |names| {
+                Ok(insert_field(source, &draft.steps[*step], &format!("- **needs:** {names}")))
+            })?
+        }
+        PlanEdit::Move { step, to } => {
+            let slots: Vec<Span> = draft.steps.iter().map(|step| step.whole.0).collect();
+            patch::relocate(source, draft, &slots, *step, *to)
+        }
+        PlanEdit::Renumber => patch::renumber(source, draft),
         PlanEdit::Append { .. } => {
             return Err(EditError::NoWord { what: "a new step".to_owned(), dialect: super::DIALECT.name });
         }
@@ -111,13 +115,13 @@ impl<'a> Keys<'a> {
 /// Sets the state. A new run clears the times and the result of the last one; [`touch`], which knows the time, sets the
 /// new ones.
 fn become_state(source: &Source, draft: &Draft, state: PlanState) -> Result<Vec<Edit>, EditError> {
-    let refused = || EditError::NotPlain { key: "status".to_owned() };
     let word = spell(state).unwrap_or_default();
     let Some(keys) = Keys::of(source) else {
-        return Ok(vec![frontmatter::set(source, "status", word).ok_or_else(refused)?]);
+        return Ok(vec![patch::set_key(source, "status", word)?]);
     };
     let mut edits = Vec::new();
     if keys.value("status") != word {
+        let refused = || EditError::NotPlain { key: "status".to_owned() };
         edits.push(keys.set("status", word).ok_or_else(refused)?);
     }
     let was = draft.state.map(|state| state.value);
@@ -151,38 +155,27 @@ pub(super) fn touch(source: &Source, now: &str) -> Vec<Edit> {
     edits.extend(next.and_then(|next| keys.set("version", &next.to_string())));
     edits.extend(keys.set("updated_at", now));
     let is_blank = |key: &str| keys.value(key).is_empty();
-    match DIALECT.state(keys.value("status")) {
-        Some(PlanState::Running) if is_blank("execution_started_at") => {
-            edits.extend(keys.set("execution_started_at", now));
-        }
-        Some(PlanState::Done | PlanState::Failed) if is_blank("execution_ended_at") => {
-            edits.extend(keys.set("execution_ended_at", now));
-        }
+    let state = DIALECT.state(keys.value("status"));
+    let is_over = match state {
         // A cancelled plan has an end time only if it was started.
-        Some(PlanState::Cancelled) if !is_blank("execution_started_at") && is_blank("execution_ended_at") => {
-            edits.extend(keys.set("execution_ended_at", now));
-        }
-        Some(
-            PlanState::Draft
-            | PlanState::Proposed
-            | PlanState::Approved
-            | PlanState::Running
-            | PlanState::Waiting(_)
-            | PlanState::Done
-            | PlanState::Failed
-            | PlanState::Rejected
-            | PlanState::Cancelled,
-        )
-        | None => {}
+        Some(PlanState::Cancelled) => !is_blank("execution_started_at"),
+        state => matches!(state, Some(PlanState::Done | PlanState::Failed)),
+    };
+    if state == Some(PlanState::Running) && is_blank("execution_started_at") {
+        edits.extend(keys.set("execution_started_at", now));
+    }
+    if is_over && is_blank("execution_ended_at") {
+        edits.extend(keys.set("execution_ended_at", now));
     }
     edits
 }
 
 /// The edits that record the result of a run.
 pub(super) fn summarise(source: &Source, summary: &str) -> Vec<Edit> {
-    let line = summary.split_whitespace().collect::<Vec<_>>().join(" ");
-    let keys = Keys::of(source);
-    keys.and_then(|keys| keys.set("result_summary", &quoted(&line))).into_iter().collect()
+    Keys::of(source)
+        .and_then(|keys| keys.set("result_summary", &quoted(&one_line(summary))))
+        .into_iter()
+        .collect()
 }
 
 /// A text in double quotes, as the dialect writes titles.
@@ -207,7 +200,7 @@ pub(super) fn append_note(source: &Source, text: &str) -> Edit {
         }
     };
     if let Some(notes) = outline.notes() {
-        let at = end_of(notes.reach);
+        let at = end_of(notes.below());
         let last = source.slice(source.line_at(at));
         let is_below_item = last.trim_start().starts_with("- ");
         let gap = if is_below_item { "" } else { newline };
@@ -216,38 +209,12 @@ pub(super) fn append_note(source: &Source, text: &str) -> Edit {
     if let Some(context) = outline.context() {
         let marks = "#".repeat(usize::from(context.heading.level.min(5)) + 1);
         let note = format!("{newline}{newline}{marks} Notes{newline}{newline}- {text}");
-        return Edit::insert(end_of(context.reach), note);
+        return Edit::insert(end_of(context.below()), note);
     }
     let end = source.text().len();
     let gap = if source.text().ends_with('\n') || end == 0 { "" } else { newline };
     let headings = format!("## Context{newline}{newline}### Notes{newline}{newline}");
     Edit::insert(end, format!("{gap}{newline}{headings}- {text}{newline}"))
-}
-
-fn rename(source: &Source, draft: &Draft, step: usize, id: &str) -> Vec<Edit> {
-    let mut edits = needs::followed(draft, step, id);
-    let step = &draft.steps[step];
-    edits.push(match (&step.id, step.field(DraftField::Id)) {
-        (Some(present), _) => Edit::replace(present.span, id),
-        (None, Some(empty)) => Edit::insert(empty.label.end, format!(" {id}")),
-        (None, None) => insert_field(source, step, &format!("- **id:** {id}")),
-    });
-    edits
-}
-
-/// Adds a need to a step; `None` if it is already there.
-fn add_need(source: &Source, draft: &Draft, place: usize, on: &str) -> Result<Option<Edit>, EditError> {
-    let step = &draft.steps[place];
-    let names = match needs::added(source, draft, place, on)? {
-        AddedNeed::Already => return Ok(None),
-        AddedNeed::Behind(edit) => return Ok(Some(edit)),
-        AddedNeed::First(names) => names,
-    };
-    Ok(Some(match step.field(DraftField::Needs) {
-        Some(field) if field.value.is_empty() => Edit::insert(field.label.end, format!(" {names}")),
-        Some(field) => Edit::replace(field.value, names),
-        None => insert_field(source, step, &format!("- **needs:** {names}")),
-    }))
 }
 
 /// Inserts a field right below the first line of a step, indented like the text of its item.
@@ -259,11 +226,4 @@ fn insert_field(source: &Source, step: &StepDraft, line: &str) -> Edit {
     let boxed = source.slice(Span::new(first.start, step.title.span.start)).find('[').unwrap_or(column);
     let indent = if is_heading { String::new() } else { " ".repeat(column.min(boxed)) };
     Edit::insert(step.heading.0.end, format!("{}{indent}{line}", source.line_ending()))
-}
-
-/// Moves a step: the texts of the steps change places, the text between them stays where it is.
-fn relocate(source: &Source, draft: &Draft, step: usize, to: usize) -> Vec<Edit> {
-    let slots: Vec<Span> = draft.steps.iter().map(|step| step.whole.0).collect();
-    let order = order::moved(slots.len(), step, to);
-    order::relocate(source, &slots, &order, &order::renumber(draft, &order, |_| true))
 }

@@ -4,12 +4,13 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::outline::{CONTEXT, ProposalOutline, Titled};
+use super::outline::{CONTEXT, ProposalHeading, ProposalOutline};
 use super::{id_of, parse};
 use crate::dialect::frontmatter;
 use crate::plan::verified;
 use crate::syntax::markdown::Code;
 use crate::syntax::source::{Edit, Source, Span};
+use crate::syntax::text::unbroken;
 
 /// The limit for context inside the plan, 50 KB.
 pub const CONTEXT_BYTES_MAX: usize = 50_000;
@@ -39,19 +40,19 @@ pub struct ProposalSection {
 /// Every section of the plan, in file order; a section comes before those inside.
 pub fn sections(source: &Source) -> Vec<ProposalSection> {
     let outline = ProposalOutline::of(source, &frontmatter::split(source.text()));
-    let mut above: Vec<&Titled> = Vec::new();
+    let mut above: Vec<&ProposalHeading> = Vec::new();
     let mut sections = Vec::new();
-    for titled in &outline.headings {
-        above.retain(|outer| outer.reach.covers(titled.heading.span));
-        above.push(titled);
-        let path: Vec<&str> = above.iter().map(|titled| titled.name.value.as_str()).collect();
-        let text = source.slice(titled.reach).replace("\r\n", "\n");
-        let code = outline.blocks.codes_in(titled.reach).next().map(|code| code.text.value.clone());
+    for section in &outline.sections {
+        above.retain(|outer| outer.below().covers(section.heading.span));
+        above.push(section);
+        let path: Vec<&str> = above.iter().map(|section| section.title.value.as_str()).collect();
+        let text = source.slice(section.below()).replace("\r\n", "\n");
+        let code = outline.blocks.codes_in(section.below()).next().map(|code| code.text.value.clone());
         sections.push(ProposalSection {
-            name: titled.name.value.clone(),
+            name: section.title.value.clone(),
             path: path.join("/"),
-            level: titled.heading.level,
-            span: Span::new(titled.heading.span.start, titled.reach.end),
+            level: section.heading.level,
+            span: Span::new(section.start(), section.end),
             text: text.trim_matches('\n').trim_end().to_owned(),
             code,
         });
@@ -89,7 +90,7 @@ pub fn rejected(source: &Source, rejection: RejectionNote<'_>) -> String {
     // Quoted line by line, so that a comment can't become a heading or a step.
     let feedback: Vec<String> = rejection.feedback.trim().lines().map(|line| format!("> {line}")).collect();
     let RejectionNote { revision, at, .. } = rejection;
-    let by = rejection.by.replace(['\n', '\r'], " ");
+    let by = unbroken(rejection.by);
     format!(
         "{text}{newline}{heading}{newline}### r{revision}, rejected {at} by {by}{newline}{newline}{}{newline}",
         feedback.join(newline)
@@ -114,7 +115,7 @@ pub fn artifacts(source: &Source) -> Vec<Artifact> {
         let is_reference = !name.is_empty() && folder.contains("artifacts/") && !folder.contains(' ');
         is_reference.then(|| Artifact { name: name.to_owned(), folder: folder.to_owned() })
     };
-    source.slice(context.reach).lines().filter_map(read).collect()
+    source.slice(context.below()).lines().filter_map(read).collect()
 }
 
 /// The number of bytes of context in the plan itself.
@@ -124,7 +125,7 @@ pub fn context_bytes(source: &Source) -> usize {
 }
 
 fn reaches(outline: &ProposalOutline) -> impl Iterator<Item = Span> {
-    outline.headings.iter().filter(|titled| titled.key == CONTEXT).map(|titled| titled.reach)
+    outline.sections.iter().filter(|section| section.read.0 == CONTEXT).map(|section| section.below())
 }
 
 /// A plan whose context is within the limit again.
@@ -205,24 +206,20 @@ impl Moved {
 fn pieces(source: &Source, outline: &ProposalOutline) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut end = 0;
-    for context in outline.headings.iter().filter(|titled| titled.key == CONTEXT) {
-        if context.reach.start < end {
+    for context in outline.sections.iter().filter(|section| section.read.0 == CONTEXT) {
+        if context.below().start < end {
             continue;
         }
-        end = context.reach.end;
-        let inside = outline.headings.iter().filter(|titled| context.reach.covers(titled.heading.span));
-        let all: Vec<&Titled> = std::iter::once(context).chain(inside).collect();
-        for (place, titled) in all.iter().enumerate() {
-            let next = all.get(place + 1).map_or(context.reach.end, |next| next.heading.span.start);
-            let span = Span::new(titled.heading.below.min(next), next);
-            pieces.push(piece(source, outline, span, titled));
-        }
+        end = context.end;
+        let inside = outline.sections.iter().filter(|section| context.below().covers(section.heading.span));
+        pieces.extend(std::iter::once(context).chain(inside).map(|section| piece(source, outline, section)));
     }
     pieces
 }
 
-fn piece(source: &Source, outline: &ProposalOutline, span: Span, titled: &Titled) -> Piece {
-    let name = if titled.key.is_empty() { "part".to_owned() } else { titled.key.clone() };
+fn piece(source: &Source, outline: &ProposalOutline, section: &ProposalHeading) -> Piece {
+    let span = section.own();
+    let name = if section.read.0.is_empty() { "part".to_owned() } else { section.read.0.clone() };
     let code = outline.blocks.codes_in(span).next().filter(|code| {
         let before = source.slice(Span::new(span.start, code.span.start.max(span.start)));
         let behind = source.slice(Span::new(code.span.end.min(span.end), span.end));

@@ -7,6 +7,7 @@ use super::outline::ProposalOutline;
 use super::{field, item};
 use crate::plan::draft::{DraftField, Layout, ParseIssue, StepDraft, StepNumber};
 use crate::plan::edit::number_at;
+use crate::syntax::outline::indent;
 use crate::syntax::source::{Source, Span, Spanned};
 use item::{ItemMarker, ProposalItem};
 
@@ -34,26 +35,18 @@ impl StepLine<'_> {
 
     /// The column of its first character.
     fn indent(&self, source: &Source) -> usize {
-        const TAB: usize = 4;
-        let blanks = source.slice(Span::new(self.span.start, self.at));
-        blanks.chars().map(|blank| if blank == '\t' { TAB } else { 1 }).sum()
+        indent(source.slice(self.span))
     }
 }
 
 /// The lines of a region.
 fn lines<'a>(source: &'a Source, outline: &ProposalOutline, region: Span) -> Vec<StepLine<'a>> {
-    let mut lines = Vec::new();
-    let mut at = region.start;
-    while at < region.end {
-        let whole = source.line_at(at);
-        let span = Span::new(whole.start.max(region.start), whole.end.min(region.end).max(at));
+    let line = |span: Span| {
         let raw = source.slice(span);
-        let text = raw.trim_matches(BLANKS);
-        let first = span.end - raw.trim_start_matches(BLANKS).len();
-        lines.push(StepLine { span, text, at: first, is_code: outline.is_fenced(span.start) });
-        at = source.next_line(at).max(at + 1);
-    }
-    lines
+        let at = span.end - raw.trim_start_matches(BLANKS).len();
+        StepLine { span, text: raw.trim_matches(BLANKS), at, is_code: outline.is_fenced(span.start) }
+    };
+    source.lines_in(region).map(line).collect()
 }
 
 /// A found step: its lines and its marker.
@@ -111,13 +104,13 @@ fn find(source: &Source, outline: &ProposalOutline, lines: &[StepLine<'_>]) -> V
     let mut current: Option<Current> = None;
     let mut is_elsewhere = false;
     for (place, line) in lines.iter().enumerate() {
-        if let Some(titled) = outline.heading_at(line.span.start) {
+        if let Some(section) = outline.heading_at(line.span.start) {
             close(&mut found, place);
             current = None;
-            is_elsewhere = titled.is_other();
-            let numbered = item::read(&titled.name.value).filter(|item| item.number().is_some());
+            is_elsewhere = section.read.is_other();
+            let numbered = item::read(&section.title.value).filter(|item| item.number().is_some());
             if let Some(item) = numbered.filter(|_| !has_tool_items && !is_elsewhere) {
-                let shift = titled.name.span.start - line.at.min(titled.name.span.start);
+                let shift = section.title.span.start - line.at.min(section.title.span.start);
                 current = Some(Current { is_heading: true, ..Current::of(&item, line, 0) });
                 found.push(Found {
                     first: place,

@@ -1,6 +1,5 @@
 //! Lines of JSON about a plan, with the event names of the record dialect.
 
-use super::read;
 use super::read::RecordTree;
 use super::spelling::json;
 use crate::syntax::source::Source;
@@ -54,7 +53,7 @@ fn typed(node: &YamlNode, key: &str) -> String {
         }
         YamlValue::Map(entries) => {
             let entry = |(key, value): &(YamlNode, YamlNode)| {
-                let key = read::text(key)?;
+                let key = key.text()?;
                 Some(format!("{}:{}", json(key), typed(value, key)))
             };
             format!("{{{}}}", entries.iter().filter_map(entry).collect::<Vec<_>>().join(","))

@@ -1,8 +1,8 @@
 //! Computes the edits that set, add or remove a key of a map, or extend a list, in block and flow style. All other
 //! bytes stay.
 
-use super::read;
 use super::spelling::{New, RecordPage, column, odd};
+use super::{METADATA_KEYS, PLAN_KEYS};
 use crate::plan::edit::EditError;
 use crate::syntax::source::{Edit, Span};
 use crate::syntax::yaml::{YamlNode, YamlStyle, YamlValue};
@@ -18,7 +18,7 @@ pub(super) struct RecordKeys<'a> {
 impl RecordKeys<'_> {
     /// The edit that sets `key`; `None` if it already has this value.
     pub(super) fn set(&self, key: &str, new: &New) -> Result<Option<Edit>, EditError> {
-        match read::entries(self.map).iter().find(|(name, _)| read::text(name) == Some(key)) {
+        match self.map.entries().iter().find(|(name, _)| name.text() == Some(key)) {
             // An empty value such as `status:` has no bytes to replace.
             Some((_, value)) if says(value, new) && !value.span.is_empty() => Ok(None),
             Some((name, value)) => self.replace(name, value, new).map(Some),
@@ -30,8 +30,8 @@ impl RecordKeys<'_> {
     pub(super) fn insert(&self, key: &str, new: &New, gone: Option<&str>) -> Result<Edit, EditError> {
         let YamlValue::Map(entries) = &self.map.value else { return Err(odd("a step is not a map")) };
         let rank = |key: &str| self.order.iter().position(|&known| known == key);
-        let kept = || entries.iter().filter(|(name, _)| gone.is_none() || read::text(name) != gone);
-        let is_before = |name: &YamlNode| match (read::text(name).and_then(rank), rank(key)) {
+        let kept = || entries.iter().filter(|(name, _)| gone.is_none() || name.text() != gone);
+        let is_before = |name: &YamlNode| match (name.text().and_then(rank), rank(key)) {
             (Some(rank), Some(wanted)) => rank < wanted,
             (Some(_) | None, None) => true,
             (None, Some(_)) => false,
@@ -91,7 +91,7 @@ impl RecordKeys<'_> {
         let source = self.page.source;
         let gap = Span::new(name.span.end, value.span.start);
         let colon = source.slice(gap).find(':').map(|at| gap.start + at + 1);
-        let refusal = || EditError::NotPlain { key: read::text(name).unwrap_or_default().to_owned() };
+        let refusal = || EditError::NotPlain { key: name.text().unwrap_or_default().to_owned() };
         let colon = colon.ok_or_else(refusal)?;
         let is_scalar = matches!(value.value, YamlValue::Scalar { .. });
         if !is_scalar && matches!(new, New::Text(_) | New::Number(_)) {
@@ -124,8 +124,8 @@ impl RecordKeys<'_> {
 
     /// The edit that removes a key, or empties it if removing would affect something else; `None` if it is missing.
     pub(super) fn remove(&self, key: &str) -> Result<Option<Edit>, EditError> {
-        let entries = read::entries(self.map);
-        let Some(at) = entries.iter().position(|(name, _)| read::text(name) == Some(key)) else {
+        let entries = self.map.entries();
+        let Some(at) = entries.iter().position(|(name, _)| name.text() == Some(key)) else {
             return Ok(None);
         };
         let (name, value) = &entries[at];
@@ -157,14 +157,14 @@ impl RecordKeys<'_> {
 
     /// The edit that adds an item to the list of a key, or starts one.
     pub(super) fn push(&self, key: &str, item: New) -> Result<Edit, EditError> {
-        let present = read::value(self.map, key);
-        let Some(list) = present.filter(|list| matches!(list.value, YamlValue::List(_))) else {
-            let kept = present.and_then(read::text).filter(|text| !text.is_empty() && *text != "null");
+        let present = self.map.get(key);
+        let Some(list) = present.filter(|list| list.is_list()) else {
+            let kept = present.and_then(YamlNode::text).filter(|text| !text.is_empty() && *text != "null");
             let items = kept.map(New::text).into_iter().chain([item]).collect();
             return self.set(key, &New::List(items))?.ok_or_else(|| odd("the list already exists"));
         };
         let source = self.page.source;
-        let last = read::items(list).last();
+        let last = list.items().last();
         if source.slice(list.span).starts_with('[') {
             let item = self.page.inline(&item);
             return Ok(match last {
@@ -178,9 +178,24 @@ impl RecordKeys<'_> {
     }
 
     fn is_flow(&self) -> bool {
-        let first = read::entries(self.map).first().map(|(name, _)| name.span.start);
+        let first = self.map.entries().first().map(|(name, _)| name.span.start);
         self.page.source.slice(self.map.span).starts_with('{') && first != Some(self.map.span.start)
     }
+}
+
+/// The edit that adds an item to a list of the metadata.
+pub(super) fn add_metadata(
+    page: &RecordPage<'_>,
+    root: &YamlNode,
+    key: &'static str,
+    item: &str,
+) -> Result<Edit, EditError> {
+    if let Some(map) = root.get("metadata").filter(|map| !map.entries().is_empty()) {
+        return RecordKeys { page, map, order: METADATA_KEYS }.push(key, New::text(item));
+    }
+    let metadata = New::Map(vec![(key, New::List(vec![New::text(item)]))]);
+    let keys = RecordKeys { page, map: root, order: PLAN_KEYS };
+    keys.set("metadata", &metadata)?.ok_or_else(|| odd("the metadata already exists"))
 }
 
 /// Whether a value is already this.

@@ -2,18 +2,19 @@
 
 use std::collections::HashMap;
 
+use super::map;
 use super::map::RecordKeys;
 use super::read;
 use super::read::RecordTree;
 use super::spelling::{New, RecordPage, odd};
-use super::{METADATA_KEYS, PLAN_KEYS, STEP_KEYS};
+use super::{PLAN_KEYS, STEP_KEYS};
+use crate::dialect::patch;
 use crate::plan::draft::{Draft, Mark, StepNumber, Trace};
 use crate::plan::edit;
 use crate::plan::edit::{EditError, PlanEdit};
 use crate::plan::lifecycle::PlanState;
-use crate::syntax::source;
 use crate::syntax::source::{Edit, Source, Span, Spanned};
-use crate::syntax::yaml::{YamlNode, YamlValue};
+use crate::syntax::yaml::YamlNode;
 
 /// The limit for an output or an error written into a plan.
 pub(super) const OUTPUT_BYTES_MAX: usize = 10 * 1024;
@@ -22,14 +23,14 @@ pub(super) const OUTPUT_BYTES_MAX: usize = 10 * 1024;
 pub(super) fn edits(source: &Source, draft: &Draft, change: &PlanEdit) -> Result<Vec<Edit>, EditError> {
     let tree = RecordTree::of(source);
     let root = tree.whole().ok_or_else(|| odd("the plan has syntax errors"))?;
-    let desk = Desk { page: &RecordPage::of(source, root), tree: &tree, root, draft };
+    let desk = Desk { page: &RecordPage::of(source, root), tree: &tree, draft };
     match change {
         PlanEdit::Mark { step, mark } => desk.mark(*step, *mark),
         PlanEdit::Become { state } => desk.set(root, PLAN_KEYS, "status", &word_of(*state)),
         PlanEdit::Trace { step, trace } => desk.trace(*step, trace),
         // New keys go last, so that earlier spans stay valid.
         PlanEdit::Set { key, value } => desk.set(root, &[], key, &New::text(value)),
-        PlanEdit::Note { text } => desk.note(text),
+        PlanEdit::Note { text } => Ok(vec![map::add_metadata(desk.page, root, "notes", text)?]),
         PlanEdit::Rename { step, id } => desk.set(desk.step(*step)?, STEP_KEYS, "id", &New::text(id)),
         PlanEdit::Need { step, on } => desk.need(*step, on),
         PlanEdit::Move { step, to } => desk.relocate(*step, *to),
@@ -50,7 +51,7 @@ pub(super) fn touch(source: &Source, now: &str) -> Vec<Edit> {
     let mut before = read::parse(source);
     let page = RecordPage::of(source, root);
     let keys = RecordKeys { page: &page, map: root, order: PLAN_KEYS };
-    let written = read::value(root, "updatedAt").and_then(read::text);
+    let written = root.get("updatedAt").and_then(YamlNode::text);
     let touches = [
         ("currentStepIndex", New::Number(current(&before))),
         ("updatedAt", New::text(later(written.unwrap_or_default(), now))),
@@ -120,7 +121,6 @@ pub(super) fn capped(text: &str) -> String {
 struct Desk<'a> {
     page: &'a RecordPage<'a>,
     tree: &'a RecordTree,
-    root: &'a YamlNode,
     draft: &'a Draft,
 }
 
@@ -128,7 +128,7 @@ impl<'a> Desk<'a> {
     fn step(&self, step: usize) -> Result<&'a YamlNode, EditError> {
         let steps = self.tree.steps();
         let node = steps.get(step).ok_or(EditError::NoStep { step, count: steps.len() })?;
-        let is_map = matches!(node.value, YamlValue::Map(_));
+        let is_map = node.is_map();
         is_map.then_some(node).ok_or_else(|| odd("the step is not a map"))
     }
 
@@ -139,7 +139,7 @@ impl<'a> Desk<'a> {
     fn mark(&self, step: usize, mark: Option<Mark>) -> Result<Vec<Edit>, EditError> {
         let node = self.step(step)?;
         // An unknown status stays if there is nothing to claim.
-        let is_said = read::value(node, "status").is_some();
+        let is_said = node.get("status").is_some();
         if mark.is_none() && (!is_said || self.draft.steps[step].marks.is_empty()) {
             return Ok(Vec::new());
         }
@@ -160,29 +160,13 @@ impl<'a> Desk<'a> {
         let gone = trace.error.as_ref().filter(|error| error.is_empty()).map(|_| "error");
         let mut edits = Vec::new();
         for (key, new) in texts.chain(files) {
-            edits.extend(match (gone == Some(key), read::value(keys.map, key).is_some()) {
+            edits.extend(match (gone == Some(key), keys.map.get(key).is_some()) {
                 (true, _) => keys.remove(key)?,
                 (false, true) => keys.set(key, &new)?,
                 (false, false) => Some(keys.insert(key, &new, gone)?),
             });
         }
         Ok(edits)
-    }
-
-    /// Notes are stored in the metadata.
-    fn note(&self, text: &str) -> Result<Vec<Edit>, EditError> {
-        let metadata = read::value(self.root, "metadata");
-        let edit = match metadata.filter(|metadata| !read::entries(metadata).is_empty()) {
-            Some(map) => {
-                RecordKeys { page: self.page, map, order: METADATA_KEYS }.push("notes", New::text(text))?
-            }
-            None => {
-                let notes = New::Map(vec![("notes", New::List(vec![New::text(text)]))]);
-                let keys = RecordKeys { page: self.page, map: self.root, order: PLAN_KEYS };
-                keys.set("metadata", &notes)?.ok_or_else(|| odd("the metadata already exists"))?
-            }
-        };
-        Ok(vec![edit])
     }
 
     /// Needs are written as indices; an unknown name is written as it is.
@@ -203,8 +187,7 @@ impl<'a> Desk<'a> {
         }
         let ids = crate::plan::verified::ids(self.draft);
         let index = |name: &String| self.index(&ids, name);
-        let has_list =
-            read::value(keys.map, "dependsOn").is_some_and(|list| matches!(list.value, YamlValue::List(_)));
+        let has_list = keys.map.get("dependsOn").is_some_and(|list| list.is_list());
         let edit = match has_list {
             true => Some(keys.push("dependsOn", self.index(&ids, on))?),
             false => {
@@ -231,17 +214,11 @@ impl<'a> Desk<'a> {
         let mut edits = Vec::new();
         for (place, node) in steps.iter().enumerate() {
             let keys = RecordKeys { page: self.page, map: node, order: STEP_KEYS };
-            if read::value(node, "index").is_some() {
+            if node.get("index").is_some() {
                 edits.extend(keys.set("index", &New::Number(now[place]))?);
             }
-            let listed = read::value(node, "dependsOn");
-            let needs = listed.map_or(&[][..], |list| match &list.value {
-                YamlValue::List(items) => items,
-                YamlValue::Scalar { .. } => std::slice::from_ref(list),
-                YamlValue::Map(_) => &[],
-            });
-            for need in needs {
-                let index: Option<usize> = read::text(need).and_then(|index| index.parse().ok());
+            for need in node.get("dependsOn").map_or(&[][..], YamlNode::one_or_more) {
+                let index: Option<usize> = need.text().and_then(|index| index.parse().ok());
                 let meant = index.and_then(|index| Some((index, now[*stood_at.get(&index)?])));
                 edits.extend(
                     meant
@@ -255,27 +232,10 @@ impl<'a> Desk<'a> {
 
     /// Moves a step: the texts of the steps change places, the text between them stays where it is.
     fn relocate(&self, step: usize, to: usize) -> Result<Vec<Edit>, EditError> {
-        let (source, steps) = (self.page.source, self.tree.steps());
         self.step(step)?;
         self.step(to)?;
-        let mut order: Vec<usize> = (0..steps.len()).collect();
-        let moved = order.remove(step);
-        order.insert(to, moved);
-        let renumbered = self.renumber(&order)?;
-        let range = step.min(to)..=step.max(to);
-        let moving = Span::new(steps[*range.start()].span.start, steps[*range.end()].span.end);
-        let mut edits: Vec<Edit> =
-            renumbered.iter().filter(|edit| !moving.covers(edit.span)).cloned().collect();
-        for place in range {
-            let from = steps[order[place]].span;
-            let within = |edit: &&Edit| from.covers(edit.span);
-            let shifted = |edit: &Edit| {
-                let span = Span::new(edit.span.start - from.start, edit.span.end - from.start);
-                Edit::replace(span, edit.text.clone())
-            };
-            let inner: Vec<Edit> = renumbered.iter().filter(within).map(shifted).collect();
-            edits.push(Edit::replace(steps[place].span, source::apply(source.slice(from), &inner)));
-        }
-        Ok(edits)
+        let slots: Vec<Span> = self.tree.steps().iter().map(|step| step.span).collect();
+        let order = patch::moved(slots.len(), step, to);
+        Ok(patch::rearrange(self.page.source, &slots, &order, &self.renumber(&order)?))
     }
 }

@@ -2,13 +2,12 @@
 
 use std::fmt;
 
-use super::read;
 use crate::dialect::{PlanEvent, SidecarEdit};
 use crate::plan::draft::Draft;
 use crate::plan::lifecycle::PlanState;
 use crate::syntax::source::{Position, Source};
 use crate::syntax::yaml;
-use crate::syntax::yaml::{FaultKind, YamlValue};
+use crate::syntax::yaml::{FaultKind, YamlNode};
 
 /// The path of the pointer, relative to the plan directory.
 pub const POINTER: &str = "../current-task.yaml";
@@ -70,8 +69,8 @@ pub fn pointer(text: &str) -> Result<TaskPointer, PointerFault> {
         };
         return Err(PointerFault::Unreadable { at, why });
     }
-    let root = root.filter(|root| matches!(root.value, YamlValue::Map(_))).ok_or(PointerFault::NoPlan)?;
-    let said = |key: &str| read::value(&root, key).and_then(read::text).unwrap_or_default().trim().to_owned();
+    let root = root.filter(|root| root.is_map()).ok_or(PointerFault::NoPlan)?;
+    let said = |key: &str| root.get(key).and_then(YamlNode::text).unwrap_or_default().trim().to_owned();
     let plan_id = said("planId");
     match plan_id.as_str() {
         "" | "null" | "~" => Err(PointerFault::NoPlan),

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::excerpt;
 use super::{DIALECT, FIELDS, NODES_MAX, STEP_KEYS, STEPS_MAX};
+use crate::dialect;
 use crate::plan::draft::{
     ContractDraft, Draft, DraftField, FieldDraft, FrontmatterEntry, Layout, Mark, ParseIssue, RecordFault,
     StepDraft, StepNumber, Trace,
@@ -29,42 +30,13 @@ impl RecordTree {
     pub(super) fn whole(&self) -> Option<&YamlNode> {
         let is_whole = !self.faults.iter().any(|fault| RecordFault::is_end(&fault.kind))
             && self.steps().len() <= STEPS_MAX;
-        self.root.as_ref().filter(|root| is_whole && matches!(root.value, YamlValue::Map(_)))
+        self.root.as_ref().filter(|root| is_whole && root.is_map())
     }
 
     /// The steps, in file order.
     pub(super) fn steps(&self) -> &[YamlNode] {
-        let steps = self.root.as_ref().and_then(|root| value(root, "steps"));
-        steps.map_or(&[], items)
-    }
-}
-
-/// The entries of a map; empty for anything else.
-pub(super) fn entries(node: &YamlNode) -> &[(YamlNode, YamlNode)] {
-    match &node.value {
-        YamlValue::Map(entries) => entries,
-        YamlValue::Scalar { .. } | YamlValue::List(_) => &[],
-    }
-}
-
-/// The items of a list; empty for anything else.
-pub(super) fn items(node: &YamlNode) -> &[YamlNode] {
-    match &node.value {
-        YamlValue::List(items) => items,
-        YamlValue::Scalar { .. } | YamlValue::Map(_) => &[],
-    }
-}
-
-/// The first value of a key.
-pub(super) fn value<'a>(map: &'a YamlNode, key: &str) -> Option<&'a YamlNode> {
-    entries(map).iter().find(|(name, _)| text(name) == Some(key)).map(|(_, value)| value)
-}
-
-/// The text of a scalar.
-pub(super) fn text(node: &YamlNode) -> Option<&str> {
-    match &node.value {
-        YamlValue::Scalar { text, .. } => Some(text),
-        YamlValue::List(_) | YamlValue::Map(_) => None,
+        let steps = self.root.as_ref().and_then(|root| root.get("steps"));
+        steps.map_or(&[], YamlNode::items)
     }
 }
 
@@ -163,8 +135,7 @@ impl<'a> Reader<'a> {
         for fault in &tree.faults {
             self.complain(fault.span, RecordFault::of(fault.kind.clone(), language));
         }
-        self.oddities.sort_by_key(|oddity| oddity.span.start);
-        draft.oddities = Layout(self.oddities);
+        draft.oddities = dialect::in_order(self.oddities);
         draft
     }
 
@@ -172,18 +143,18 @@ impl<'a> Reader<'a> {
     fn plan(&mut self, tree: &RecordTree) -> Draft {
         let mut draft = Draft::default();
         let Some(root) = &tree.root else { return draft };
-        if !matches!(root.value, YamlValue::Map(_)) {
+        if !root.is_map() {
             let what = "the plan is not a map with keys such as `task` and `steps`".to_owned();
             self.complain(self.first_line(root.span), RecordFault::Unread(what));
             return draft;
         }
-        for (key, value) in entries(root) {
-            let Some(name) = text(key) else { continue };
+        for (key, value) in root.entries() {
+            let Some(name) = key.text() else { continue };
             match name {
-                "steps" if is_said(value) && !matches!(value.value, YamlValue::List(_)) => {
+                "steps" if is_said(value) && !value.is_list() => {
                     self.wrong_kind(value, "steps", "a list");
                 }
-                "metadata" if is_said(value) && !matches!(value.value, YamlValue::Map(_)) => {
+                "metadata" if is_said(value) && !value.is_map() => {
                     self.wrong_kind(value, "metadata", "a map");
                 }
                 "steps" | "metadata" => {}
@@ -193,10 +164,7 @@ impl<'a> Reader<'a> {
                 }),
             }
         }
-        let status = self.line(root, "status");
-        draft.state =
-            status.as_ref().and_then(|word| Some(Spanned::new(DIALECT.state(&word.value)?, word.span)));
-        draft.status = Layout(status);
+        DIALECT.claim(self.line(root, "status"), &mut draft);
         draft.owner = Layout(self.line(root, "createdBy"));
         let mut context: Vec<Spanned<String>> = Vec::new();
         if let Some(task) = self.line(root, "task") {
@@ -204,7 +172,7 @@ impl<'a> Reader<'a> {
             draft.title = Some(Spanned::new(title.to_owned(), self.first_line(task.span)));
             context.extend((!rest.is_empty()).then(|| Spanned::new(rest.to_owned(), task.span)));
         }
-        if let Some(metadata) = value(root, "metadata") {
+        if let Some(metadata) = root.get("metadata") {
             self.metadata(metadata, &mut draft, &mut context);
         }
         let place = context.first().map(|part| part.span);
@@ -246,7 +214,7 @@ impl<'a> Reader<'a> {
     /// A step with only position, number and title.
     fn bare_step(&mut self, place: usize, node: &YamlNode) -> StepDraft {
         let here = Span::at(node.span.start);
-        let index = value(node, "index").and_then(|node| plain(self.source, node));
+        let index = node.get("index").and_then(|node| plain(self.source, node));
         let number = index.as_ref().and_then(|index| index.value.parse::<u32>().ok()?.checked_add(1));
         let number = Spanned::new(
             StepNumber::Counted(number.unwrap_or_else(|| number_at(place))),
@@ -255,7 +223,7 @@ impl<'a> Reader<'a> {
         let described = match &node.value {
             YamlValue::Scalar { .. } => plain(self.source, node),
             YamlValue::Map(_) | YamlValue::List(_) => {
-                value(node, "description").and_then(|node| plain(self.source, node))
+                node.get("description").and_then(|node| plain(self.source, node))
             }
         };
         let title = match &described {
@@ -271,15 +239,15 @@ impl<'a> Reader<'a> {
 
     fn step(&mut self, place: usize, node: &YamlNode) -> StepDraft {
         let mut step = self.bare_step(place, node);
-        if !matches!(node.value, YamlValue::Map(_)) {
+        if !node.is_map() {
             self.complain(
                 self.first_line(node.span),
                 RecordFault::WrongKind { what: "a step".to_owned(), expected: "a map of keys" },
             );
         }
         let is_placed = step.number.value == StepNumber::Counted(number_at(place));
-        let index = value(node, "index").filter(|index| is_said(index));
-        let is_number = index.and_then(text).is_none_or(|index| index.parse::<u32>().is_ok());
+        let index = node.get("index").filter(|index| is_said(index));
+        let is_number = index.and_then(YamlNode::text).is_none_or(|index| index.parse::<u32>().is_ok());
         if !is_placed || !is_number {
             self.complain(self.first_line(step.number.span), RecordFault::Index { expected: place });
         }
@@ -317,7 +285,7 @@ impl<'a> Reader<'a> {
 
     fn mark(&mut self, step: &YamlNode) -> Option<Spanned<Mark>> {
         let word =
-            value(step, "status").filter(|word| is_said(word)).and_then(|node| plain(self.source, node))?;
+            step.get("status").filter(|word| is_said(word)).and_then(|node| plain(self.source, node))?;
         if word.value == super::word(None) {
             return None;
         }
@@ -334,7 +302,7 @@ impl<'a> Reader<'a> {
         let said = self.line(step, "contract");
         let is_manual = said.as_ref().is_some_and(|said| said.value.trim() == "manual");
         let command = said.filter(|_| !is_manual).and_then(|_| self.command(step, "contract"));
-        let has_label = value(step, "contract").is_some();
+        let has_label = step.get("contract").is_some();
         (has_label || expect.is_some()).then_some(ContractDraft {
             command,
             is_manual,
@@ -344,7 +312,7 @@ impl<'a> Reader<'a> {
     }
 
     fn command(&self, step: &YamlNode, key: &str) -> Option<crate::syntax::source::Excerpt> {
-        value(step, key).and_then(|node| excerpt::of(self.source, node))
+        step.get(key).and_then(|node| excerpt::of(self.source, node))
     }
 
     fn trace(&mut self, step: &YamlNode) -> Trace {
@@ -363,8 +331,8 @@ impl<'a> Reader<'a> {
 
     /// The text of a key; `None` if empty.
     fn line(&mut self, map: &YamlNode, key: &str) -> Option<Spanned<String>> {
-        let node = value(map, key).filter(|node| is_said(node))?;
-        if text(node).is_none() {
+        let node = map.get(key).filter(|node| is_said(node))?;
+        if node.text().is_none() {
             self.wrong_kind(node, key, "text");
         }
         plain(self.source, node)
@@ -372,7 +340,7 @@ impl<'a> Reader<'a> {
 
     /// The items of a key; a single value is a list of one.
     fn list(&mut self, map: &YamlNode, key: &str) -> Option<Vec<Spanned<String>>> {
-        let node = value(map, key).filter(|node| is_said(node))?;
+        let node = map.get(key).filter(|node| is_said(node))?;
         let items = match &node.value {
             YamlValue::Scalar { .. } => std::slice::from_ref(node),
             YamlValue::List(items) => items,
@@ -385,7 +353,7 @@ impl<'a> Reader<'a> {
             }
             YamlValue::Map(_) => self.wrong_kind(node, key, "a list"),
         }
-        for item in items.iter().filter(|item| text(item).is_none()) {
+        for item in items.iter().filter(|item| item.text().is_none()) {
             self.wrong_kind(item, key, "a list of plain values");
         }
         Some(items.iter().filter(|item| is_said(item)).filter_map(|item| plain(self.source, item)).collect())
@@ -408,7 +376,7 @@ impl<'a> Reader<'a> {
 
 /// The text of a scalar and its span: inside the quotes if possible, so that a replacement stays quoted.
 fn plain(source: &Source, node: &YamlNode) -> Option<Spanned<String>> {
-    let text = text(node)?.trim_end_matches('\n');
+    let text = node.text()?.trim_end_matches('\n');
     Some(Spanned::new(text.to_owned(), bare(source, node, text)))
 }
 
@@ -442,7 +410,7 @@ fn is_explained(trace: &Trace) -> bool {
 /// The author's keys and the unknown ones.
 fn fields(source: &Source, step: &YamlNode) -> Vec<FieldDraft> {
     let field = |(key, value): &(YamlNode, YamlNode)| {
-        let name = text(key)?;
+        let name = key.text()?;
         let kind: Option<DraftField> =
             FIELDS.iter().find(|(_, names)| names.contains(&name)).map(|&(field, _)| field);
         let is_ours = kind.is_none() && STEP_KEYS.contains(&name);
@@ -454,5 +422,5 @@ fn fields(source: &Source, step: &YamlNode) -> Vec<FieldDraft> {
             whole: Span::new(key.span.start, value.span.end),
         })
     };
-    entries(step).iter().filter_map(field).collect()
+    step.entries().iter().filter_map(field).collect()
 }

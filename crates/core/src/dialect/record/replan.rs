@@ -1,13 +1,14 @@
 //! Creates the next version of a plan after a step failed: the same text with another id, in which finished steps stay
 //! finished.
 
+use super::map;
 use super::map::RecordKeys;
-use super::read;
 use super::read::RecordTree;
 use super::spelling::{New, RecordPage, odd};
-use super::{METADATA_KEYS, PLAN_KEYS, STEP_KEYS, word};
+use super::{PLAN_KEYS, STEP_KEYS, word};
 use crate::plan::edit::EditError;
 use crate::syntax::source::{Edit, Source};
+use crate::syntax::text::one_line;
 use crate::syntax::yaml::YamlNode;
 
 /// Why a plan is revised, and what is known by now.
@@ -80,20 +81,19 @@ fn notes(name: &str, old: &Source, replan: &RecordReplan<'_>) -> Vec<String> {
         "{name}: step {} ({}) failed: {}",
         replan.failed + 1,
         title.unwrap_or_default(),
-        one_line(replan.error)
+        note_line(replan.error)
     );
-    let found = replan.discoveries.iter().map(|found| format!("discovery: {}", one_line(found)));
+    let found = replan.discoveries.iter().map(|found| format!("discovery: {}", note_line(found)));
     let said = [("changes", replan.changes), ("reasoning", replan.reasoning)]
         .into_iter()
         .filter(|(_, text)| !text.trim().is_empty())
-        .map(|(label, text)| format!("{label}: {}", one_line(text)));
+        .map(|(label, text)| format!("{label}: {}", note_line(text)));
     std::iter::once(failure).chain(found).chain(said).collect()
 }
 
 /// A text as one line of a note.
-fn one_line(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let line = words.join(" ");
+fn note_line(text: &str) -> String {
+    let line = one_line(text);
     let end = line.floor_char_boundary(NOTE_BYTES_MAX);
     if end < line.len() { format!("{}…", &line[..end]) } else { line }
 }
@@ -193,19 +193,6 @@ impl Version {
 
     /// Adds an item to a list of the metadata.
     fn add(&mut self, key: &'static str, item: &str) -> Result<(), EditError> {
-        self.edit(|sight| {
-            let metadata = read::value(sight.root, "metadata").filter(|map| !read::entries(map).is_empty());
-            let edit = match metadata {
-                Some(map) => {
-                    RecordKeys { page: sight.page, map, order: METADATA_KEYS }.push(key, New::text(item))?
-                }
-                None => {
-                    let map = New::Map(vec![(key, New::List(vec![New::text(item)]))]);
-                    let edit = sight.plan()?.set("metadata", &map)?;
-                    edit.ok_or_else(|| odd("the metadata already exists"))?
-                }
-            };
-            Ok(vec![edit])
-        })
+        self.edit(|sight| Ok(vec![map::add_metadata(sight.page, sight.root, key, item)?]))
     }
 }

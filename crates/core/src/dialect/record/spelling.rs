@@ -1,6 +1,5 @@
 //! Writes new values in block, flow or JSON style. Every text parses back to the given value.
 
-use super::read;
 use crate::plan::edit::EditError;
 use crate::syntax::source::Source;
 use crate::syntax::yaml;
@@ -40,7 +39,7 @@ const INDENT: usize = 2;
 impl<'a> RecordPage<'a> {
     /// The style of a file with this root.
     pub(super) fn of(source: &'a Source, root: &YamlNode) -> Self {
-        let steps = read::value(root, "steps").filter(|steps| source.slice(steps.span).starts_with('-'));
+        let steps = root.get("steps").filter(|steps| source.slice(steps.span).starts_with('-'));
         let dash = steps.map(|steps| column(source, steps.span.start));
         Self {
             source,
@@ -118,7 +117,7 @@ impl<'a> RecordPage<'a> {
 
     /// The indentation of a block map's key; an error if anything but dashes and blanks precedes it.
     pub(super) fn indent(&self, map: &YamlNode) -> Result<usize, EditError> {
-        let entries = read::entries(map);
+        let entries = map.entries();
         // The first key may share its line with the dash of a list.
         let key = entries.get(1).or(entries.first()).map_or(map.span, |(key, _)| key.span);
         let line = self.source.line_at(key.start);

@@ -1,6 +1,6 @@
 //! Unit tests of ids, times, and the positions of a command's characters.
 
-use super::{excerpt, patch, read, replan};
+use super::{excerpt, patch, replan};
 use crate::syntax::source::{Source, Span};
 use crate::syntax::yaml;
 
@@ -45,9 +45,9 @@ fn every_character_of_a_command_has_its_place() {
         let (root, faults) = yaml::read(text, 0);
         assert_eq!(faults, [], "{text:?}");
         let root = root.expect("there is a map");
-        let node = read::value(&root, "contract").expect("there is a contract");
+        let node = root.get("contract").expect("there is a contract");
         let command = excerpt::of(&source, node).expect("it is a scalar");
-        assert_eq!(Some(command.value.as_str()), read::text(node).map(|text| text.trim_end_matches('\n')));
+        assert_eq!(Some(command.value.as_str()), node.text().map(|text| text.trim_end_matches('\n')));
         for (at, character) in command.value.char_indices() {
             let place = command.locate(Span::new(at, at + character.len_utf8()));
             assert!(node.span.covers(place), "{text:?}: {place:?}");
