@@ -14,7 +14,6 @@ use std::ffi::{OsStr, OsString};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches as _, Parser, Subcommand};
 
-use crate::command::run::retry;
 use crate::command::status::queue;
 use crate::command::r#use::active;
 use crate::command::{
@@ -483,7 +482,7 @@ fn run_review(args: &review::Args, out: &mut Out<'_>) -> Result<Response, Failur
 /// Runs a plan; one that failed only with `--retry`.
 fn run_plan(args: &run_command::Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if args.retry {
-        retry::check(&args.plan)?;
+        run_command::check_retry(&args.plan)?;
     }
     run_command::run(args, out)
 }
@@ -496,11 +495,10 @@ fn approve_and_run(args: &approve::Args, out: &mut Out<'_>) -> Result<Response, 
 
 /// Runs the one-step plan of `quick`.
 fn run_quick(args: &quick::Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    let opened = quick::open(args)?;
-    let plan = opened.path.to_string_lossy().into_owned();
-    let words = run_command::Args::of(&plan).approving(args.rev.clone());
+    let plan = quick::plan(args)?;
+    let words = run_command::Args::of(&plan.path().to_string_lossy()).approving(args.rev.clone());
     let words = if args.dry_run { words.dry() } else { words };
-    run_command::run_opened(&words, opened, out)
+    run_command::run_plan(&words, &plan, out)
 }
 
 /// Says what is wrong with the command line, or prints the help that was asked for.

@@ -9,7 +9,6 @@ mod convert;
 pub mod decision;
 mod diagnostics;
 mod discovery;
-mod driver;
 mod edit;
 pub mod error;
 pub mod events;
@@ -27,6 +26,7 @@ mod path;
 pub mod plan;
 pub mod policy;
 pub mod proposal;
+pub mod quick;
 pub mod review;
 pub mod run;
 mod run_state;
@@ -45,16 +45,24 @@ pub mod workspace;
 pub use agent::{HookAnswer, answer_hook, bridge_acp};
 pub use arbiter::{ArbiterNews, ArbiterOptions, ArbiterView};
 pub use ask::{answer_options, answers};
-pub use audit::{AnchorView, Audit, AuditFindingView, AuditOptions, AuditView, AuditedPlanView, RerunStepView, RerunView};
+pub use audit::{
+    AnchorView, Audit, AuditFindingView, AuditOptions, AuditView, AuditedPlanView, RerunStepView, RerunView,
+};
 pub use caller::{Caller, Right};
 pub use convert::{Conversion, ConvertOptions, ConvertOutput, ConvertView, dialect_line};
-pub use decision::{ApprovalOptions, ApprovalSubjectView, ApprovalView, CancelView, CommentView, CommentsView, RejectionView, UndoView};
-pub use diagnostics::{BaselineView, CheckCounts, CheckedFile, DiagnosticView, FileView, FixView, RelatedView, ReviewFindingView, SpanView, SuggestionView, TextEditView, VerifyView, Warnings};
+pub use decision::{
+    ApprovalOptions, ApprovalSubjectView, ApprovalView, CancelView, CommentView, CommentsView, RejectionView,
+    UndoView,
+};
+pub use diagnostics::{
+    BaselineView, CheckCounts, CheckedFile, DiagnosticView, FileView, FixView, RelatedView,
+    ReviewFindingView, SpanView, SuggestionView, TextEditView, VerifyView, Warnings,
+};
 pub use discovery::DiscoveriesView;
 pub use edit::{EditMode, EditRequest, EditView};
-pub use error::{Error, ErrorKind, WHAT_IS_A_PLAN, unchanged};
 pub use error::merge::merge_failed;
 pub use error::session::SessionCommands;
+pub use error::{Error, ErrorKind, WHAT_IS_A_PLAN, unchanged};
 pub use events::{EventStream, EventsView, HookView, Since};
 pub use export::{ExportOptions, ExportedRecords, ReceiptsView};
 pub use format::{FormatMode, FormatView};
@@ -70,17 +78,26 @@ pub use path::shown;
 pub use plan::Plan;
 pub use policy::{PolicyRuleView, PolicyView, ProjectPolicy, RequirementView, WhenView};
 pub use proposal::{ProposalView, ProposalsView, propose_written};
+pub use quick::QuickTask;
 pub use review::PlanReview;
 pub use run::{AnswerView, RollbackView, RunAsk, StopView, budget_answer};
 pub use run_state::FindingView;
-pub use run_view::{DryRun, FailedStep, RunChoice, RunRest, RunView, RunStepView, texts_to_compare};
+pub use run_view::{DryRun, FailedStep, RunChoice, RunRest, RunStepView, RunView, texts_to_compare};
 pub use runnable::{AgentGap, AgentView, RunnablePlan, WorktreePlan};
-pub use session::{CommitOutcomeView, DroppedThread, Session, SessionCommit, SessionProblem, SessionView, ThreadView, session_trouble};
+pub use session::{
+    CommitOutcomeView, DroppedThread, Session, SessionCommit, SessionProblem, SessionView, ThreadView,
+    session_trouble,
+};
 pub use show::{ShowOptions, ShowView};
-pub use start::{AgentChange, ApprovedStart, Blocker, Driving, Missing, Readiness, Rest, Retry, Start, StartApproval, StartOptions, StepSelection};
+pub use start::{
+    AgentChange, ApprovedStart, Blocker, Driving, Missing, Readiness, Rest, Retry, Start, StartApproval,
+    StartOptions, StepSelection,
+};
 pub use status::{AskView, CurrentView, RunStatusView, StatusView};
 pub use target::{ChosenPlan, PlanRun, Target, step_of_run};
-pub use verify::{BaselineSummary, CheckInput, CheckSummary, CheckedPlan, PlanReviewer, REVIEWER, WarningLevels};
+pub use verify::{
+    BaselineSummary, CheckInput, CheckSummary, CheckedPlan, PlanReviewer, REVIEWER, WarningLevels,
+};
 pub use worker::{WorkerNews, WorkerView};
 pub use workspace::{OpenOptions, Workspace, dialect_named};
 
@@ -90,12 +107,14 @@ pub use crate::audit::AnchorRefs;
 pub use crate::audit::rerun::{Earlier, RerunOptions, RerunScope};
 pub use crate::git::merge_driver::{MergeFiles, MergedFile, drive as merge_files};
 pub use crate::portfolio::board::Blocker as PlanBlocker;
-pub use crate::portfolio::merge_queue::{Evicted, EvictedView, MergeAction, MergeNotice, MergeReport, PlannedMerge};
-pub use crate::run::{RolledBack, Run};
+pub use crate::portfolio::merge_queue::{
+    Evicted, EvictedView, MergeAction, MergeNotice, MergeReport, PlannedMerge,
+};
 pub use crate::run::arbiter::Vacancy;
 pub use crate::run::remote_worker::{WorkUntil, WorkerOptions};
 pub use crate::run::simulate::{SimulatedStep, SimulatedTool, Simulation, SimulationInput};
 pub use crate::run::step_tools::StepToolsAttempt;
+pub use crate::run::{RolledBack, Run};
 pub use crate::store::journal::RecordedEvent;
 pub use crate::store::plan_file::create as create_file;
 pub use crate::system::clock::local as local_time;
@@ -107,7 +126,9 @@ pub use planwright_core::agent::account::{Account, Usage};
 pub use planwright_core::agent::report::{FindingSeverity, ReportFinding, ReportLine, TEXT_BYTES_MAX};
 pub use planwright_core::approval::ledger::Drafting;
 pub use planwright_core::approval::policy::BY_DEFAULT;
-pub use planwright_core::approval::review::{CommentReview, ContractReview, CostLimits, DiffSign, Difference, Direction, Review, ReviewReason};
+pub use planwright_core::approval::review::{
+    CommentReview, ContractReview, CostLimits, DiffSign, Difference, Direction, Review, ReviewReason,
+};
 pub use planwright_core::audit::HistoryLine;
 pub use planwright_core::audit::rerun::{CurrentResult, RerunOutcome};
 pub use planwright_core::dialect::proposal::{ProposalSection, inline as proposal_of_json};
@@ -116,7 +137,9 @@ pub use planwright_core::plan::identity::{Identity, Role};
 pub use planwright_core::plan::verified::{Contract, Step, slug};
 pub use planwright_core::plan::view::{PlanView, StepView};
 pub use planwright_core::run::baseline::{Baseline, BaselineResult};
-pub use planwright_core::run::event::{AnswerKind, AskAnswer, AskReason, AttemptEnd, Event, JudgedBy, RunOutcome, StopMode};
+pub use planwright_core::run::event::{
+    AnswerKind, AskAnswer, AskReason, AttemptEnd, Event, JudgedBy, RunOutcome, StopMode,
+};
 pub use planwright_core::run::receipt::Receipt;
 pub use planwright_core::run::state::{CLAIM, RunState, RunStatus};
 pub use planwright_core::syntax::diagnostic::{Diagnostic, Fix, Label, Severity};

@@ -1,6 +1,6 @@
 //! `answer`: a person answers a question of a run. Without an answer it shows the question and the possible answers.
 
-use planwright_engine::api::{AnswerView, AskAnswer, RunAsk, PlanRun, budget_answer};
+use planwright_engine::api::{AnswerView, AskAnswer, PlanRun, RunAsk, budget_answer};
 
 use crate::interaction::project::workspace;
 use crate::interaction::target::NamedPlan;

@@ -2,25 +2,15 @@
 //! arguments, so a decision counts only after the person confirms it in a client dialog or types the command.
 //! Approval is not offered.
 
-use std::collections::BTreeMap;
-
-use planwright_engine::Project;
-use planwright_engine::api::start::{Blocker, Missing, Readiness, Start, StartOptions};
-use planwright_engine::api::{AskAnswer, RunAsk, Caller, PlanRun, StopMode, budget_answer};
-use planwright_engine::approval::Approvals;
+use planwright_engine::api::{
+    AskAnswer, Blocker, Caller, Identity, Missing, PlanRun, Readiness, RunAsk, RunnablePlan, Start,
+    StartOptions, StopMode, budget_answer,
+};
 use planwright_engine::core::plan::budget;
-use planwright_engine::core::plan::digest::Digest;
-use planwright_engine::core::plan::identity::Identity;
-use planwright_engine::core::plan::verified::Plan;
 use planwright_engine::core::run::stats::Stats;
-use planwright_engine::portfolio::merge_queue;
-use planwright_engine::run;
-use planwright_engine::run::baseline;
+use planwright_engine::run::Runs;
 use planwright_engine::run::stats as figures;
 use planwright_engine::run::stats::{StatsCount, StatsScope};
-use planwright_engine::run::{RunSummaryRow, Runs};
-use planwright_engine::store::journal::RunId;
-use planwright_engine::store::plan_file;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -120,54 +110,25 @@ struct Counting {
 
 fn inbox(call: &ToolRequest<'_>) -> ToolResult {
     call.read::<Nothing>()?;
-    let project = call.session.project()?;
-    let Some(decisions) = Approvals::open_existing(&project)? else {
-        return Ok(ToolReply::data(&json!({"asks": [], "reviews": [], "evicted": []})).into());
-    };
-    decisions.sweep()?;
-    let reviews = decisions.waiting()?.into_iter().map(|row| {
+    let inbox = call.session.workspace()?.inbox_now()?;
+    let asks = inbox.asks.into_iter().map(
+        |ask| json!({"id": ask.subject, "reason": ask.words, "text": ask.text, "commands": ask.answers}),
+    );
+    let reviews = inbox.reviews.into_iter().map(|review| {
         json!({
-            "plan": plan_file::name(&row.plan),
-            "revision": row.summary.revision,
-            "state": row.summary.state,
-            "proposed_by": row.summary.proposer,
-            "command": format!("planwright review {}", wording::word(&row.plan.to_string_lossy())),
+            "plan": review.plan,
+            "revision": review.revision,
+            "state": review.state,
+            "proposed_by": review.by,
+            "command": format!("planwright review {}", wording::word(&review.path)),
         })
     });
-    let reviews: Vec<Value> = reviews.collect();
-    let asks = asks(decisions.runs())?;
-    let evicted = merge_queue::evicted(&decisions)?.into_iter().map(|outcast| {
-        json!({
-            "plan": outcast.plan,
-            "why": outcast.why,
-            "into": outcast.into,
-            "command": format!("git merge {}", wording::word(&outcast.branch)),
-        })
+    let evicted = inbox.evicted.into_iter().map(|evicted| {
+        let command = evicted.command().command;
+        json!({"plan": evicted.plan, "why": evicted.why, "into": evicted.into, "command": command})
     });
-    let evicted: Vec<Value> = evicted.collect();
+    let [asks, reviews, evicted]: [Vec<Value>; 3] = [asks.collect(), reviews.collect(), evicted.collect()];
     Ok(ToolReply::data(&json!({"asks": asks, "reviews": reviews, "evicted": evicted})).into())
-}
-
-fn asks(runs: &Runs) -> Result<Vec<Value>, ToolError> {
-    let newest: BTreeMap<RunId, RunSummaryRow> =
-        runs.everywhere()?.into_iter().map(|run| (run.run, run)).collect();
-    let mut asks = Vec::new();
-    for ask in runs.store().asks()? {
-        // Older runs of a plan ask nothing any more.
-        let Some(run) = newest.get(&ask.run) else { continue };
-        let id = match &ask.step {
-            Some(step) => format!("{}/{step}", run.plan),
-            None => run.plan.clone(),
-        };
-        let choices = wording::choices_of(&id, ask.reason, run.tally.judged_by(&ask.ask));
-        asks.push(json!({
-            "id": id,
-            "reason": wording::reason_words(ask.reason),
-            "text": ask.text,
-            "commands": choices.into_iter().map(|(command, _)| command).collect::<Vec<_>>(),
-        }));
-    }
-    Ok(asks)
 }
 
 /// The newest run of the plan that is meant, with the step, where one is.
@@ -286,25 +247,21 @@ fn start(call: &ToolRequest<'_>) -> ToolResult {
     let One { id } = call.read()?;
     let (project, path) = call.session.plan(&id)?;
     let name = shown(&project, &path);
-    let verified = baseline::verify(&project, &path, &name)?;
-    let Some(plan) = &verified.plan else { return Err(refusal(&verified, "so it cannot run")) };
-    let digest = Digest::of(plan);
-    let runs = Runs::open(&project)?;
+    let plan = call.session.workspace()?.plan_at(path)?;
+    let Some(runnable) = plan.runnable()? else { return Err(refusal(plan.verified()?, "so it cannot run")) };
     // The person is known only after they confirm; nothing starts before that.
-    let options = StartOptions::of(&path, &verified, call.session.agent());
-    let question = match runs.readiness(&options)? {
-        Readiness::Begin(_) => {
-            format!("planwright: start {name}, approved as {}?\n{}", digest.short(), work(plan, &project))
+    let question = match runnable.readiness(&StartOptions::by(call.session.agent()))? {
+        Readiness::Begin => {
+            let digest = runnable.digest.short();
+            format!("planwright: start {name}, approved as {digest}?\n{}", work(&runnable))
         }
-        Readiness::Resume(run) if run.state.outcome().is_some() => {
+        Readiness::Resume(run) if run.is_over() => {
             return Ok(ToolReply::text(format!("{name} is already done.")).into());
         }
-        Readiness::Resume(run) => {
-            format!("planwright: resume the run of {name}?\n{}", work(&run.plan, &project))
-        }
+        Readiness::Resume(_) => format!("planwright: resume the run of {name}?\n{}", work(&runnable)),
         Readiness::Follow(_, holder) => return Ok(ToolReply::text(driven(&name, &holder)).into()),
         Readiness::NeedsApproval(missing) => return Err(by_hand(&name, &missing_words(&name, &missing))),
-        Readiness::NeedsRetry(_) => {
+        Readiness::NeedsRetry => {
             return Err(by_hand(&name, &(format!("{name} has failed"), "run --retry")));
         }
         Readiness::Blocked(blocker) => return Err(blocked(&name, blocker)),
@@ -313,16 +270,16 @@ fn start(call: &ToolRequest<'_>) -> ToolResult {
     let drivers = std::sync::Arc::clone(&call.session.drivers);
     let act = move |by: &str| {
         // Everything is checked again in the transaction that starts the run.
-        let leave = drivers.leave();
-        let options = StartOptions { leave, ..StartOptions::of(&path, &verified, Identity::person(by)) };
-        match runs.start(&options)? {
+        let Some(runnable) = plan.runnable()? else { return Err(changed(&name)) };
+        let options = StartOptions { leave: drivers.leave(), ..StartOptions::by(Identity::person(by)) };
+        match runnable.start(&options)? {
             Start::Begun(run, driving, _) | Start::Resumed(run, driving) => {
-                drivers.drive(runs, run, driving);
+                drivers.drive(run, driving);
                 Ok(ToolReply::text(under_way_words(&name)))
             }
             Start::Following(_, holder) => Ok(ToolReply::text(driven(&name, &holder))),
             Start::NeedsApproval(missing) => Err(by_hand(&name, &missing_words(&name, &missing))),
-            Start::NeedsRetry(_) => Err(by_hand(&name, &(format!("{name} has failed"), "run --retry"))),
+            Start::NeedsRetry => Err(by_hand(&name, &(format!("{name} has failed"), "run --retry"))),
             Start::Blocked(blocker) => Err(blocked(&name, blocker)),
         }
     };
@@ -357,14 +314,14 @@ fn missing_words(name: &str, missing: &Missing) -> (String, &'static str) {
 }
 
 fn blocked(name: &str, blocker: Blocker) -> ToolError {
-    let error = match blocker {
-        Blocker::OtherText { run, holder } => run::Error::Driven { run, holder },
-        Blocker::Occupied { plan, holder } => run::Error::Occupied { plan, holder },
-        Blocker::Needs { .. } | Blocker::OtherDigest { .. } => {
-            return ToolError(format!("{name} changed in the meantime. Nothing was started"));
-        }
-    };
-    ToolError(format!("{}. Nothing was started", ToolError::from(error).0))
+    match blocker {
+        Blocker::Elsewhere(error) => ToolError(format!("{}. Nothing was started", ToolError::from(error).0)),
+        Blocker::Needs { .. } | Blocker::OtherDigest => changed(name),
+    }
+}
+
+fn changed(name: &str) -> ToolError {
+    ToolError(format!("{name} changed in the meantime. Nothing was started"))
 }
 
 fn under_way_words(name: &str) -> String {
@@ -376,10 +333,11 @@ fn under_way_words(name: &str) -> String {
 }
 
 /// A summary for the person who confirms.
-fn work(plan: &Plan, project: &Project) -> String {
+fn work(runnable: &RunnablePlan<'_>) -> String {
+    let plan = runnable.plan;
     let mut text = format!("{}: {}\n", plan.title, wording::number(plan.steps.len(), "step"));
-    for (key, words) in project.commands_of(plan).iter().filter(|(_, words)| !words.is_empty()) {
-        text.push_str(&format!("{}\n", wording::named_work(key, words)));
+    for (key, words) in runnable.commands() {
+        text.push_str(&format!("{}\n", wording::named_work(&key, &words)));
     }
     text.push_str("Agents run as you.\n");
     wording::indented(&text)

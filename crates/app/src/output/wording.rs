@@ -20,9 +20,7 @@ use planwright_engine::core::run::event::{
 };
 use planwright_engine::core::run::forecast::Forecast;
 use planwright_engine::core::syntax::count::counted;
-use planwright_engine::core::workspace::notification::Notification;
-use planwright_engine::run::{Run, Runs};
-use planwright_engine::store::journal::RecordedEvent;
+use planwright_engine::run::Run;
 use planwright_engine::system::clock;
 
 use crate::output::{Exit, Failure, clean, shell_word};
@@ -327,11 +325,6 @@ fn end_field(end: &AttemptEnd) -> (&'static str, String) {
             ("end", end_words(end))
         }
     }
-}
-
-/// What listeners are told of an event of a run.
-pub(crate) fn notice_of(runs: &Runs, run: &Run, recorded: &RecordedEvent) -> Notification {
-    runs.notification(run, recorded)
 }
 
 /// What is known of a step of a run, in a few words.

@@ -131,7 +131,7 @@ impl RunnablePlan<'_> {
         }
         Ok(Ok(DryRun {
             view,
-            simulation: simulate(project, self.plan)?,
+            simulation: simulate(project, &self.file.name(), self.plan)?,
             how,
             are_agents_lapsed,
             done: places(&|place| !is_open(place)),
@@ -195,10 +195,15 @@ pub struct FailedStep {
 }
 
 impl PlanRun {
-    /// The run as it is after it was driven or followed; `is_left` if the user had this process leave it.
-    pub fn at_rest(&self, plan: &RunnablePlan<'_>, rest: &Rest, left: Option<()>) -> Result<RunRest, Error> {
+    /// The run as it is after it was driven or followed; `is_abandoned` if the user had this process leave it.
+    pub fn at_rest(
+        &self,
+        plan: &RunnablePlan<'_>,
+        rest: &Rest,
+        is_abandoned: bool,
+    ) -> Result<RunRest, Error> {
         let run = self.runs.run(self.run.row.id)?;
-        let now = plan.file.workspace().plan_at(plan.file.path().to_owned()).ok();
+        let now = plan.file.read_again();
         let is_same =
             |now: &Plan| now.runnable().ok().flatten().is_some_and(|runnable| runnable.digest == plan.digest);
         let word = match &rest.progress {
@@ -210,7 +215,7 @@ impl PlanRun {
             Progress::Stopped => "stopped",
             Progress::Edited => "edited",
             // Its process is gone: because of the plan, or for an unknown reason.
-            Progress::Left if !is_left && !now.as_ref().is_some_and(is_same) => "edited",
+            Progress::Left if !is_abandoned && !now.as_ref().is_some_and(is_same) => "edited",
             Progress::Left => "left",
         };
         let mut view = plan.view(&run.state, word, is_done);

@@ -22,6 +22,7 @@ use crate::git::worktree;
 use crate::git::worktree::{AddOptions, ScriptRun, Setup, Worktrees};
 use crate::portfolio::board;
 use crate::portfolio::board::Blocker;
+use crate::run;
 use crate::run::Runs;
 use crate::system::program;
 
@@ -123,6 +124,11 @@ impl Plan {
 }
 
 impl RunnablePlan<'_> {
+    /// Refuses a tournament of a step that has no contract to pick the winner.
+    pub fn check_tournament(&self, tournament: &(String, u32)) -> Result<(), Error> {
+        Ok(run::refuse_unjudged(self.plan, Some(tournament))?)
+    }
+
     /// What the plan waited for is on a branch, and not in its worktree: a new run gets it, unless the plan is proposed or
     /// approved on a base commit, which must then stay the same. Returns what could not be done.
     pub fn catch_up(&self) -> Result<Vec<String>, Error> {

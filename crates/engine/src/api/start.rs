@@ -20,7 +20,7 @@ use crate::approval::{ApprovalRequest, Approvals};
 use crate::run;
 use crate::run::driver::Progress;
 use crate::run::{DriveOptions, Isolation, Run, RunApproval, Runs};
-use crate::store::journal::{RunId, RunLock, blob_of};
+use crate::store::journal::{RunLock, blob_of};
 use crate::system::process;
 use crate::system::process::Stop;
 use crate::system::user::user;
@@ -168,10 +168,8 @@ pub struct AgentChange {
 pub enum Blocker {
     /// A step alone that needs others which are not settled; places in the plan.
     Needs { step: usize, open: Vec<usize> },
-    /// Another text of the plan is being run.
-    OtherText { run: RunId, holder: String },
-    /// Another plan is being run in this folder.
-    Occupied { plan: String, holder: String },
+    /// Another text of the plan, or another plan in this folder, is being run.
+    Elsewhere(Error),
     /// The plan is not the one that is meant.
     OtherDigest,
 }
@@ -255,7 +253,8 @@ impl RunnablePlan<'_> {
             }
             // Nothing is asked, and the run is not ended behind its driver's back.
             (Some(run), Some(holder)) => {
-                Ok(Readiness::Blocked(Blocker::OtherText { run: run.row.id, holder: holder.to_string() }))
+                let driven = run::Error::Driven { run: run.row.id, holder: holder.to_string() };
+                Ok(Readiness::Blocked(Blocker::Elsewhere(driven.into())))
             }
             (Some(run), None) if goes_on(&run, &digest) => {
                 if let Some(blocker) = options.steps.unsettled(self.plan, &run.state) {
@@ -300,7 +299,8 @@ impl RunnablePlan<'_> {
         }
         // Before anything is asked or recorded: a run that could not begin here would be in the way of one elsewhere.
         if let Some((plan, holder)) = runs.occupant()? {
-            return Ok(Readiness::Blocked(Blocker::Occupied { plan, holder }));
+            let occupied = run::Error::Occupied { plan, holder };
+            return Ok(Readiness::Blocked(Blocker::Elsewhere(occupied.into())));
         }
         let missing = |lapsed, trip, live| Ok(Readiness::NeedsApproval(Missing::Plan { lapsed, trip, live }));
         match old {
@@ -345,8 +345,8 @@ impl RunnablePlan<'_> {
         // The folder before the record: somebody may have taken it since it was looked at.
         let folder = match runs.occupy() {
             Ok(folder) => folder,
-            Err(run::Error::Occupied { plan, holder }) => {
-                return Ok(Start::Blocked(Blocker::Occupied { plan, holder }));
+            Err(error @ run::Error::Occupied { .. }) => {
+                return Ok(Start::Blocked(Blocker::Elsewhere(error.into())));
             }
             Err(error) => return Err(error.into()),
         };
@@ -374,8 +374,8 @@ impl RunnablePlan<'_> {
         let rights = match run.runs.rights(id) {
             Ok(rights) => rights,
             Err(run::Error::Driven { holder, .. }) => return Ok(Start::Following(run, holder)),
-            Err(run::Error::Occupied { plan, holder }) => {
-                return Ok(Start::Blocked(Blocker::Occupied { plan, holder }));
+            Err(error @ run::Error::Occupied { .. }) => {
+                return Ok(Start::Blocked(Blocker::Elsewhere(error.into())));
             }
             Err(error) => return Err(error.into()),
         };
@@ -410,9 +410,9 @@ impl RunnablePlan<'_> {
         }
         let (path, by) = (self.file.path(), workspace.caller().identity());
         let decisions = Approvals::open(workspace.project())?;
-        let now = decisions.subject(self.plan)?;
+        let digest = self.digest.to_string();
         let mut complaints = Vec::new();
-        if !decisions.is_proposed(path, &now.digest)? {
+        if !decisions.is_proposed(path, &digest)? {
             let proposed = decisions.propose(path, self.file.verified()?, &by)?;
             complaints = proposed.complaints;
             if let Some(rule) = proposed.rule {
@@ -421,7 +421,7 @@ impl RunnablePlan<'_> {
         }
         let key = workspace.project().config.approve.key.clone();
         let yes = ApprovalRequest { by, way, note: String::new(), key };
-        let approved = decisions.approve(path, &now, &yes)?;
+        let approved = decisions.approve(path, &digest, &yes)?;
         Ok(ApprovedStart {
             by: Some(approved.approval.by.to_string()),
             missing: approved.missing,

@@ -1,12 +1,9 @@
 //! One line per event of a run: what passed, what failed and why, and questions.
 
-use planwright_engine::core::agent::account::Account;
-use planwright_engine::core::run::event::{AskAnswer, AttemptEnd, Event};
-use planwright_engine::core::run::receipt::{Blob, Receipt};
-use planwright_engine::core::run::state::CLAIM;
-use planwright_engine::run::Runs;
+use planwright_engine::api::{
+    Account, AskAnswer, AttemptEnd, CLAIM, Event, LiveEvent, LiveRun, PlanRun, Receipt,
+};
 
-use super::board::{Board, News};
 use super::{escalation, named, seconds};
 use crate::output::{Glyph, NextCommand, Out, clean, clean_line};
 
@@ -16,11 +13,11 @@ const OUTPUT_LINES_MAX: usize = 40;
 const REFUSED_MAX: usize = 5;
 
 /// Says what happened, if it is worth a line.
-pub(super) fn tell(board: &Board<'_>, news: &News, runs: &Runs, out: &mut Out<'_>) {
+pub(super) fn tell(board: &LiveRun<'_>, news: &LiveEvent, run: &PlanRun, out: &mut Out<'_>) {
     let place = news.step.as_ref().map(|(place, _)| *place);
     match (&news.event, place) {
         (Event::ContractFinished { attempt, receipt, .. }, Some(place)) => {
-            tell_verdict(board, (place, *attempt), receipt, runs, out);
+            tell_verdict(board, (place, *attempt), receipt, run, out);
             if let Some(opinion) = &receipt.opinion {
                 out.line(&format!("  {}", clean_line(&opinion.to_string())));
             }
@@ -30,7 +27,7 @@ pub(super) fn tell(board: &Board<'_>, news: &News, runs: &Runs, out: &mut Out<'_
             tell_scope(&named(board.step(place)), account, out);
         }
         (Event::AskOpened { reason, text, .. }, _) => {
-            escalation::print(board, (place, *reason, text), runs, out);
+            escalation::print(board, (place, *reason, text), run, out);
         }
         (Event::AskAnswered { answer, by, .. }, _) => {
             let what = place.map_or_else(|| "the run".to_owned(), |place| named(board.step(place)));
@@ -71,10 +68,10 @@ fn tell_scope(name: &str, account: &Account, out: &mut Out<'_>) {
 }
 
 fn tell_verdict(
-    board: &Board<'_>,
+    board: &LiveRun<'_>,
     (place, attempt): (usize, u32),
     receipt: &Receipt,
-    runs: &Runs,
+    run: &PlanRun,
     out: &mut Out<'_>,
 ) {
     let name = named(board.step(place));
@@ -89,7 +86,7 @@ fn tell_verdict(
         Some(failure) => {
             let of = board.attempts_max(place);
             line(Glyph::Failed, &format!("{name}   {time}   attempt {attempt} of {of}, {failure}"), out);
-            print_output(board, (place, attempt), &receipt.output, runs, out);
+            print_output(board, (place, attempt), &run.output_lines(&receipt.output), out);
             if board.is_tried_again(place) {
                 out.line("  retrying with this output");
             }
@@ -97,7 +94,7 @@ fn tell_verdict(
     }
 }
 
-fn tell_end(board: &Board<'_>, (place, attempt): (usize, u32), end: &AttemptEnd, out: &mut Out<'_>) {
+fn tell_end(board: &LiveRun<'_>, (place, attempt): (usize, u32), end: &AttemptEnd, out: &mut Out<'_>) {
     let name = named(board.step(place));
     match end {
         AttemptEnd::TimedOut(limit) => {
@@ -140,14 +137,7 @@ fn line(glyph: Glyph, text: &str, out: &mut Out<'_>) {
 }
 
 /// What a contract printed, or the end of it where that is long.
-fn print_output(
-    board: &Board<'_>,
-    (place, attempt): (usize, u32),
-    output: &Blob,
-    runs: &Runs,
-    out: &mut Out<'_>,
-) {
-    let lines = lines_of(output, runs);
+fn print_output(board: &LiveRun<'_>, (place, attempt): (usize, u32), lines: &[String], out: &mut Out<'_>) {
     let cut = lines.len().saturating_sub(OUTPUT_LINES_MAX);
     if cut > 0 {
         let address = format!("{}/{}@{attempt}", board.run.row.name, board.step(place).id);
@@ -157,11 +147,4 @@ fn print_output(
     for shown in &lines[cut..] {
         out.line(&format!("    {}", clean(shown)));
     }
-}
-
-/// The lines of what a contract printed, without blank ones; none where it can't be read any more.
-pub(super) fn lines_of(output: &Blob, runs: &Runs) -> Vec<String> {
-    let bytes = runs.blob(output).unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
-    text.lines().filter(|line| !line.trim().is_empty()).map(|line| line.trim_end().to_owned()).collect()
 }
