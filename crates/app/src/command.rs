@@ -57,8 +57,8 @@ pub(crate) mod worktree;
 use planwright_engine::api;
 use planwright_engine::api::{
     AcpEnd, ApprovalView, AuditView, CancelView, CommentsView, HookAnswer, InboxView, MergeReport,
-    Notification, PolicyView, ProposalsView, RejectionView, Review, SessionView, Simulation, StatusView,
-    UndoView,
+    Notification, PolicyView, ProposalsView, RejectionView, Review, ReviewsView, SessionView, Simulation,
+    StatusView, UndoView,
 };
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
@@ -113,15 +113,15 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("policy", made::<Envelope<PolicyView>>),
     ("prompt", made::<Envelope<prompt::Prompted>>),
     ("propose", made::<Envelope<ProposalsView>>),
-    ("queue", made::<Envelope<status::queue::Listed>>),
-    ("queue-status", made::<Envelope<status::queue::Dashboard>>),
+    ("queue", made::<Envelope<api::QueueView>>),
+    ("queue-status", made::<Envelope<api::DashboardView>>),
     ("quick", made::<Envelope<api::RunView>>),
     ("reject", made::<Envelope<RejectionView>>),
     ("reopen", made::<Envelope<revise::Reopened>>),
     ("replan", made::<Envelope<revise::planner::Replanned>>),
     ("retry", made::<Envelope<api::RunView>>),
     ("review", made::<Envelope<Review>>),
-    ("reviews", made::<Envelope<review::Reviews>>),
+    ("reviews", made::<Envelope<ReviewsView>>),
     ("run", made::<Envelope<api::RunView>>),
     ("schema", made::<Envelope<schema::Schemas>>),
     ("session", made::<Envelope<SessionView>>),
@@ -129,7 +129,7 @@ pub(crate) const SCHEMAS: &[(&str, Make)] = &[
     ("show", made::<Envelope<api::ShowView>>),
     ("simulate", made::<Envelope<Simulation>>),
     ("stage", made::<Envelope<shelve::Staged>>),
-    ("standup", made::<Envelope<status::standup::Standup>>),
+    ("standup", made::<Envelope<api::StandupView>>),
     ("stats", made::<Envelope<stats::Statistics>>),
     ("status", made::<Envelope<StatusView>>),
     ("rollback", made::<Envelope<api::RollbackView>>),

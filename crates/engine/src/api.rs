@@ -26,6 +26,7 @@ mod path;
 pub mod plan;
 pub mod policy;
 pub mod proposal;
+mod queue;
 pub mod quick;
 pub mod review;
 pub mod run;
@@ -35,6 +36,7 @@ pub mod runnable;
 pub mod session;
 mod show;
 mod simulate;
+mod standup;
 pub mod start;
 mod status;
 pub mod target;
@@ -45,14 +47,11 @@ pub mod workspace;
 pub use agent::{HookAnswer, answer_hook, bridge_acp};
 pub use arbiter::{ArbiterNews, ArbiterOptions, ArbiterView};
 pub use ask::{answer_options, answers};
-pub use audit::{
-    AnchorView, Audit, AuditFindingView, AuditOptions, AuditView, AuditedPlanView, RerunStepView, RerunView,
-};
+pub use audit::{AnchorView, Audit, AuditFindingView, AuditOptions, AuditView, AuditedPlanView, RerunView};
 pub use caller::{Caller, Right};
 pub use convert::{Conversion, ConvertOptions, ConvertOutput, ConvertView, dialect_line};
 pub use decision::{
-    ApprovalOptions, ApprovalSubjectView, ApprovalView, CancelView, CommentView, CommentsView, RejectionView,
-    UndoView,
+    ApprovalOptions, ApprovalSubjectView, ApprovalView, CancelView, CommentsView, RejectionView, UndoView,
 };
 pub use diagnostics::{
     BaselineView, CheckCounts, CheckedFile, DiagnosticView, FileView, FixView, RelatedView,
@@ -67,7 +66,7 @@ pub use events::{EventStream, EventsView, HookView, Since};
 pub use export::{ExportOptions, ExportedRecords, ReceiptsView};
 pub use format::{FormatMode, FormatView};
 pub use history::{DraftView, HistoryView, MergedView, VersionRunView, VersionView};
-pub use inbox::{InboxAskView, InboxView, ReviewView};
+pub use inbox::{InboxAskView, InboxView, ReviewView, ReviewsView};
 pub use input::{STDIN, read_input};
 pub use live::{LiveEvent, LiveRun, LiveStep};
 pub use log::{AttemptPart, AttemptView, LogEntryView, LogView, RecordedPart, RunLog, step_of_event};
@@ -78,17 +77,16 @@ pub use path::shown;
 pub use plan::Plan;
 pub use policy::{PolicyRuleView, PolicyView, ProjectPolicy, RequirementView, WhenView};
 pub use proposal::{ProposalView, ProposalsView, propose_written};
+pub use queue::{DashboardView, ParallelView, QueueView, QueuedPlanView, QueuedPlansView, dashboard};
 pub use quick::QuickTask;
 pub use review::PlanReview;
 pub use run::{AnswerView, RollbackView, RunAsk, StopView, budget_answer};
 pub use run_state::FindingView;
 pub use run_view::{DryRun, FailedStep, RunChoice, RunRest, RunStepView, RunView, texts_to_compare};
 pub use runnable::{AgentGap, AgentView, RunnablePlan, WorktreePlan};
-pub use session::{
-    CommitOutcomeView, DroppedThread, Session, SessionCommit, SessionProblem, SessionView, ThreadView,
-    session_trouble,
-};
+pub use session::{CommitOutcomeView, DroppedThread, Session, SessionCommit, SessionProblem, SessionView};
 pub use show::{ShowOptions, ShowView};
+pub use standup::StandupView;
 pub use start::{
     AgentChange, ApprovedStart, Blocker, Driving, Missing, Readiness, Rest, Retry, Start, StartApproval,
     StartOptions, StepSelection,
@@ -117,18 +115,20 @@ pub use crate::run::step_tools::StepToolsAttempt;
 pub use crate::run::{RolledBack, Run};
 pub use crate::store::journal::RecordedEvent;
 pub use crate::store::plan_file::create as create_file;
-pub use crate::system::clock::local as local_time;
+pub use crate::system::clock::{local as local_time, now, read as read_time};
 pub use crate::system::process::{Stop, job_above};
 pub use crate::workspace::feed::{FeedItem, FeedSubject};
 
 // The vocabulary of core that front ends name.
 pub use planwright_core::agent::account::{Account, Usage};
 pub use planwright_core::agent::report::{FindingSeverity, ReportFinding, ReportLine, TEXT_BYTES_MAX};
+pub use planwright_core::agent::work_item::WorkItem;
 pub use planwright_core::approval::ledger::Drafting;
 pub use planwright_core::approval::policy::BY_DEFAULT;
 pub use planwright_core::approval::review::{
     CommentReview, ContractReview, CostLimits, DiffSign, Difference, Direction, Review, ReviewReason,
 };
+pub use planwright_core::approval::status::Comment;
 pub use planwright_core::audit::HistoryLine;
 pub use planwright_core::audit::rerun::{CurrentResult, RerunOutcome};
 pub use planwright_core::dialect::proposal::{ProposalSection, inline as proposal_of_json};
@@ -138,10 +138,11 @@ pub use planwright_core::plan::verified::{Contract, Step, slug};
 pub use planwright_core::plan::view::{PlanView, StepView};
 pub use planwright_core::run::baseline::{Baseline, BaselineResult};
 pub use planwright_core::run::event::{
-    AnswerKind, AskAnswer, AskReason, AttemptEnd, Event, JudgedBy, RunOutcome, StopMode,
+    AnswerKind, AskAnswer, AskEvent, AskReason, AttemptEnd, Event, Judged, JudgedBy, RunEvent, RunOutcome,
+    StepEvent, StopMode,
 };
 pub use planwright_core::run::receipt::Receipt;
-pub use planwright_core::run::state::{CLAIM, RunState, RunStatus};
+pub use planwright_core::run::state::{RunState, StepStatus};
 pub use planwright_core::syntax::diagnostic::{Diagnostic, Fix, Label, Severity};
 pub use planwright_core::syntax::invisible::is_unprintable;
 pub use planwright_core::syntax::nearest::nearest;

@@ -2,12 +2,10 @@
 
 pub mod base;
 pub mod changes;
-mod checkout;
-mod clone;
+pub mod checkout;
 mod log;
 mod merge_attributes;
 pub mod merge_driver;
-pub mod pristine;
 pub mod repository;
 pub mod sealed;
 mod snapshot;

@@ -7,11 +7,20 @@ use std::process::Command;
 use planwright_engine::Project;
 use planwright_engine::core::plan::verified::Plan;
 use planwright_engine::git::base;
-use planwright_engine::git::base::{Base, Checkout, tree_of_workspace};
+use planwright_engine::git::base::{Base, tree_of_workspace};
+use planwright_engine::git::checkout::{Checkout, Content, Lifetime, Objects};
 use planwright_engine::git::sealed;
 
 use crate::repository::{Repository, lay_traps, read};
 use planwright_engine::run::baseline;
+
+fn of_commit(root: &Path, commit: &str) -> Result<Checkout, base::Error> {
+    Checkout::of(root, &Content::Commit(commit.to_owned()), Objects::Borrowed, Lifetime::Temporary)
+}
+
+fn of_workspace(root: &Path) -> Result<Checkout, base::Error> {
+    Checkout::of(root, &Content::Workspace, Objects::Borrowed, Lifetime::Temporary)
+}
 
 fn tree(repository: &Repository) -> String {
     tree_of_workspace(repository.root(), &[]).expect("hashed")
@@ -65,7 +74,7 @@ fn a_checkout_is_the_commit_and_nothing_else() {
     repository.write(".gitattributes", "crlf text eol=crlf\nlib/b export-ignore\n").write("crlf", "x\n");
     let base = repository.commit();
     repository.write("app/a", "changed").write("app/new", "untracked");
-    let checkout = Checkout::of_commit(&repository.root().join("app"), &base.commit).expect("laid out");
+    let checkout = of_commit(&repository.root().join("app"), &base.commit).expect("laid out");
     let path = checkout.path();
     assert!(!path.starts_with(repository.root()));
     assert_eq!(read(&path.join("a")), "committed");
@@ -91,7 +100,7 @@ fn a_part_of_the_repository_that_no_commit_has_yet_is_an_empty_folder() {
     let base = repository.write("a", "1").commit();
     repository.write("new/planwright.toml", "");
     let root = repository.root().join("new");
-    let checkout = Checkout::of_commit(&root, &base.commit).expect("laid out");
+    let checkout = of_commit(&root, &base.commit).expect("laid out");
     assert_eq!(std::fs::read_dir(checkout.path()).expect("a folder").count(), 0);
 }
 
@@ -105,7 +114,7 @@ fn a_checkout_of_the_workspace_is_what_lies_there_but_for_what_is_ignored() {
     repository.write("nested/file", "4");
     std::fs::remove_file(repository.root().join("gone")).expect("removed");
     symlink("a", repository.root().join("link")).expect("a link");
-    let checkout = Checkout::of_workspace(repository.root()).expect("copied");
+    let checkout = of_workspace(repository.root()).expect("copied");
     let path = checkout.path();
     let there = |name: &str| path.join(name).symlink_metadata().is_ok();
     assert_eq!(read(&path.join("a")), "2");
@@ -115,7 +124,7 @@ fn a_checkout_of_the_workspace_is_what_lies_there_but_for_what_is_ignored() {
     assert!(path.join("link").is_symlink());
     let plain = Repository::empty("base-workspace-plain");
     plain.write("x", "1");
-    let copy = Checkout::of_workspace(plain.root()).expect("copied");
+    let copy = of_workspace(plain.root()).expect("copied");
     assert_eq!(read(&copy.path().join("x")), "1");
     assert!(!copy.path().join(".git").exists());
 }
@@ -133,9 +142,9 @@ fn no_hook_monitor_or_filter_of_the_repository_runs() {
     repository.write("a", "3");
     assert_eq!(base::of(root).expect("told"), Some(second.clone()));
     assert_eq!(base::moved(root, &first, &second).expect("compared"), ["a"]);
-    let checkout = Checkout::of_commit(root, &first.commit).expect("laid out");
+    let checkout = of_commit(root, &first.commit).expect("laid out");
     assert_eq!(read(&checkout.path().join("a")), "1");
-    assert_eq!(read(&Checkout::of_workspace(root).expect("copied").path().join("a")), "3");
+    assert_eq!(read(&of_workspace(root).expect("copied").path().join("a")), "3");
     tree(&repository);
     assert!(!sprung.exists(), "{}", read(&sprung));
     // The twin: git as everybody runs it springs them.
@@ -166,12 +175,12 @@ fn the_repository_of_the_user_stays_as_it_is() {
     let before = look();
     assert!(before.contains("./.git/index"), "{before}");
     base::moved(repository.root(), &first, &second).expect("compared");
-    let checkout = Checkout::of_commit(repository.root(), &first.commit).expect("laid out");
+    let checkout = of_commit(repository.root(), &first.commit).expect("laid out");
     let words =
         "git config user.name x; git config user.email x@y; echo 1 > new; git add new; git commit -qm new";
     let ended = Command::new("bash").args(["-ec", words]).current_dir(checkout.path()).status();
     assert!(ended.expect("bash is here").success());
-    Checkout::of_workspace(repository.root()).expect("copied");
+    of_workspace(repository.root()).expect("copied");
     tree(&repository);
     assert_eq!(look(), before);
 }
@@ -180,12 +189,12 @@ fn the_repository_of_the_user_stays_as_it_is() {
 fn what_a_dead_process_left_is_swept_and_what_a_living_one_uses_is_not() {
     let repository = Repository::new("base-sweep");
     let base = repository.write("a", "1").commit();
-    let used = Checkout::of_commit(repository.root(), &base.commit).expect("laid out");
+    let used = of_commit(repository.root(), &base.commit).expect("laid out");
     let left = repository.checkouts().join("1-0-0/tree/closed");
     std::fs::create_dir_all(&left).expect("made");
     std::fs::set_permissions(&left, std::fs::Permissions::from_mode(0o000)).expect("a mode");
     assert_eq!(trees(&repository), 2);
-    let other = Checkout::of_commit(repository.root(), &base.commit).expect("laid out");
+    let other = of_commit(repository.root(), &base.commit).expect("laid out");
     assert_eq!(trees(&repository), 2, "the one that nobody uses is gone");
     assert!(used.path().join("a").exists() && other.path().join("a").exists());
     std::fs::create_dir(other.path().join("closed")).expect("made");
@@ -282,7 +291,7 @@ fn without_a_repository_there_is_a_hash_and_no_commit() {
     assert_eq!(tree(&plain), before);
     plain.write("sub/b", "3");
     assert_ne!(tree(&plain), before);
-    let error = Checkout::of_commit(plain.root(), &"0".repeat(40)).expect_err("no repository").to_string();
+    let error = of_commit(plain.root(), &"0".repeat(40)).expect_err("no repository").to_string();
     assert!(error.contains("not in a git repository"), "{error}");
 }
 

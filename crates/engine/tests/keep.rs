@@ -4,10 +4,11 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
 
-use planwright_engine::git::repository::{CloneHistory, MergeCommit, OwnedRefs, SyncResult};
+use planwright_engine::git::checkout::History;
+use planwright_engine::git::repository::{MergeCommit, OwnedRefs, SyncResult};
 use planwright_engine::store::{state_dir, worktree_registry};
 
-use crate::repository::{Repository, lay_traps, read};
+use crate::repository::{Repository, lay_traps, plant, read};
 use crate::scratch::Scratch;
 
 fn shell(folder: &std::path::Path, words: &str) -> String {
@@ -75,7 +76,7 @@ fn no_trap_is_sprung() {
     assert!(keep.set("refs/heads/plan/x", &joined, None).expect("set"));
     let scratch = Scratch::new("keep-hostile-tree");
     let tree = scratch.path().join("tree");
-    keep.plant(&joined, &tree, "plan/x", CloneHistory::Whole).expect("planted");
+    plant(&keep, &joined, &tree, History::Whole).expect("planted");
     assert_eq!((read(&tree.join("a")), read(&tree.join("b"))), ("2".to_owned(), "2".to_owned()));
     assert_eq!(keep.bring(root, &theirs, &joined, &[]).expect("brought"), SyncResult::Done);
     assert_eq!(read(&root.join("a")), "2");
@@ -106,10 +107,10 @@ fn nothing_in_a_tree_reaches_the_repository() {
     let first = repository.write("a", "1").commit();
     let base = repository.write("a", "2").commit();
     let keep = OwnedRefs::of(repository.root()).expect("a repository");
-    for (history, commits) in [(CloneHistory::Whole, "2"), (CloneHistory::None, "1")] {
+    for (history, commits) in [(History::Whole, "2"), (History::None, "1")] {
         let scratch = Scratch::new("keep-plant-tree");
         let tree = scratch.path().join("tree");
-        keep.plant(&base.commit, &tree, "plan/x", history).expect("planted");
+        plant(&keep, &base.commit, &tree, history).expect("planted");
         assert_eq!(shell(&tree, "git status --porcelain; git symbolic-ref HEAD"), "refs/heads/plan/x");
         assert_eq!(shell(&tree, "git rev-list --count HEAD"), commits);
         assert_eq!(shell(&tree, "git fsck --full --strict 2>&1 | grep -v '^notice' || true"), "");
@@ -357,7 +358,7 @@ fn a_registered_tree_shares_the_state_of_its_repository() {
     let keep = OwnedRefs::of(repository.root()).expect("a repository");
     let scratch = Scratch::new("keep-register-tree");
     let top = scratch.path().join("tree");
-    keep.plant(&base.commit, &top, "plan/x", CloneHistory::None).expect("planted");
+    plant(&keep, &base.commit, &top, History::None).expect("planted");
     let of = |root: &std::path::Path| state_dir::folder_of(&state_dir::folder(), root).expect("a folder");
     assert_ne!(of(&top), of(repository.root()), "nobody knows it yet");
     let tree = worktree_registry::RegisteredWorktree {

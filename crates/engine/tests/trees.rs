@@ -10,14 +10,15 @@ use std::process::Command;
 
 use planwright_engine::Project;
 use planwright_engine::core::workspace::worktree::{CreatedBy, PruneDecision, WorktreeState};
-use planwright_engine::git::repository::{CloneHistory, OwnedRefs};
+use planwright_engine::git::checkout::History;
+use planwright_engine::git::repository::OwnedRefs;
 use planwright_engine::git::worktree;
 use planwright_engine::git::worktree::{AddOptions, Error, Setup, Worktrees};
 use planwright_engine::store::worktree_registry;
 use planwright_engine::store::worktree_registry::RegisteredWorktree;
 
 use crate::extent::is_whole;
-use crate::repository::{self, Repository, lay_traps};
+use crate::repository::{self, Repository, lay_traps, plant};
 use crate::scratch::Scratch;
 
 fn shell(folder: &Path, words: &str) -> String {
@@ -171,7 +172,7 @@ fn what_is_included_is_copied_and_no_link_leads_out() {
     fs::write(root.join("local/inner/.git/config"), "c").expect("written");
     let folder = place.scratch.path().join("tree");
     let keep = OwnedRefs::of(&root).expect("kept");
-    keep.plant(&place.repository.base().commit, &folder, "plan/x", CloneHistory::Whole).expect("planted");
+    plant(&keep, &place.repository.base().commit, &folder, History::Whole).expect("planted");
     let mut project = place.project();
     project.config.worktree.include = ["local", "untracked.txt", "src"].map(str::to_owned).to_vec();
     let furnished = worktree::furnish(&project, &folder, Setup::Leave).expect("furnished");
@@ -310,8 +311,8 @@ fn littered() -> Place {
     let landed = place.repository.commit().commit;
     let keep = OwnedRefs::of(&root).expect("kept");
     let stencils = place.scratch.path().join("stencils");
-    keep.plant(&base, &stencils.join("base"), "plan/x", CloneHistory::Whole).expect("planted");
-    keep.plant(&landed, &stencils.join("landed"), "plan/x", CloneHistory::Whole).expect("planted");
+    plant(&keep, &base, &stencils.join("base"), History::Whole).expect("planted");
+    plant(&keep, &landed, &stencils.join("landed"), History::Whole).expect("planted");
     shell(
         &stencils,
         "cp -a landed commit; cd commit; echo more > more; git add more; git commit --quiet -m 'a fix'",

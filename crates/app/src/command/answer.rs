@@ -123,19 +123,19 @@ fn stop(run: &PlanRun, out: &mut Out<'_>) -> Result<Response, Failure> {
 fn show(run: &PlanRun, ask: &RunAsk, out: &mut Out<'_>) -> Response {
     let palette = out.palette();
     let name = palette.paint(Tone::Strong, &clean_line(&ask.subject));
-    out.line(&format!("{} {name}   {}", palette.glyph(Glyph::NeedsYou), wording::reason_words(ask.reason)));
+    out.line(&format!("{} {name}   {}", palette.glyph(Glyph::NeedsYou), ask.reason.words()));
     out.data(&wording::indented(&ask.text));
-    let choices = wording::choices_of(&ask.subject, ask.reason, ask.judged_by);
+    let choices = ask.choices();
     let mut table = Table::new();
-    for (command, what) in &choices {
-        table.row([format!("  {command}"), (*what).to_owned()]);
+    for NextCommand { command, remark } in &choices {
+        table.row([format!("  {command}"), remark.clone().unwrap_or_default()]);
     }
     out.table(&table);
     let view = AnswerView {
         plan: run.name().to_owned(),
         step: ask.step.clone(),
         answer: None,
-        answers: choices.into_iter().map(|(command, _)| command).collect(),
+        answers: choices.into_iter().map(|choice| choice.command).collect(),
         driven_by: None,
         complaints: Vec::new(),
     };
@@ -146,9 +146,9 @@ fn show(run: &PlanRun, ask: &RunAsk, out: &mut Out<'_>) -> Response {
 fn settle(run: &PlanRun, ask: &RunAsk, answer: AskAnswer, out: &mut Out<'_>) -> Result<Response, Failure> {
     let subject = ask.subject.as_str();
     if !ask.fits(&answer) {
-        let fitting = wording::fitting(ask.reason, ask.judged_by);
+        let fitting = ask.options();
         return Err(Failure::new(Exit::Usage, format!("{subject} doesn't accept this answer"))
-            .hint(format!("{}; use {fitting}", wording::reason_words(ask.reason)))
+            .hint(format!("{}; use {fitting}", ask.reason.words()))
             .next(NextCommand::new(["planwright", "answer", subject])));
     }
     let (effect, next) = match &answer {

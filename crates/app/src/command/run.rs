@@ -14,8 +14,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use planwright_engine::api::{
-    Blocker, Contract, Missing, Plan, PlanBlocker, ResolvedBy, Retry, RunnablePlan, Start, StartOptions,
-    Step, StepSelection,
+    Blocker, Missing, Plan, PlanBlocker, ResolvedBy, Retry, RunnablePlan, Start, StartOptions, Step,
+    StepSelection,
 };
 
 use crate::interaction::confirm::who;

@@ -103,7 +103,7 @@ fn check(call: &ToolRequest<'_>) -> ToolResult {
     let Some(seen) = attempt.look(call.stop)? else {
         return Err(ToolError::new("the contract was stopped before it finished"));
     };
-    let said = match seen.verdict.failure() {
+    let said = match &seen.failure {
         None => "passes now".to_owned(),
         Some(failure) => format!("fails now ({failure})"),
     };

@@ -156,13 +156,13 @@ fn answer(call: &ToolRequest<'_>) -> ToolResult {
     let subject = ask.subject.clone();
     if !ask.fits(&answer) {
         // The words are those of the tool, which are options only at a terminal.
-        let fitting = wording::fitting(ask.reason, ask.judged_by).replace("--", "");
+        let fitting = ask.options().replace("--", "");
         return Err(ToolError(format!("{subject} doesn't accept this answer; use {fitting}")));
     }
     let command = typed(&subject, word, &text);
     let question = format!(
         "planwright: {subject} asks ({}):\n\n{}\nThe answer that would be recorded as yours:\n\n{}\n{}\nIt is the same as: {command}",
-        wording::reason_words(ask.reason),
+        ask.reason.words(),
         wording::indented(&ask.text),
         wording::indented(&wording::answer_words(&answer)),
         effect(&answer),

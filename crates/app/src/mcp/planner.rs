@@ -14,7 +14,7 @@ use planwright_engine::core::syntax::diagnostic::Severity;
 use planwright_engine::core::verify;
 use planwright_engine::run::baseline;
 use planwright_engine::run::permission;
-use planwright_engine::run::simulate::{SimulatedStep, SimulatedTool, simulate as look_ahead};
+use planwright_engine::run::simulate::{SimulatedStep, simulate as look_ahead};
 use planwright_engine::store::plan_file;
 use planwright_engine::store::plan_file::FileText;
 use planwright_engine::system::clock;

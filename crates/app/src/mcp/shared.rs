@@ -16,7 +16,6 @@ use serde::{Deserialize, Serialize};
 
 use super::tool::{McpTool, ToolEffect, ToolError, ToolReply, ToolRequest, ToolResult, schema};
 use crate::output::wording;
-use crate::output::wording::step_word;
 
 /// How many plans a list names.
 const PLANS_MAX: usize = 100;
@@ -151,7 +150,7 @@ fn get(call: &ToolRequest<'_>) -> ToolResult {
     let draft = verified.source.draft();
     let ids = planwright_engine::core::plan::verified::ids(&draft);
     let steps = draft.steps.iter().zip(ids).map(|(step, id)| StepData {
-        status: run.as_ref().and_then(|run| step_word(run, &id)),
+        status: run.as_ref().and_then(|run| run.step_word(&id)),
         title: step.title.value.clone(),
         id,
     });

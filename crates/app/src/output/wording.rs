@@ -5,9 +5,8 @@ pub(crate) mod ahead;
 pub(crate) mod entry;
 pub(crate) mod found;
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
-use planwright_engine::api;
+use planwright_engine::api::local_time;
+pub(crate) use planwright_engine::api::now;
 use planwright_engine::api::step_of_event;
 use planwright_engine::config::{ADVISORY_JUDGE_KEY, ENVIRONMENT_KEY, GATE_JUDGE_KEY, LIKE_KEY, TOPICS_KEY};
 use planwright_engine::core::agent::account::{Account, Usage};
@@ -16,24 +15,17 @@ use planwright_engine::core::agent::report;
 use planwright_engine::core::agent::report::ReportFinding;
 use planwright_engine::core::plan::budget;
 use planwright_engine::core::run::event::{
-    AskAnswer, AskReason, AttemptEnd, Event, JudgedBy, RunOutcome, StopMode,
+    AskAnswer, AskEvent, AttemptEnd, AttemptFinish, Event, RunEvent, RunOutcome, RunStart, StepEvent,
+    StopMode,
 };
 use planwright_engine::core::run::forecast::Forecast;
 use planwright_engine::core::syntax::count::counted;
-use planwright_engine::run::Run;
-use planwright_engine::system::clock;
 
 use crate::output::{Exit, Failure, clean, shell_word};
 
-/// The time, in milliseconds since 1970.
-pub(crate) fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
-
 /// The time of an event as the clock on the wall shows it: `14:34:55`, with the date where it was not today.
 pub(crate) fn clock_time(at_ms: u64, now_ms: u64) -> String {
-    let (at, today) = (clock::local(at_ms), clock::local(now_ms));
+    let (at, today) = (local_time(at_ms), local_time(now_ms));
     match (at.split_once(' '), today.split_once(' ')) {
         (Some((day, time)), Some((today, _))) if day == today => time.to_owned(),
         _ => at,
@@ -154,22 +146,6 @@ pub(crate) fn indented(text: &str) -> String {
     clean(text).lines().map(line).collect()
 }
 
-/// The commands that answer what is asked about `subject`, each with what it does.
-pub(crate) fn choices_of(subject: &str, reason: AskReason, judged_by: JudgedBy) -> Vec<(String, String)> {
-    let answers = api::answers(subject, reason, judged_by).into_iter();
-    answers.map(|answer| (answer.command, answer.remark.unwrap_or_default())).collect()
-}
-
-/// The answers that fit, as options of `answer`.
-pub(crate) fn fitting(reason: AskReason, judged_by: JudgedBy) -> String {
-    api::answer_options(reason, judged_by)
-}
-
-/// Why a person is asked.
-pub(crate) const fn reason_words(reason: AskReason) -> &'static str {
-    reason.words()
-}
-
 /// How an attempt ended.
 pub(crate) fn end_words(end: &AttemptEnd) -> String {
     match end {
@@ -199,12 +175,14 @@ pub(crate) fn answer_words(answer: &AskAnswer) -> String {
 /// What an event says, beyond its name.
 pub(crate) fn detail(event: &Event) -> String {
     match event {
-        Event::RunStarted { approved_by, digest, .. } => {
+        Event::Run(RunEvent::Started(RunStart { approved_by, digest, .. })) => {
             format!("{} approved by {approved_by}", digest.get(..8).unwrap_or(digest))
         }
-        Event::AgentsApproved { approved_by, .. } => format!("agent commands approved by {approved_by}"),
-        Event::AttemptStarted { agent, .. } => agent.clone(),
-        Event::AttemptFinished { end, changed, account, .. } => {
+        Event::Run(RunEvent::AgentsApproved(approval)) => {
+            format!("agent commands approved by {}", approval.approved_by)
+        }
+        Event::Step { event: StepEvent::Started(start), .. } => start.agent.clone(),
+        Event::Step { event: StepEvent::Finished(AttemptFinish { end, changed, account, .. }), .. } => {
             let found: Vec<ReportFinding> = report::findings(&account.report).cloned().collect();
             let found = match found.len() {
                 0 => String::new(),
@@ -213,21 +191,25 @@ pub(crate) fn detail(event: &Event) -> String {
             let changed = number(changed.len(), "file");
             format!("{}, {changed} changed{}{found}", end_words(end), scope_words(account))
         }
-        Event::ContractFinished { receipt, .. } => {
+        Event::Step { event: StepEvent::Judged { receipt, .. }, .. } => {
             let failure = receipt.verdict.failure();
             let said = failure.map_or_else(|| "passed".to_owned(), |failure| format!("failed: {failure}"));
             let opinion = receipt.opinion.as_ref().map(|opinion| format!("; {opinion}"));
             format!("{said}{}", opinion.unwrap_or_default())
         }
-        Event::AskOpened { reason, .. } => reason.words().to_owned(),
-        Event::AskAnswered { answer, by, .. } => format!("{} by {by}", answer_words(answer)),
-        Event::BudgetWarned { limit, percent } => format!("{percent}% of {limit}"),
-        Event::RunStopped { by, when: StopMode::AfterAttempts } | Event::RunResumed { by } => by.clone(),
-        Event::RunStopped { by, when: StopMode::Now } => format!("immediately, by {by}"),
-        Event::StepsReopened { steps, by } => format!("{} by {by}", steps.join(", ")),
-        Event::RunFinished { outcome: RunOutcome::Done, .. } => "done".to_owned(),
-        Event::RunFinished { outcome: RunOutcome::Failed, why } => format!("failed: {why}"),
-        Event::RunFinished { outcome: RunOutcome::Cancelled, why } => format!("cancelled: {why}"),
+        Event::Ask { event: AskEvent::Opened { reason, .. }, .. } => reason.words().to_owned(),
+        Event::Ask { event: AskEvent::Answered { answer, by }, .. } => {
+            format!("{} by {by}", answer_words(answer))
+        }
+        Event::Run(RunEvent::BudgetWarned { limit, percent }) => format!("{percent}% of {limit}"),
+        Event::Run(RunEvent::Stopped { by, mode: StopMode::AfterAttempts } | RunEvent::Resumed { by }) => {
+            by.clone()
+        }
+        Event::Run(RunEvent::Stopped { by, mode: StopMode::Now }) => format!("immediately, by {by}"),
+        Event::Run(RunEvent::Reopened { steps, by }) => format!("{} by {by}", steps.join(", ")),
+        Event::Run(RunEvent::Finished { outcome: RunOutcome::Done, .. }) => "done".to_owned(),
+        Event::Run(RunEvent::Finished { outcome: RunOutcome::Failed, why }) => format!("failed: {why}"),
+        Event::Run(RunEvent::Finished { outcome: RunOutcome::Cancelled, why }) => format!("cancelled: {why}"),
     }
 }
 
@@ -255,13 +237,14 @@ pub(crate) fn fields(event: &Event) -> String {
     let mut fields: Vec<(&str, String)> = Vec::new();
     fields.extend(event.attempt().map(|attempt| ("attempt", attempt.to_string())));
     match event {
-        Event::RunStarted { digest, approved_by, .. } => {
+        Event::Run(RunEvent::Started(RunStart { digest, approved_by, .. })) => {
             fields.push(("digest", digest.get(..8).unwrap_or(digest).to_owned()));
             fields.push(("by", approved_by.clone()));
         }
-        Event::AgentsApproved { approved_by, .. } => fields.push(("by", approved_by.clone())),
-        Event::AttemptStarted { agent, .. } => fields.push(("agent", agent.clone())),
-        Event::AttemptFinished { end, usage, changed, account, .. } => {
+        Event::Run(RunEvent::AgentsApproved(approval)) => fields.push(("by", approval.approved_by.clone())),
+        Event::Step { event: StepEvent::Started(start), .. } => fields.push(("agent", start.agent.clone())),
+        Event::Step { event: StepEvent::Finished(finish), .. } => {
+            let AttemptFinish { end, usage, changed, account, .. } = finish;
             fields.push(end_field(end));
             fields.push(("dur", duration(usage.milliseconds)));
             fields.extend(usage.micro_dollars.map(|dollars| ("cost", money(dollars)[1..].to_owned())));
@@ -273,7 +256,7 @@ pub(crate) fn fields(event: &Event) -> String {
                 fields.push(("outside", account.outside.len().to_string()));
             }
         }
-        Event::ContractFinished { receipt, .. } => {
+        Event::Step { event: StepEvent::Judged { receipt, .. }, .. } => {
             match receipt.verdict.failure() {
                 None => fields.push(("verdict", "passed".to_owned())),
                 Some(failure) => {
@@ -287,24 +270,26 @@ pub(crate) fn fields(event: &Event) -> String {
                 fields.push(("opinion", opinion.answer.word().to_owned()));
             }
         }
-        Event::AskOpened { reason, .. } => fields.push(("reason", reason.word().to_owned())),
-        Event::AskAnswered { answer, by, .. } => {
+        Event::Ask { event: AskEvent::Opened { reason, .. }, .. } => {
+            fields.push(("reason", reason.word().to_owned()));
+        }
+        Event::Ask { event: AskEvent::Answered { answer, by }, .. } => {
             fields.push(("answer", answer_words(answer).trim_end_matches(';').to_owned()));
             fields.push(("by", by.clone()));
         }
-        Event::BudgetWarned { limit, percent } => {
+        Event::Run(RunEvent::BudgetWarned { limit, percent }) => {
             fields.push(("limit", limit.clone()));
             fields.push(("percent", percent.to_string()));
         }
-        Event::RunStopped { by, when } => {
+        Event::Run(RunEvent::Stopped { by, mode: when }) => {
             let when = if *when == StopMode::Now { "now" } else { "after-attempts" };
             fields.extend([("when", when.to_owned()), ("by", by.clone())]);
         }
-        Event::RunResumed { by } => fields.push(("by", by.clone())),
-        Event::StepsReopened { steps, by } => {
+        Event::Run(RunEvent::Resumed { by }) => fields.push(("by", by.clone())),
+        Event::Run(RunEvent::Reopened { steps, by }) => {
             fields.extend([("steps", steps.join(",")), ("by", by.clone())]);
         }
-        Event::RunFinished { why, .. } => {
+        Event::Run(RunEvent::Finished { why, .. }) => {
             fields.push(("outcome", detail(event).split(':').next().unwrap_or_default().to_owned()));
             fields.extend((!why.is_empty()).then(|| ("why", why.clone())));
         }
@@ -325,11 +310,6 @@ fn end_field(end: &AttemptEnd) -> (&'static str, String) {
             ("end", end_words(end))
         }
     }
-}
-
-/// What is known of a step of a run, in a few words.
-pub(crate) fn step_word(run: &Run, id: &str) -> Option<String> {
-    run.step_word(id)
 }
 
 #[cfg(test)]
@@ -355,14 +335,16 @@ mod tests {
 
     #[test]
     fn an_event_is_one_line_of_words() {
-        let finished = Event::AttemptFinished {
+        let finished = Event::Step {
             step: "fix".to_owned(),
-            attempt: 3,
-            end: AttemptEnd::TimedOut(9),
-            output: None,
-            usage: Usage { tokens: Some(7), micro_dollars: Some(360_000), milliseconds: 421_000 },
-            changed: vec!["a".to_owned()],
-            account: planwright_engine::core::agent::account::Account::default(),
+            event: StepEvent::Finished(AttemptFinish {
+                attempt: 3,
+                end: AttemptEnd::TimedOut(9),
+                output: None,
+                usage: Usage { tokens: Some(7), micro_dollars: Some(360_000), milliseconds: 421_000 },
+                changed: vec!["a".to_owned()],
+                account: planwright_engine::core::agent::account::Account::default(),
+            }),
         };
         assert_eq!(place("it", &finished), "it/fix");
         assert_eq!(
@@ -370,10 +352,9 @@ mod tests {
             "attempt=3 end='timed out after 9 s' dur=7m01s cost=0.36 tokens=7 changed=1"
         );
         let answer = AskAnswer::Skip { reason: "two\nlines".to_owned() };
-        let answered = |ask: &str| Event::AskAnswered {
+        let answered = |ask: &str| Event::Ask {
             ask: ask.to_owned(),
-            answer: answer.clone(),
-            by: "ada".to_owned(),
+            event: AskEvent::Answered { answer: answer.clone(), by: "ada".to_owned() },
         };
         assert_eq!(place("it", &answered("fix/2")), "it/fix");
         assert_eq!(place("it", &answered("run/budget/1")), "it");

@@ -6,9 +6,8 @@ use crate::approval::status::{ApprovalStatus, RecordedEntry};
 use crate::audit::bundle::{AuditBundle, Need, RunBook};
 use crate::dialect;
 use crate::plan::digest::Digest;
-use crate::plan::verified::{Contract, Plan, Step};
-use crate::run::event::Event;
-use crate::run::judge::judge_with;
+use crate::plan::verified::{Plan, Step};
+use crate::run::event::{Event, StepEvent};
 use crate::run::receipt::Receipt;
 use crate::run::state::RunState;
 use crate::syntax::source::Source;
@@ -89,7 +88,9 @@ pub(super) fn receipts(bundle: &AuditBundle, folded: &[Folded], found: &mut Foun
     }
     for (run, Folded { plan, .. }) in bundle.runs.iter().zip(folded) {
         for (link, event) in run.events() {
-            let Event::ContractFinished { step, attempt, receipt } = event else { continue };
+            let Event::Step { step, event: StepEvent::Judged { of: attempt, receipt } } = event else {
+                continue;
+            };
             let where_ = format!("event {} of run {}", link.seq, run.book.number);
             let what = format!("the verdict of step `{step}`, attempt {attempt},");
             if receipt.digest != run.digest {
@@ -100,10 +101,8 @@ pub(super) fn receipts(bundle: &AuditBundle, folded: &[Folded], found: &mut Foun
             if let Some(text) = own.and_then(|step| other_contract(step, &receipt)) {
                 found.find(Kind::OtherContract, where_.clone(), format!("{what} {text}"));
             }
-            let expect = receipt.expect.or_else(|| own.and_then(expected));
-            if let Some(expect) = expect
-                && judge_with(expect, &receipt.observation, receipt.opinion.as_ref()) != receipt.verdict
-            {
+            let expect = receipt.expect.or_else(|| own.and_then(|step| step.contract.expected_code()));
+            if expect.is_some_and(|expect| !receipt.is_consistent(expect)) {
                 let text = format!("{what} does not follow from the observation ({:?})", receipt.observation);
                 found.find(Kind::WrongVerdict, where_, text);
             }
@@ -111,21 +110,14 @@ pub(super) fn receipts(bundle: &AuditBundle, folded: &[Folded], found: &mut Foun
     }
 }
 
-fn expected(step: &Step) -> Option<u8> {
-    match &step.contract {
-        Contract::Shell { expect, .. } => Some(*expect),
-        Contract::Manual => None,
-    }
-}
-
 fn other_contract(step: &Step, receipt: &Receipt) -> Option<String> {
-    let Contract::Shell { command, expect } = &step.contract else {
+    let Some(expect) = step.contract.expected_code() else {
         return Some("is for a manual step".to_owned());
     };
-    if blake3::hash(command.as_bytes()).to_hex().as_str() != receipt.contract {
+    if step.contract.hash() != receipt.contract {
         return Some(format!("is for a different command ({})", short(&receipt.contract)));
     }
-    let other = receipt.expect.filter(|said| said != expect)?;
+    let other = receipt.expect.filter(|said| *said != expect)?;
     Some(format!("expects exit code {other}, but the plan sets {expect}"))
 }
 

@@ -86,6 +86,30 @@ pub enum Contract {
     Manual,
 }
 
+impl Contract {
+    pub fn command(&self) -> Option<&str> {
+        match self {
+            Self::Shell { command, .. } => Some(command),
+            Self::Manual => None,
+        }
+    }
+
+    /// The exit code that means done.
+    pub const fn expected_code(&self) -> Option<u8> {
+        match self {
+            Self::Shell { expect, .. } => Some(*expect),
+            Self::Manual => None,
+        }
+    }
+
+    /// The hash by which receipts name the command; empty without one.
+    pub fn hash(&self) -> String {
+        self.command()
+            .map(|command| blake3::hash(command.as_bytes()).to_hex().to_string())
+            .unwrap_or_default()
+    }
+}
+
 /// Something that the agent gets to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reference {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::plan::verified::Contract;
 use crate::run::opinion::{Authority, Opinion, OpinionAnswer as Said};
 
 /// What planwright observed of a contract.
@@ -14,6 +15,45 @@ pub enum Observation {
     TimedOut(u64),
     /// With the reason.
     NotStarted(String),
+}
+
+impl Observation {
+    /// Why the contract is not fulfilled, if exit code `expect` means done.
+    pub fn failure(&self, expect: u8) -> Option<JudgeFailure> {
+        Some(match self {
+            Self::Exited(code) if *code == i32::from(expect) => return None,
+            Self::Exited(code @ (126 | 127)) => JudgeFailure::CannotRun(*code),
+            Self::Exited(code) => JudgeFailure::Code(*code),
+            Self::Signalled(signal) => JudgeFailure::Signal(*signal),
+            Self::TimedOut(seconds) => JudgeFailure::Timeout(*seconds),
+            Self::NotStarted(why) => JudgeFailure::NotStarted(why.clone()),
+        })
+    }
+}
+
+/// One run of a contract, or the reason why there was none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContractRun {
+    /// The exit code that means done; `None` without a contract.
+    pub expect: Option<u8>,
+    /// The hash of the command; empty without a contract.
+    pub contract: String,
+    pub observation: Observation,
+    pub output: String,
+    pub milliseconds: u64,
+}
+
+impl ContractRun {
+    /// What was observed of a contract, without output and duration.
+    pub fn of(contract: &Contract, observation: Observation) -> Self {
+        let (expect, contract) = (contract.expected_code(), contract.hash());
+        Self { expect, contract, observation, output: String::new(), milliseconds: 0 }
+    }
+
+    /// A contract that was not run, for this reason.
+    pub fn not_run(contract: &Contract, why: String) -> Self {
+        Self { output: why.clone(), ..Self::of(contract, Observation::NotStarted(why)) }
+    }
 }
 
 /// Whether a step is done. Only [`judge`] creates a verdict; others can only read one back from the journal.
@@ -58,30 +98,29 @@ impl Verdict {
     }
 }
 
-/// Judges the observation of a contract whose exit code `expect` means done.
-pub fn judge(expect: u8, observation: &Observation) -> Verdict {
-    let failure = match observation {
-        Observation::Exited(code) if *code == i32::from(expect) => return Verdict(Answer::Passed),
-        Observation::Exited(code @ (126 | 127)) => JudgeFailure::CannotRun(*code),
-        Observation::Exited(code) => JudgeFailure::Code(*code),
-        Observation::Signalled(signal) => JudgeFailure::Signal(*signal),
-        Observation::TimedOut(seconds) => JudgeFailure::Timeout(*seconds),
-        Observation::NotStarted(why) => JudgeFailure::NotStarted(why.clone()),
-    };
-    Verdict(Answer::Failed(failure))
+/// Judges a run of a contract, and an agent's opinion of the work if there is one. An opinion never makes
+/// anything pass; as a gate it can only turn a pass into a failure, and a missing answer does so too.
+pub fn judge(run: &ContractRun, opinion: Option<&Opinion>) -> Verdict {
+    judge_observation(run.expect.unwrap_or_default(), &run.observation, opinion)
 }
 
-/// Judges the observation of a contract and an agent's opinion of the work. An opinion never makes anything
-/// pass; as a gate it can only turn a pass into a failure, and a missing answer does so too.
-pub fn judge_with(expect: u8, observation: &Observation, opinion: Option<&Opinion>) -> Verdict {
-    let verdict = judge(expect, observation);
-    match opinion {
-        Some(Opinion { weight: Authority::Gate, answer: Said::Fail | Said::Nothing, by, reason, .. })
-            if verdict.is_passed() =>
-        {
-            Verdict(Answer::Failed(JudgeFailure::Opinion { by: by.clone(), reason: reason.clone() }))
+pub(super) fn judge_observation(expect: u8, observation: &Observation, opinion: Option<&Opinion>) -> Verdict {
+    let failure = observation.failure(expect).or_else(|| match opinion {
+        Some(Opinion { weight: Authority::Gate, answer: Said::Fail | Said::Nothing, by, reason, .. }) => {
+            Some(JudgeFailure::Opinion { by: by.clone(), reason: reason.clone() })
         }
-        Some(_) | None => verdict,
+        Some(_) | None => None,
+    });
+    Verdict(failure.map_or(Answer::Passed, Answer::Failed))
+}
+
+impl JudgeFailure {
+    /// Whether it says nothing about the work: the contract could not run to its end.
+    pub const fn is_inconclusive(&self) -> bool {
+        match self {
+            Self::CannotRun(_) | Self::NotStarted(_) | Self::Timeout(_) => true,
+            Self::Code(_) | Self::Signal(_) | Self::Opinion { .. } => false,
+        }
     }
 }
 
@@ -102,6 +141,11 @@ impl std::fmt::Display for JudgeFailure {
 mod tests {
     use super::*;
 
+    fn judged(expect: u8, observation: &Observation, opinion: Option<&Opinion>) -> Verdict {
+        let contract = Contract::Shell { command: "true".to_owned(), expect };
+        judge(&ContractRun::of(&contract, observation.clone()), opinion)
+    }
+
     // the exit code decides; a timeout, a signal and "cannot run" differ from a reported
     // failure.
     #[test]
@@ -119,7 +163,7 @@ mod tests {
             (0, Observation::NotStarted("no bash".into()), Some(JudgeFailure::NotStarted("no bash".into()))),
         ];
         for (expect, observation, failure) in cases {
-            let verdict = judge(expect, &observation);
+            let verdict = judged(expect, &observation, None);
             assert_eq!(verdict.failure(), failure.as_ref(), "{expect} {observation:?}");
             assert_eq!(verdict.is_passed(), failure.is_none());
         }
@@ -138,13 +182,13 @@ mod tests {
         for weight in [Authority::Advisory, Authority::Gate] {
             for answer in [Said::Pass, Said::Fail, Said::Nothing] {
                 let (opinion, red) = (opinion(weight, answer), Observation::Exited(1));
-                assert_eq!(judge_with(0, &red, Some(&opinion)), judge(0, &red), "{opinion:?}");
-                let green = judge_with(0, &Observation::Exited(0), Some(&opinion));
+                assert_eq!(judged(0, &red, Some(&opinion)), judged(0, &red, None), "{opinion:?}");
+                let green = judged(0, &Observation::Exited(0), Some(&opinion));
                 let is_passed = weight == Authority::Advisory || answer == Said::Pass;
                 assert_eq!(green.is_passed(), is_passed, "{opinion:?}");
             }
         }
-        let no = judge_with(0, &Observation::Exited(0), Some(&opinion(Authority::Gate, Said::Fail)));
+        let no = judged(0, &Observation::Exited(0), Some(&opinion(Authority::Gate, Said::Fail)));
         assert_eq!(no.failure().map(ToString::to_string).as_deref(), Some("judge sage rejected it: unclear"));
     }
 }

@@ -108,8 +108,7 @@ impl Plan {
 
     /// Records the choice of an agent that was asked as a comment on the plan, also where it was not followed.
     fn record_choice(&self, case: &ArbiterCase, choice: &ArbiterChoice) -> Result<(), Error> {
-        let is_ignored = |reason: &String| reason.starts_with("ignored the answer of arbiter");
-        if choice.by == BUILT_IN && !choice.reasons.iter().any(is_ignored) {
+        if choice.by == BUILT_IN && !choice.is_overruled {
             return Ok(());
         }
         let project = self.workspace().project();

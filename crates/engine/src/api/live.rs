@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use planwright_core::agent::account::Usage;
 use planwright_core::plan::verified::{Plan, Step};
-use planwright_core::run::event::Event;
-use planwright_core::run::state::{RunState, RunStatus, StepState};
+use planwright_core::run::event::{AskEvent, Event, Judged, StepEvent};
+use planwright_core::run::state::{RunState, StepState, StepStatus};
 
 use crate::api::log::step_of_event;
 use crate::run::Run;
@@ -77,8 +77,8 @@ impl<'a> LiveRun<'a> {
         let row = &mut self.rows[*place];
         row.state = state.clone();
         row.note(&news.event, now_ms);
-        if let Event::ContractFinished { attempt, receipt, .. } = &news.event {
-            self.retried += usize::from(receipt.verdict.is_passed() && *attempt > 1);
+        if let Event::Step { event: StepEvent::Judged { of, receipt }, .. } = &news.event {
+            self.retried += usize::from(receipt.verdict.is_passed() && *of > Judged::Attempt(1));
         }
     }
 
@@ -97,38 +97,34 @@ impl<'a> LiveRun<'a> {
 
     /// Number of running attempts.
     pub fn under_way(&self) -> usize {
-        self.rows.iter().filter(|row| matches!(row.state.status, RunStatus::Running { .. })).count()
+        self.rows.iter().filter(|row| matches!(row.state.status, StepStatus::Running { .. })).count()
     }
 
     /// How many attempts a step may have.
     pub fn attempts_max(&self, place: usize) -> u32 {
-        self.step(place).on_fail.retries.saturating_add(self.rows[place].state.granted).saturating_add(1)
+        let granted = self.rows[place].state.history.granted;
+        self.step(place).on_fail.retries.saturating_add(granted).saturating_add(1)
     }
 
     /// Whether a failed attempt at the step is followed by another.
     pub fn is_tried_again(&self, place: usize) -> bool {
-        self.rows[place].state.failures < self.attempts_max(place)
+        self.rows[place].state.history.failures() < self.attempts_max(place)
     }
 }
 
 impl LiveStep {
     fn note(&mut self, event: &Event, at_ms: u64) {
         match event {
-            Event::AttemptStarted { agent, .. } => {
-                self.agent.clone_from(agent);
+            Event::Step { event: StepEvent::Started(start), .. } => {
+                self.agent.clone_from(&start.agent);
                 self.began_ms.get_or_insert(at_ms);
                 self.ended_ms = None;
             }
-            Event::ContractFinished { .. } | Event::AskOpened { .. } => self.ended_ms = Some(at_ms),
-            Event::RunStarted { .. }
-            | Event::AgentsApproved { .. }
-            | Event::AttemptFinished { .. }
-            | Event::AskAnswered { .. }
-            | Event::BudgetWarned { .. }
-            | Event::RunStopped { .. }
-            | Event::RunResumed { .. }
-            | Event::StepsReopened { .. }
-            | Event::RunFinished { .. } => {}
+            Event::Step { event: StepEvent::Judged { .. }, .. }
+            | Event::Ask { event: AskEvent::Opened { .. }, .. } => self.ended_ms = Some(at_ms),
+            Event::Step { event: StepEvent::Finished(_), .. }
+            | Event::Ask { event: AskEvent::Answered { .. }, .. }
+            | Event::Run(_) => {}
         }
     }
 }

@@ -7,9 +7,8 @@ use planwright_core::agent::finding;
 use planwright_core::agent::profile;
 use planwright_core::agent::report;
 use planwright_core::agent::report::ReportLine;
-use planwright_core::run::event::Event;
+use planwright_core::run::event::{AskEvent, Event, Judged, RunEvent, StepEvent};
 use planwright_core::run::receipt::Blob;
-use planwright_core::run::state::CLAIM;
 use planwright_core::workspace::notification::Notification;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -100,10 +99,11 @@ pub enum AttemptPart {
 impl AttemptPart {
     /// The part, if this event has it.
     fn kept(self, event: &Event) -> Option<&Blob> {
+        let Event::Step { event, .. } = event else { return None };
         match (self, event) {
-            (Self::Prompt, Event::AttemptStarted { prompt, .. }) => Some(prompt),
-            (Self::Agent, Event::AttemptFinished { output, .. }) => output.as_ref(),
-            (Self::Contract, Event::ContractFinished { receipt, .. }) => Some(&receipt.output),
+            (Self::Prompt, StepEvent::Started(start)) => Some(&start.prompt),
+            (Self::Agent, StepEvent::Finished(finish)) => finish.output.as_ref(),
+            (Self::Contract, StepEvent::Judged { receipt, .. }) => Some(&receipt.output),
             (Self::Prompt | Self::Agent | Self::Contract, _) => None,
         }
     }
@@ -267,7 +267,7 @@ impl RunLog {
             contract,
             reported: reported(&account),
             findings: report::findings(&account.report).map(finding::line).collect(),
-            is_claim: attempt == CLAIM,
+            is_claim: Judged::from(attempt) == Judged::Claim,
             account,
             resume,
             dropped,
@@ -297,7 +297,7 @@ impl RunLog {
             let is_driven = runs.is_driven(run)?;
             for recorded in &runs.store().events(run.row.id, seen).map_err(run::Error::from)? {
                 seen = recorded.seq;
-                is_over |= matches!(recorded.event, Event::RunFinished { .. });
+                is_over |= matches!(recorded.event, Event::Run(RunEvent::Finished { .. }));
                 if self.has(&recorded.event) {
                     tell(Some((recorded, runs.notification(run, recorded))));
                 }
@@ -314,7 +314,7 @@ impl RunLog {
 /// The step that an event is about; an answer is about the one that its question is named for.
 pub fn step_of_event(event: &Event) -> Option<&str> {
     let asked = || {
-        let Event::AskAnswered { ask, .. } = event else { return None };
+        let Event::Ask { ask, event: AskEvent::Answered { .. } } = event else { return None };
         // One about the run has a name that no step can have.
         ask.rsplit_once('/').map(|(step, _)| step).filter(|step| !step.contains('/'))
     };
@@ -323,11 +323,15 @@ pub fn step_of_event(event: &Event) -> Option<&str> {
 
 /// What is known of an attempt, if this event says it.
 fn account_of(event: &Event) -> Option<&Account> {
-    if let Event::AttemptFinished { account, .. } = event { Some(account) } else { None }
+    if let Event::Step { event: StepEvent::Finished(finish), .. } = event {
+        Some(&finish.account)
+    } else {
+        None
+    }
 }
 
 fn agent_of(event: &Event) -> Option<&str> {
-    if let Event::AttemptStarted { agent, .. } = event { Some(agent) } else { None }
+    if let Event::Step { event: StepEvent::Started(start), .. } = event { Some(&start.agent) } else { None }
 }
 
 /// What an agent reported, findings left out, one per line.

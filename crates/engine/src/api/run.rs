@@ -4,10 +4,11 @@ use std::path::Path;
 
 use planwright_core::plan::budget::Budget;
 use planwright_core::run::event::{AskAnswer, AskReason, JudgedBy, StopMode};
-use planwright_core::run::state::{AskState, Phase};
+use planwright_core::run::state::AskState;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::api::ask::{answer_options, answers};
 use crate::api::caller::Right;
 use crate::api::error::{Error, ErrorKind};
 use crate::api::next::NextCommand;
@@ -54,6 +55,16 @@ pub fn budget_answer(text: &str) -> Option<AskAnswer> {
 }
 
 impl RunAsk {
+    /// The commands that answer it, each with what it does.
+    pub fn choices(&self) -> Vec<NextCommand> {
+        answers(&self.subject, self.reason, self.judged_by)
+    }
+
+    /// The answers that fit, as options of `answer`.
+    pub fn options(&self) -> String {
+        answer_options(self.reason, self.judged_by)
+    }
+
     pub fn fits(&self, answer: &AskAnswer) -> bool {
         self.reason.answers(self.judged_by).contains(&answer.kind())
     }
@@ -124,7 +135,7 @@ impl PlanRun {
             return Err(Error::new(ErrorKind::Refused, format!("{} is not running", self.name())).next(next));
         }
         let under_way = run.under_way();
-        let is_known = run.state.phase == Phase::Stopped && (under_way.is_empty() || mode != StopMode::Now);
+        let is_known = run.state.is_stopped() && (under_way.is_empty() || mode != StopMode::Now);
         if !is_known {
             runs.stop_as(run, mode, &self.caller.identity().name)?;
         }

@@ -1,15 +1,16 @@
 //! A run as it is shown before it starts and once it is at rest: how far it came, and what there is to do next.
 
+use std::collections::BTreeMap;
+
 use planwright_core::plan::edit::PlanEdit;
 use planwright_core::plan::verified;
-use planwright_core::run::event::{AskReason, Event, RunOutcome};
+use planwright_core::run::event::{AskReason, Event, Judged, RunEvent, RunOutcome};
 use planwright_core::run::receipt::Blob;
-use planwright_core::run::state::{CLAIM, RunState, RunStatus, StepState};
+use planwright_core::run::state::{RunState, StepState, StepStatus};
 use planwright_core::syntax::source::{FILE_SEPARATOR, Source};
 use planwright_core::workspace::notification::Notification;
 use schemars::JsonSchema;
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 use crate::api::error::Error;
 use crate::api::next::NextCommand;
@@ -118,7 +119,7 @@ impl RunnablePlan<'_> {
         let is_allowed = |place: usize| allowed.as_ref().is_none_or(|steps| steps.contains(&place));
         let is_open = |place: usize| !state.steps[place].status.is_settled();
         let is_claimed = |place: usize| claims(&state.steps[place]);
-        let is_asked = |place: usize| matches!(state.steps[place].status, RunStatus::Waiting { .. });
+        let is_asked = |place: usize| matches!(state.steps[place].status, StepStatus::Waiting { .. });
         let is_to_do =
             |place: usize| is_allowed(place) && is_open(place) && !is_claimed(place) && !is_asked(place);
         let places = |is_in: &dyn Fn(usize) -> bool| -> Vec<usize> {
@@ -150,7 +151,7 @@ impl RunnablePlan<'_> {
         let steps = state.steps.iter().map(|step| RunStepView {
             id: step.id.clone(),
             status: step.status.word().to_owned(),
-            attempts: step.attempts,
+            attempts: step.history.attempts,
         });
         RunView {
             plan: self.file.name(),
@@ -226,20 +227,20 @@ impl PlanRun {
             (0..run.state.steps.len()).filter(|&place| is_in(&run.state.steps[place])).collect()
         };
         let failed = places(&has_failed).into_iter().filter_map(|place| {
-            let last = run.state.steps[place].failed.last()?;
+            let last = run.state.steps[place].history.failed.last()?;
             let said = last.output.as_ref().and_then(|output| self.output_lines(output).pop());
             let (attempt, failure) = (last.attempt, last.failure.to_string());
             Some(FailedStep { place, attempt, failure, said })
         });
-        let is_waiting = |step: &StepState| matches!(step.status, RunStatus::Waiting { .. });
+        let is_waiting = |step: &StepState| matches!(step.status, StepStatus::Waiting { .. });
         Ok(RunRest {
             why: run.events.iter().rev().find_map(|recorded| finished(&recorded.event)),
             passed: places(&is_done),
             failed: failed.collect(),
             asked: run.state.asks.values().map(|ask| ask.step).collect(),
             not_started: places(&|step| is_left(step) && !is_waiting(step)),
-            skipped: places(&|step| matches!(step.status, RunStatus::Skipped { .. })).len(),
-            pending: places(&|step| matches!(step.status, RunStatus::Pending)).len(),
+            skipped: places(&|step| matches!(step.status, StepStatus::Skipped { .. })).len(),
+            pending: places(&|step| matches!(step.status, StepStatus::Pending(_))).len(),
             view,
             run,
             now,
@@ -328,26 +329,23 @@ fn with_marks_of(approved: &Source, now: &Source) -> Option<Source> {
 
 /// Why a run finished, if this event says it.
 fn finished(event: &Event) -> Option<String> {
-    if let Event::RunFinished { why, .. } = event {
-        Some(why.clone()).filter(|why| !why.is_empty())
-    } else {
-        None
-    }
+    let Event::Run(RunEvent::Finished { why, .. }) = event else { return None };
+    Some(why.clone()).filter(|why| !why.is_empty())
 }
 
 /// Whether a mark says that the step is done, and nothing has proven it yet.
 fn claims(step: &StepState) -> bool {
-    matches!(step.status, RunStatus::Judging { attempt: CLAIM, .. })
+    matches!(step.status, StepStatus::Judging { of: Judged::Claim, .. })
 }
 
 fn is_done(step: &StepState) -> bool {
-    matches!(step.status, RunStatus::Passed { .. })
+    matches!(step.status, StepStatus::Passed { .. })
 }
 
 fn has_failed(step: &StepState) -> bool {
-    !step.status.is_settled() && !step.failed.is_empty()
+    !step.status.is_settled() && !step.history.failed.is_empty()
 }
 
 fn is_left(step: &StepState) -> bool {
-    !step.status.is_settled() && step.failed.is_empty()
+    !step.status.is_settled() && step.history.failed.is_empty()
 }

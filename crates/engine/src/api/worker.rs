@@ -1,6 +1,6 @@
 //! Attempts for runs that other processes own.
 
-use planwright_core::run::event::{AttemptEnd, Event};
+use planwright_core::run::event::{AttemptEnd, Event, StepEvent};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -47,5 +47,5 @@ impl Workspace {
 }
 
 fn end_of(event: &Event) -> Option<&AttemptEnd> {
-    if let Event::AttemptFinished { end, .. } = event { Some(end) } else { None }
+    if let Event::Step { event: StepEvent::Finished(finish), .. } = event { Some(&finish.end) } else { None }
 }

@@ -17,12 +17,14 @@ use planwright_core::audit::rerun::{
     AsRead, Broke, CurrentResult, MarkClaim, Recorded, RerunOutcome, as_read, finding, reads_outside,
 };
 use planwright_core::plan::verified::{Contract, Step};
+use planwright_core::run::judge::judge;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 
 use crate::audit;
 use crate::git::base;
-use crate::git::pristine::{self, Content, PristineCheckout};
-use crate::git::worktree;
-use crate::run::contract;
+use crate::git::base::tree_of_workspace;
+use crate::git::checkout::{Checkout, Content};
 use crate::run::contract::ContractRunner;
 use crate::store::journal;
 use crate::store::plan_file;
@@ -36,14 +38,13 @@ use cache::CacheKeys;
 
 /// Part of the process tags of every audit.
 const NAME: &str = "/audit-";
+/// How much of what a contract printed is kept.
+const OUTPUT_BYTES_MAX: usize = 2_000;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("cannot create a checkout to run contracts in")]
     Base(#[from] base::Error),
-    /// The ports of a worktree are unavailable.
-    #[error("cannot reserve ports for the checkout")]
-    Ports(#[from] Box<worktree::Error>),
     #[error("cannot find the state directory of the project")]
     State(#[from] state_dir::Error),
     #[error("cannot access the journal")]
@@ -59,22 +60,6 @@ pub enum Error {
     /// The workspace changed meanwhile.
     #[error("the workspace changed during the rerun")]
     Moved,
-}
-
-impl From<pristine::Error> for Error {
-    fn from(error: pristine::Error) -> Self {
-        match error {
-            pristine::Error::Base(error) => Self::Base(error),
-            pristine::Error::Ports(error) => Self::Ports(error),
-            pristine::Error::Moved => Self::Moved,
-        }
-    }
-}
-
-impl From<worktree::Error> for Error {
-    fn from(error: worktree::Error) -> Self {
-        Self::Ports(Box::new(error))
-    }
 }
 
 impl From<audit::Error> for Error {
@@ -108,14 +93,19 @@ pub enum Earlier {
     Ignored,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StepAudit {
     /// The number in the heading.
     pub number: String,
     pub id: String,
     pub title: String,
-    /// What the file claims.
+    /// Whether the file says that it is done.
+    #[serde(rename = "is_claimed", serialize_with = "is_done")]
+    #[schemars(with = "bool")]
     pub claim: MarkClaim,
+    /// What is recorded: `passed`, `confirmed`, `skipped`, or nothing.
+    #[serde(serialize_with = "recorded_word")]
+    #[schemars(with = "String")]
     pub recorded: Recorded,
     /// The hash of the contract; empty without one.
     pub contract: String,
@@ -123,14 +113,34 @@ pub struct StepAudit {
     pub now: CurrentResult,
     pub settled: RerunOutcome,
     /// When it ran, in milliseconds since 1970, if that was before this audit.
+    #[serde(rename = "cached_at_ms")]
     pub earlier_ms: Option<u64>,
-    /// Why an earlier result cannot be used, if it cannot.
+    /// Why an earlier result cannot be used; empty if it can.
+    #[serde(serialize_with = "or_empty")]
+    #[schemars(with = "String")]
     pub uncached: Option<String>,
     pub milliseconds: u64,
-    /// Its output; empty if it did not run now.
+    /// The end of its output; empty if it did not run now, or passed.
     pub output: String,
     /// Since when it fails, if it once passed.
     pub broke: Option<Broke>,
+}
+
+fn is_done<S: Serializer>(claim: &MarkClaim, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_bool(*claim == MarkClaim::Done)
+}
+
+fn recorded_word<S: Serializer>(recorded: &Recorded, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(match recorded {
+        Recorded::Nothing => "",
+        Recorded::Passed(_) => "passed",
+        Recorded::Confirmed { .. } => "confirmed",
+        Recorded::Skipped { .. } => "skipped",
+    })
+}
+
+fn or_empty<S: Serializer>(text: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(text.as_deref().unwrap_or_default())
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -185,7 +195,10 @@ pub struct RerunReport<'a> {
     project: &'a Project,
     options: RerunOptions,
     at: Content,
-    ground: PristineCheckout,
+    /// Identifies the audited content.
+    tree: String,
+    /// `None` until a contract has to run.
+    checkout: Option<Checkout>,
     cache: Option<Cache>,
     keys: CacheKeys,
     supervisors: Supervisors,
@@ -211,9 +224,14 @@ impl<'a> RerunReport<'a> {
         if process::job_above().is_some_and(|sign| sign.tag().is_some_and(|tag| tag.contains(NAME))) {
             return Err(Error::Nested);
         }
-        let at = match &options.at {
-            Some(name) => pristine::at(&project.root, name)?,
-            None => Content::Workspace,
+        let (at, tree) = match &options.at {
+            Some(name) => {
+                let base = base::named(&project.root, name)?;
+                // Another kind of hash than that of a workspace; the same content may have two names, but
+                // never the other way round.
+                (Content::Commit(base.commit), format!("git {}", base.tree))
+            }
+            None => (Content::Workspace, tree_of_workspace(&project.root, &[])?),
         };
         let cache = match options.earlier {
             // A result that an agent obtained, with programs of its own, must not count for others later.
@@ -225,8 +243,9 @@ impl<'a> RerunReport<'a> {
         Ok(Self {
             project,
             options: options.clone(),
-            ground: PristineCheckout::of(project, &at)?,
             at,
+            tree,
+            checkout: None,
             cache,
             keys: CacheKeys::default(),
             supervisors: Supervisors::new(),
@@ -245,7 +264,7 @@ impl<'a> RerunReport<'a> {
 
     /// Identifies the audited content.
     pub fn tree(&self) -> &str {
-        &self.ground.tree
+        &self.tree
     }
 
     pub fn at(&self) -> &Content {
@@ -264,7 +283,7 @@ impl<'a> RerunReport<'a> {
             path: path.to_owned(),
             name: plan_file::name(path),
             dialect: "",
-            tree: self.ground.tree.clone(),
+            tree: self.tree.clone(),
             basis: record.basis.clone(),
             steps: Vec::new(),
             fault: None,
@@ -308,8 +327,8 @@ impl<'a> RerunReport<'a> {
         let shown = path.to_string_lossy().into_owned();
         let relative = path.canonicalize().ok();
         let relative = relative.as_deref().unwrap_or(path).strip_prefix(&self.project.root).ok();
-        if let (Content::Commit { .. }, Some(relative)) = (&self.at, relative) {
-            let there = self.ground.lay()?.join(relative);
+        if let (Content::Commit(_), Some(relative)) = (&self.at, relative) {
+            let there = self.folder()?.join(relative);
             if there.exists() {
                 return Ok(plan_file::read(&there, &shown, self.project.reading())?);
             }
@@ -320,10 +339,8 @@ impl<'a> RerunReport<'a> {
     fn step(&mut self, read: AsRead, record: &RerunRecord, stop: &Stop) -> Result<Option<StepAudit>, Error> {
         let recorded = record.history.step(&read.id).clone();
         let (contract, expect) = match &read.step {
-            Ok(Step { contract: Contract::Shell { command, expect }, .. }) => {
-                (contract::hash(command), *expect)
-            }
-            Ok(_) | Err(_) => (String::new(), 0),
+            Ok(step) => (step.contract.hash(), step.contract.expected_code().unwrap_or_default()),
+            Err(_) => (String::new(), 0),
         };
         let looked = match &read.step {
             Err(why) => Looked::not_run(CurrentResult::CannotRun((*why).to_owned())),
@@ -371,33 +388,48 @@ impl<'a> RerunReport<'a> {
                 output: String::new(),
             }));
         }
-        let folder = self.ground.lay()?;
-        let closed = [self.project.root.clone()];
-        let site = ContractRunner { folder: &folder, closed: &closed, limits: &self.project.config.run };
+        let folder = self.folder()?;
         let tag = format!("{}/{}", self.tag, step.id);
-        let seen = site.look(step, (&self.supervisors, &tag), stop);
-        self.ground.tidy();
-        let Some(seen) = seen else { return Ok(None) };
-        if let (true, Some(key), Some(cache)) = (seen.verdict.is_passed(), key, &mut self.cache) {
+        let Some(seen) = self.runner(&folder).run(step, &self.supervisors, &tag, stop) else {
+            return Ok(None);
+        };
+        let verdict = judge(&seen, None);
+        if let (true, Some(key), Some(cache)) = (verdict.is_passed(), key, &mut self.cache) {
             cache.put(key, CacheEntry { at_ms: clock::now(), milliseconds: seen.milliseconds });
         }
-        Ok(Some(Looked {
-            now: CurrentResult::of(&seen.verdict),
-            earlier_ms: None,
-            uncached,
-            milliseconds: seen.milliseconds,
-            output: seen.output,
-        }))
+        let now = CurrentResult::of(&verdict);
+        let output = if now == CurrentResult::Passes { "" } else { seen.output.as_str() };
+        let start = output.ceil_char_boundary(output.len().saturating_sub(OUTPUT_BYTES_MAX));
+        let output = output[start..].to_owned();
+        Ok(Some(Looked { now, earlier_ms: None, uncached, milliseconds: seen.milliseconds, output }))
+    }
+
+    fn runner<'f>(&'f self, folder: &'f Path) -> ContractRunner<'f> {
+        let Project { root, config, .. } = self.project;
+        ContractRunner::new(folder, &config.run, std::slice::from_ref(root))
+    }
+
+    /// The root of the project in a checkout of the audited content, as the next contract must find it.
+    fn folder(&mut self) -> Result<PathBuf, Error> {
+        let (project, at, tree) = (self.project, &self.at, &self.tree);
+        let checkout = Checkout::fresh(&mut self.checkout, || {
+            let checkout = Checkout::for_contracts(project, at, &[])?;
+            // A change during the copy would be judged under another content's name.
+            match *at == Content::Workspace && tree_of_workspace(&project.root, &[])? != *tree {
+                true => Err(Error::Moved),
+                false => Ok(checkout),
+            }
+        })?;
+        Ok(checkout.path())
     }
 
     /// The cache key of a step's contract on this content. Independent of the location of the checkout, which
     /// is new each time.
     fn key(&mut self, step: &Step) -> Option<Hash> {
         self.cache.as_ref()?;
-        let site =
-            ContractRunner { folder: &self.project.root, closed: &[], limits: &self.project.config.run };
-        let tree = if self.is_blind { "" } else { self.ground.tree.as_str() };
-        self.keys.key(step, &site, tree)
+        let runner = ContractRunner::new(&self.project.root, &self.project.config.run, &[]);
+        let tree = if self.is_blind { "" } else { self.tree.as_str() };
+        self.keys.key(step, &runner, tree)
     }
 }
 

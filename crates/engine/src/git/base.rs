@@ -4,15 +4,15 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use crate::git::checkout::Checkout;
 pub use crate::git::log::{LogCommit, changed_by, commits_since, named};
 pub(crate) use crate::git::tree_hash::{Lists, hidden_in, repositories_in, walked};
 pub use crate::git::tree_hash::{TreeFiles, tree_of_workspace};
 pub use planwright_core::approval::ledger::Base;
 
+use crate::git::checkout;
+use crate::git::worktree;
 use crate::store::state_dir;
 use crate::store::temp_dir;
-use crate::store::temp_dir::TempDir;
 use crate::system::process;
 use crate::system::process::{GitOutput, Repository};
 
@@ -34,6 +34,8 @@ pub enum Error {
     NoRepository { root: PathBuf },
     #[error("invalid commit `{commit}`")]
     NoCommit { commit: String },
+    #[error("cannot reserve ports for the checkout")]
+    Ports(#[source] Box<worktree::Error>),
     /// A file of the workspace or of a temporary checkout.
     #[error("cannot copy or read {}", path.display())]
     File {
@@ -141,15 +143,11 @@ pub fn moved(root: &Path, from: &Base, to: &Base) -> Result<Vec<String>, Error> 
     if from.tree == to.tree {
         return Ok(Vec::new());
     }
-    let home = Home::must(root)?;
     let (from, to) = (name_of(&from.commit)?, name_of(&to.commit)?);
-    // Through our own git directory: it has no configuration that could name a diff program.
-    let place = TempDir::new(root)?;
-    let own = crate::git::checkout::bare(&place, &home, from)?;
     let words = ["diff-tree", "-r", "-z", "--no-renames", "--name-only", "--no-ext-diff", from, to];
-    let answer = asked(&own, "compare two commits", &words)?;
+    let (answer, part) = checkout::ask_apart(root, from, "compare two commits", &words)?;
     let paths = answer.stdout.split(|&byte| byte == 0).filter(|path| !path.is_empty());
-    Ok(paths.map(|path| seen_from(&home.part, &String::from_utf8_lossy(path))).collect())
+    Ok(paths.map(|path| seen_from(&part, &String::from_utf8_lossy(path))).collect())
 }
 
 /// A path in the repository, relative to a project at this part of it.

@@ -3,9 +3,8 @@
 
 use std::path::Path;
 
-use super::base::{Base, Error, Home, asked, name_of};
-use super::checkout;
-use crate::store::temp_dir;
+use super::base::{Base, Error, Home, name_of, seen_from};
+use super::checkout::ask_apart;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogCommit {
@@ -39,15 +38,10 @@ pub fn commits_since(
     since_ms: u64,
     count_max: usize,
 ) -> Result<Vec<LogCommit>, Error> {
-    let home = Home::must(root)?;
-    let tip = name_of(tip)?;
-    let place = temp_dir::TempDir::new(root)?;
-    let own = checkout::bare(&place, &home, tip)?;
     // Commit times need not be in order, so git must not stop at the first old one.
     let count = format!("--max-count={count_max}");
     let words = ["rev-list", "--first-parent", &count, "--no-commit-header", "--format=%H %ct %s", tip];
-    let answer = asked(&own, "list commits", &words)?;
-    let text = answer.text();
+    let text = ask_apart(root, tip, "list commits", &words)?.0.text();
     let mut commits: Vec<LogCommit> = text.lines().filter_map(commit).collect();
     commits.retain(|commit| commit.at_ms + 999 >= since_ms);
     commits.reverse();
@@ -56,10 +50,6 @@ pub fn commits_since(
 
 /// The paths that a commit changed against its first parent, relative to the top of the repository.
 pub fn changed_by(root: &Path, commit: &str) -> Result<Vec<String>, Error> {
-    let home = Home::must(root)?;
-    let commit = name_of(commit)?;
-    let place = temp_dir::TempDir::new(root)?;
-    let own = checkout::bare(&place, &home, commit)?;
     let words = [
         "diff-tree",
         "-r",
@@ -71,9 +61,9 @@ pub fn changed_by(root: &Path, commit: &str) -> Result<Vec<String>, Error> {
         "--no-ext-diff",
         commit,
     ];
-    let answer = asked(&own, "list the changes of a commit", &words)?;
+    let (answer, part) = ask_apart(root, commit, "list the changes of a commit", &words)?;
     let paths = answer.stdout.split(|&byte| byte == 0).filter(|path| !path.is_empty());
-    Ok(paths.map(|path| super::base::seen_from(&home.part, &String::from_utf8_lossy(path))).collect())
+    Ok(paths.map(|path| seen_from(&part, &String::from_utf8_lossy(path))).collect())
 }
 
 fn commit(line: &str) -> Option<LogCommit> {

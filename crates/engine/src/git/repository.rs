@@ -10,9 +10,9 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-pub use crate::git::clone::CloneHistory;
 pub use crate::git::sync::SyncResult;
 
+use crate::git::base::Home;
 use crate::store::{state_dir, worktree_registry};
 use crate::system::process;
 use crate::system::process::{GitOutput, Repository, identity};
@@ -161,6 +161,10 @@ impl OwnedRefs {
     fn theirs(&self, act: &'static str, words: &[&str]) -> Result<GitOutput, Error> {
         let answer = self.repository().ask(words)?;
         self.must(act, answer)
+    }
+
+    pub(super) fn home(&self) -> Home {
+        Home { repository: self.repository(), part: self.part.clone() }
     }
 
     pub(super) fn repository(&self) -> Repository {

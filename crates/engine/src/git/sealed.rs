@@ -47,6 +47,27 @@ pub enum Error {
     Base(#[from] base::Error),
 }
 
+/// The files that a plan seals, as they were approved.
+#[derive(Debug, Clone, Copy)]
+pub struct Seal<'a> {
+    pub plan: &'a Plan,
+    pub approved: &'a BTreeMap<String, String>,
+}
+
+impl Seal<'_> {
+    /// What differs from what was approved, for people. Further files below a sealed pattern differ if
+    /// `counts` says so.
+    pub fn broken(&self, root: &Path, counts: impl Fn(&str) -> bool) -> Vec<String> {
+        match of(root, self.plan) {
+            Err(error) => vec![error.to_string()],
+            Ok(mut now) => {
+                now.retain(|path, _| self.approved.contains_key(path) || counts(path));
+                moved(self.approved, &now)
+            }
+        }
+    }
+}
+
 /// The current hash of every file that the plan seals, by its path relative to the root.
 ///
 /// A link's content is its target. A file below a linked directory is refused, since the link could be

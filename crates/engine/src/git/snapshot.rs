@@ -211,6 +211,12 @@ impl OwnedRefs {
         self.own.join("indexes").join(&name[..32])
     }
 
+    /// The paths of submodules in a commit: worktrees have nothing there.
+    pub fn submodules(&self, commit: &str) -> Result<Vec<PathBuf>, Error> {
+        let files = self.files(commit)?.into_iter();
+        Ok(files.filter(|(_, entry)| entry.starts_with(ANOTHER)).map(|(path, _)| path).collect())
+    }
+
     /// Forgets a working copy that is gone.
     pub fn forget(&self, top: &Path) {
         let index = self.index_of(top);

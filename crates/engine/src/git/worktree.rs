@@ -25,7 +25,8 @@ use planwright_core::workspace::worktree::{
 };
 
 pub use add::{AddOptions, AddedWorktree};
-pub use ports::{PortLease, environment, lend};
+pub use ports::environment;
+pub(super) use ports::lease;
 pub use provision::{Furnished, Setup, furnish};
 pub use remove::{Pruned, Removed};
 pub use setup_script::{ScriptRun, digest as script_digest};

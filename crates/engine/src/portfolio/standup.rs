@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use planwright_core::approval::ledger::LedgerEntry;
-use planwright_core::run::event::{Event, RunOutcome};
-use planwright_core::run::state::CLAIM;
+use planwright_core::run::event::{AskAnswer, AskEvent, Event, Judged, RunEvent, RunOutcome, StepEvent};
 use planwright_core::workspace::portfolio::{Blocked, Readiness};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::board::{Board, BoardRow, board};
 use crate::run::{Error, Run, Runs};
@@ -27,20 +28,33 @@ pub struct StandupLine {
     pub card: usize,
     /// Steps whose contract passed or that a person confirmed, in that order.
     pub done: Vec<StepDone>,
-    /// Steps whose contract failed and has not passed since: id, how often, and the last failure.
-    pub failed: Vec<(String, u32, String)>,
+    pub failed: Vec<StepFailed>,
     /// What people and rules decided, and how runs ended, each with its time in milliseconds since 1970.
     pub said: Vec<(u64, String)>,
     /// The next step of the run: id and title.
     pub next: Option<(String, String)>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A step that was done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StepDone {
+    /// Its id.
     pub step: String,
+    /// Its title.
     pub title: String,
-    /// In milliseconds since 1970.
+    /// When, in milliseconds since 1970.
     pub at_ms: u64,
+}
+
+/// A step whose contract failed and has not passed since.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct StepFailed {
+    /// Its id.
+    pub step: String,
+    /// How often.
+    pub times: u32,
+    /// Why, the last time.
+    pub why: String,
 }
 
 /// Gathers what happened since a time in milliseconds since 1970.
@@ -85,7 +99,8 @@ fn tell_runs(runs: &Runs, card: &BoardRow, since_ms: u64, happened: &mut Standup
     for run in recent.iter().rev() {
         tell_run(run, since_ms, happened, &mut failed);
     }
-    happened.failed = failed.into_iter().map(|(step, (count, why))| (step, count, why)).collect();
+    happened.failed =
+        failed.into_iter().map(|(step, (times, why))| StepFailed { step, times, why }).collect();
     Ok(())
 }
 
@@ -97,21 +112,23 @@ fn tell_run(
 ) {
     for recorded in run.events.iter().filter(|recorded| recorded.at_ms >= since_ms) {
         match &recorded.event {
-            Event::ContractFinished { step, attempt, receipt } => match receipt.verdict.failure() {
-                None => pass(run, (step, recorded.at_ms), happened, failed),
-                Some(failure) if *attempt != CLAIM => {
-                    let (count, why) = failed.entry(step.clone()).or_default();
-                    *count += 1;
-                    *why = failure.to_string();
+            Event::Step { step, event: StepEvent::Judged { of, receipt } } => {
+                match (of, receipt.verdict.failure()) {
+                    (_, None) => pass(run, (step, recorded.at_ms), happened, failed),
+                    (Judged::Attempt(_), Some(failure)) => {
+                        let (count, why) = failed.entry(step.clone()).or_default();
+                        *count += 1;
+                        *why = failure.to_string();
+                    }
+                    (Judged::Claim, Some(_)) => {}
                 }
-                Some(_) => {}
-            },
-            Event::AskAnswered { ask, answer: planwright_core::run::event::AskAnswer::Confirm, .. } => {
+            }
+            Event::Ask { ask, event: AskEvent::Answered { answer: AskAnswer::Confirm, .. } } => {
                 if let Some((step, _)) = ask.rsplit_once('/') {
                     pass(run, (step, recorded.at_ms), happened, failed);
                 }
             }
-            Event::RunFinished { outcome, why } => {
+            Event::Run(RunEvent::Finished { outcome, why }) => {
                 let word = match outcome {
                     RunOutcome::Done => "the run is done".to_owned(),
                     RunOutcome::Failed => format!("the run failed: {why}"),
@@ -119,21 +136,21 @@ fn tell_run(
                 };
                 happened.said.push((recorded.at_ms, word));
             }
-            Event::StepsReopened { steps, by } => {
+            Event::Run(RunEvent::Reopened { steps, by }) => {
                 happened.done.retain(|done| !steps.contains(&done.step));
                 happened.said.push((recorded.at_ms, format!("{by} rolled back {}", steps.join(", "))));
             }
-            Event::RunStopped { by, .. } => {
+            Event::Run(RunEvent::Stopped { by, .. }) => {
                 happened.said.push((recorded.at_ms, format!("{by} stopped the run")));
             }
-            Event::RunStarted { .. }
-            | Event::AgentsApproved { .. }
-            | Event::AttemptStarted { .. }
-            | Event::AttemptFinished { .. }
-            | Event::AskOpened { .. }
-            | Event::AskAnswered { .. }
-            | Event::BudgetWarned { .. }
-            | Event::RunResumed { .. } => {}
+            Event::Run(
+                RunEvent::Started(_)
+                | RunEvent::AgentsApproved(_)
+                | RunEvent::BudgetWarned { .. }
+                | RunEvent::Resumed { .. },
+            )
+            | Event::Step { event: StepEvent::Started(_) | StepEvent::Finished(_), .. }
+            | Event::Ask { .. } => {}
         }
     }
 }

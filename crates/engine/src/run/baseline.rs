@@ -10,20 +10,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use ignore::WalkBuilder;
 use planwright_core::approval::ledger::Base;
 use planwright_core::plan::draft::Draft;
 use planwright_core::plan::verified::{Contract, Plan, Step};
 use planwright_core::run::baseline::{Baseline, BaselineResult};
-use planwright_core::run::judge::{Observation, judge};
+use planwright_core::run::judge::{ContractRun, Observation, judge};
 use planwright_core::syntax::source::Source;
 
 use crate::config::Config;
 use crate::git::base;
-use crate::git::base::Checkout;
-use crate::git::worktree;
-use crate::git::worktree::PortLease;
-use crate::run::contract;
+use crate::git::checkout::{Checkout, Content, Lifetime, Objects};
 use crate::run::contract::ContractRunner;
 use crate::store::plan_file;
 use crate::store::plan_file::FileText;
@@ -159,11 +155,11 @@ pub fn check(
     std::thread::scope(|scope| {
         for _ in 0..cores.min(steps.len()).min(JOBS_MAX) {
             scope.spawn(|| {
-                let mut tree = None;
+                let mut checkout = None;
                 while let Some((place, step)) = Some(next.fetch_add(1, Ordering::Relaxed))
                     .and_then(|place| Some((place, steps.get(place)?)))
                 {
-                    match check.step(step, &mut tree) {
+                    match check.step(step, &mut checkout) {
                         Ok(red) => {
                             progress(&red);
                             lock(&done).push((place, red));
@@ -217,25 +213,18 @@ fn judged(plan: &Plan) -> impl Iterator<Item = &Step> {
 }
 
 fn red(step: &Step, before: BaselineResult, milliseconds: u64) -> Baseline {
-    let contract = match &step.contract {
-        Contract::Shell { command, .. } => contract::hash(command),
-        Contract::Manual => String::new(),
-    };
-    Baseline { step: step.id.clone(), contract, before, milliseconds }
+    Baseline { step: step.id.clone(), contract: step.contract.hash(), before, milliseconds }
 }
 
-/// What an observation means for a step.
-fn before(step: &Step, observation: &Observation) -> BaselineResult {
-    let expect = match step.contract {
-        Contract::Shell { expect, .. } => expect,
-        Contract::Manual => 0,
-    };
-    BaselineResult::of(&judge(expect, observation), step.green.as_deref())
+/// What a run of its contract means for a step.
+fn red_of(step: &Step, run: &ContractRun) -> Baseline {
+    red(step, BaselineResult::of(&judge(run, None), step.green.as_deref()), run.milliseconds)
 }
 
 fn remembered(memory: &Memory, step: &Step) -> Option<Baseline> {
     let seen = memory.get(step)?;
-    Some(red(step, before(step, &seen.observation), seen.milliseconds))
+    let run = ContractRun::of(&step.contract, seen.observation);
+    Some(red_of(step, &ContractRun { milliseconds: seen.milliseconds, ..run }))
 }
 
 fn why_no_base(root: &Path) -> Result<&'static str, base::Error> {
@@ -254,17 +243,9 @@ struct Check<'a> {
     end: Instant,
 }
 
-/// A temporary checkout, and its metadata when it was new.
-struct Tree {
-    /// The ports that contracts may use, until the checkout goes.
-    ports: Option<PortLease>,
-    checkout: Checkout,
-    look: blake3::Hash,
-}
-
 impl Check<'_> {
-    /// The result of a step's contract. The checkout is recreated if the previous contract changed it.
-    fn step(&self, step: &Step, tree: &mut Option<Tree>) -> Result<Baseline, base::Error> {
+    /// The result of a step's contract.
+    fn step(&self, step: &Step, checkout: &mut Option<Checkout>) -> Result<Baseline, base::Error> {
         if let Some(red) = remembered(&self.memory, step) {
             return Ok(red);
         }
@@ -275,64 +256,31 @@ impl Check<'_> {
         if left.is_zero() {
             return cannot(NO_TIME);
         }
-        let Tree { ports, checkout, look } = match tree.take() {
-            Some(tree) => tree,
-            None => self.tree()?,
-        };
-        let path = checkout.path();
-        let closed = [self.project.root.clone()];
-        let site = ContractRunner { folder: &path, closed: &closed, limits: &self.project.config.run };
+        // A contract must not see what another one wrote.
+        let path = Checkout::fresh(checkout, || self.checkout())?.path();
+        let Project { root, config, .. } = self.project;
+        let runner = ContractRunner::new(&path, &config.run, std::slice::from_ref(root));
         let mut bounded = step.clone();
         bounded.contract_timeout_seconds = Some(allowed.min(left).as_secs().max(1));
         let tag = format!("red-{}/{}/contract", std::process::id(), step.id);
-        let Some(seen) = site.look(&bounded, (&self.supervisors, &tag), &self.limits.stop) else {
+        let Some(seen) = runner.run(&bounded, &self.supervisors, &tag, &self.limits.stop) else {
             return cannot("stopped");
         };
-        // The next contract must not see what this one wrote.
-        if look_of(&checkout.tree()) == look {
-            *tree = Some(Tree { ports, checkout, look });
-        }
         if matches!(seen.observation, Observation::TimedOut(_)) && left < allowed {
             return cannot(NO_TIME);
         }
         self.memory.put(step, &seen);
-        Ok(red(step, before(step, &seen.observation), seen.milliseconds))
+        Ok(red_of(step, &seen))
     }
 
-    fn tree(&self) -> Result<Tree, base::Error> {
-        let checkout = Checkout::of_commit(&self.project.root, &self.base.commit)?;
-        let look = look_of(&checkout.tree());
+    fn checkout(&self) -> Result<Checkout, base::Error> {
+        let content = Content::Commit(self.base.commit.clone());
+        let root = &self.project.root;
+        let mut checkout = Checkout::of(root, &content, Objects::Borrowed, Lifetime::Temporary)?;
         // A contract that needs a port and has none reports it itself, and nothing is decided by it here.
-        let ports = worktree::lend(self.project, &checkout.tree()).ok().flatten();
-        Ok(Tree { ports, checkout, look })
+        checkout.lend_ports(self.project).ok();
+        Ok(checkout)
     }
-}
-
-/// A hash over the metadata of every file and directory of a checkout, including git's. Change times cannot
-/// be set back.
-fn look_of(tree: &Path) -> blake3::Hash {
-    use std::os::unix::ffi::OsStrExt;
-    use std::os::unix::fs::MetadataExt;
-    let mut hasher = blake3::Hasher::new();
-    let by_name = |one: &std::ffi::OsStr, other: &std::ffi::OsStr| one.cmp(other);
-    for entry in WalkBuilder::new(tree).standard_filters(false).sort_by_file_name(by_name).build() {
-        let Some((path, data)) = entry.ok().and_then(|entry| {
-            let data = entry.path().symlink_metadata().ok()?;
-            Some((entry.into_path(), data))
-        }) else {
-            // An unreadable entry differs from everything.
-            hasher.update(b"?");
-            continue;
-        };
-        hasher.update(path.as_os_str().as_bytes());
-        for number in [data.len(), data.ino(), u64::from(data.mode())] {
-            hasher.update(&number.to_le_bytes());
-        }
-        for number in [data.mtime(), data.mtime_nsec(), data.ctime(), data.ctime_nsec()] {
-            hasher.update(&number.to_le_bytes());
-        }
-    }
-    hasher.finalize()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

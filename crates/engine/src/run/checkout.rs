@@ -10,18 +10,15 @@ use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
 use planwright_core::plan::verified::Step;
-use planwright_core::run::state::{RunState, RunStatus};
+use planwright_core::run::state::{RunState, StepStatus};
 
 use crate::git::base;
+use crate::git::checkout::{Checkout, Content, History, Lifetime, Objects};
 use crate::git::repository;
-use crate::git::repository::{CloneHistory, MergeCommit, OwnedRefs, SyncResult};
+use crate::git::repository::{MergeCommit, OwnedRefs, SyncResult};
 use crate::git::worktree;
 use crate::git::worktree::{ScriptRun, Setup};
 use crate::store::state_dir;
-use crate::store::temp_dir::TempDir;
-use crate::store::worktree_registry;
-use crate::store::worktree_registry::RegisteredWorktree;
-use crate::system::clock::now;
 use crate::workspace::project::Project;
 
 /// The trailer of a commit that names its attempt.
@@ -81,8 +78,8 @@ struct Kept {
 #[derive(Debug)]
 pub struct AttemptCheckout {
     pub root: PathBuf,
-    /// A worktree created for this and removed with it.
-    tree: Option<(TempDir, OwnedRefs)>,
+    /// A worktree created for this and removed with it; `None` in the workspace.
+    checkout: Option<Checkout>,
     /// The commit it was created from.
     commit: String,
     /// Files copied into it, relative to its top: not part of the work.
@@ -135,16 +132,6 @@ pub enum LandResult {
     Again,
     /// It cannot be merged, for this reason.
     No(String),
-}
-
-impl Drop for AttemptCheckout {
-    fn drop(&mut self) {
-        let Some((place, keep)) = &self.tree else { return };
-        let top = place.path.join("tree");
-        // The next worktree sweeps what is left of it.
-        worktree_registry::forget(&top).ok();
-        keep.forget(&top);
-    }
 }
 
 impl RunCheckout {
@@ -229,7 +216,8 @@ impl RunCheckout {
         let found = head.clone();
         while let Some((step, attempt)) = landed_by(&kept.keep.message_of(&head)?) {
             let is_recorded = state.steps.iter().any(|now| {
-                now.id == step && matches!(&now.status, RunStatus::Passed { attempt: passed, .. } if passed.to_string() == attempt)
+                let is_passed = matches!(now.status, StepStatus::Passed { .. });
+                now.id == step && is_passed && now.history.attempts.to_string() == attempt
             });
             let parents = kept.keep.parents_of(&head)?;
             let (false, Some(parent)) = (is_recorded, parents.first()) else { break };
@@ -276,28 +264,12 @@ impl RunCheckout {
     }
 
     fn plant(&self, kept: &Kept, commit: &str, name: &str) -> Result<AttemptCheckout, Error> {
-        let place = TempDir::new(&self.plot.project.root).map_err(base::Error::from)?;
-        let top = place.path.join("tree");
-        kept.keep.plant(commit, &top, BRANCH, CloneHistory::None)?;
-        worktree_registry::register(&RegisteredWorktree {
-            path: top.clone(),
-            repository: kept.keep.common().to_owned(),
-            origin: kept.keep.top().to_owned(),
-            name: name.to_owned(),
-            plan: None,
-            owner: None,
-            branch: None,
-            base: commit.to_owned(),
-            ports: Vec::new(),
-            created_at_ms: now(),
-        })?;
-        let root = worktree::within(&top, kept.keep.part());
-        let tree = Some((place, kept.keep.clone()));
-        let mut field =
-            AttemptCheckout { root: root.clone(), tree, commit: commit.to_owned(), given: Vec::new() };
-        // The project may not be in the commit yet.
-        std::fs::create_dir_all(&root).map_err(|source| repository::Error::File { path: root, source })?;
-        let furnished = worktree::furnish(&self.plot.project, &top, Setup::Run)?;
+        let project = &self.plot.project;
+        let objects = Objects::Copied { from: &kept.keep, branch: BRANCH, history: History::None };
+        let content = Content::Commit(commit.to_owned());
+        let mut checkout = Checkout::of(&project.root, &content, objects, Lifetime::Temporary)?;
+        checkout.register(&kept.keep, name, commit)?;
+        let furnished = worktree::furnish(project, checkout.tree(), Setup::Run)?;
         let how = match furnished.setup {
             ScriptRun::Nothing | ScriptRun::Well => None,
             ScriptRun::Badly { how, .. } => Some(how),
@@ -308,16 +280,20 @@ impl RunCheckout {
         if let Some(how) = how {
             return Err(Error::SetUp { how });
         }
-        field.given = furnished.copied;
-        Ok(field)
+        Ok(AttemptCheckout {
+            root: checkout.path(),
+            checkout: Some(checkout),
+            commit: commit.to_owned(),
+            given: furnished.copied,
+        })
     }
 
     /// Saves what an attempt left in its worktree, under this name.
     pub fn keep_work(&self, field: &AttemptCheckout, step: &Step, attempt: &str) -> Result<(), Error> {
-        let (kept, Some((place, _))) = (self.kept()?, &field.tree) else { return Ok(()) };
+        let (kept, Some(checkout)) = (self.kept()?, &field.checkout) else { return Ok(()) };
         let message = said(step, attempt);
         let without: Vec<PathBuf> = kept.own.iter().chain(&field.given).cloned().collect();
-        let commit = kept.keep.snapshot(&place.path.join("tree"), &field.commit, &without, &message)?;
+        let commit = kept.keep.snapshot(checkout.tree(), &field.commit, &without, &message)?;
         kept.point(&self.attempt(&step.id, attempt), &commit)
     }
 
@@ -340,7 +316,7 @@ impl RunCheckout {
         if !self.is_apart()? {
             let field = AttemptCheckout {
                 root: self.plot.project.root.clone(),
-                tree: None,
+                checkout: None,
                 commit: String::new(),
                 given: Vec::new(),
             };
@@ -509,7 +485,7 @@ impl Kept {
 /// What worktrees of the project at a root lack, for people.
 pub(crate) fn lacking(root: &Path) -> Result<Vec<String>, Error> {
     let (Some(keep), Some(base)) = (OwnedRefs::find(root)?, base::of(root)?) else { return Ok(Vec::new()) };
-    Ok(keep.others(&base.commit)?.iter().map(|path| repository::is_empty_there(path)).collect())
+    Ok(keep.submodules(&base.commit)?.iter().map(|path| repository::is_empty_there(path)).collect())
 }
 
 /// The commit message of a step.

@@ -1,14 +1,14 @@
-//! Runs one contract in a given directory and has it judged: in the workspace during a run, on a checkout
-//! before the work or when rerun. The same environment, limits and judge everywhere, or a verdict would
-//! depend on the caller.
+//! Runs one contract in a given directory: in the workspace during a run, on a checkout before the work or when
+//! rerun. The same environment, limits and seals everywhere, or a verdict would depend on the caller.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use planwright_core::plan::verified::{Contract, Step};
-use planwright_core::run::judge::{Observation, Verdict, judge};
+use planwright_core::run::judge::{ContractRun, JudgeFailure, Observation, judge};
 
 use crate::config::RunSettings;
+use crate::git::sealed::Seal;
 use crate::system::process;
 use crate::system::process::{How, ProcessEnd, ProcessJob, Stop, Supervisors};
 
@@ -19,48 +19,43 @@ const KEPT: [&str; 4] = ["HOME", "LANG", "TMPDIR", "USER"];
 
 #[derive(Debug, Clone, Copy)]
 pub struct ContractRunner<'a> {
-    pub folder: &'a Path,
-    /// Further directories from which no program is used: the workspace, if the directory is a checkout of
-    /// it.
-    pub closed: &'a [PathBuf],
-    pub limits: &'a RunSettings,
+    folder: &'a Path,
+    settings: &'a RunSettings,
+    closed: &'a [PathBuf],
+    seal: Option<Seal<'a>>,
 }
 
-/// The observation of a contract, and its verdict.
+/// The current result of a contract, as advice. It says nothing of what ran on which content, so no receipt can
+/// be made of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ContractRun {
-    pub verdict: Verdict,
-    pub observation: Observation,
-    /// The hash of the command.
-    pub contract: String,
+pub struct Preview {
+    /// `None` if it passes.
+    pub failure: Option<JudgeFailure>,
     pub output: String,
-    pub milliseconds: u64,
 }
 
-impl ContractRun {
-    /// A contract that was not run, for this reason.
-    pub fn unseen(step: &Step, why: String) -> Self {
-        let (expect, contract) = match &step.contract {
-            Contract::Shell { command, expect } => (*expect, hash(command)),
-            Contract::Manual => (0, String::new()),
-        };
-        let observation = Observation::NotStarted(why.clone());
-        Self { verdict: judge(expect, &observation), observation, contract, output: why, milliseconds: 0 }
+impl<'a> ContractRunner<'a> {
+    /// Contracts run in this directory. No program from it or from the `closed` directories is used: the
+    /// workspace, if the directory is a checkout of it.
+    pub const fn new(folder: &'a Path, settings: &'a RunSettings, closed: &'a [PathBuf]) -> Self {
+        Self { folder, settings, closed, seal: None }
     }
-}
 
-impl ContractRunner<'_> {
-    /// Runs the contract of a step after its setup, and has it judged. `None` if it was interrupted before it
-    /// could tell anything. A step without a contract is never judged by one.
-    pub fn look(
-        &self,
-        step: &Step,
-        (supervisors, tag): (&Supervisors, &str),
-        stop: &Stop,
-    ) -> Option<ContractRun> {
-        let Contract::Shell { command, expect } = &step.contract else {
+    /// No contract runs while a sealed file differs from the approved one: it would mean nothing.
+    #[must_use]
+    pub const fn sealed(self, seal: Seal<'a>) -> Self {
+        Self { seal: Some(seal), ..self }
+    }
+
+    /// Runs the contract of a step after its setup. `None` if it was interrupted before it could tell
+    /// anything. A step without a contract is never judged by one.
+    pub fn run(&self, step: &Step, supervisors: &Supervisors, tag: &str, stop: &Stop) -> Option<ContractRun> {
+        let Contract::Shell { command, .. } = &step.contract else {
             panic!("a step without a contract is never judged by one")
         };
+        if let Some(why) = self.broken_seal() {
+            return Some(ContractRun::not_run(&step.contract, why));
+        }
         let deadline = self.deadline(step);
         let observed = |command: &str| {
             let job = ProcessJob {
@@ -69,31 +64,46 @@ impl ContractRunner<'_> {
                 env: self.environment(step),
                 input: Vec::new(),
                 deadline,
-                output_bytes_max: self.limits.output_bytes,
+                output_bytes_max: self.settings.output_bytes,
                 tag: tag.to_owned(),
             };
             observe(run(supervisors, &job, stop), deadline)
         };
-        let prepared =
-            step.setup.as_ref().map(|setup| observed(setup)).map_or(Some(None), |seen| seen.map(Some))?;
+        let prepared = match &step.setup {
+            Some(setup) => Some(observed(setup)?),
+            None => None,
+        };
         let (observation, output, milliseconds) = match prepared {
             None | Some((Observation::Exited(0), ..)) => observed(command)?,
             // A failed setup is not a verdict against the work, but not one for it either.
             Some((unprepared, output, milliseconds)) => {
-                let why = format!(
-                    "the setup failed ({})",
-                    judge(0, &unprepared).failure().map(ToString::to_string).unwrap_or_default()
-                );
-                (Observation::NotStarted(why), output, milliseconds)
+                let how = unprepared.failure(0).map(|failure| failure.to_string()).unwrap_or_default();
+                (Observation::NotStarted(format!("the setup failed ({how})")), output, milliseconds)
             }
         };
-        let verdict = judge(*expect, &observation);
-        Some(ContractRun { verdict, observation, contract: hash(command), output, milliseconds })
+        Some(ContractRun { output, milliseconds, ..ContractRun::of(&step.contract, observation) })
+    }
+
+    /// The same for advice.
+    pub fn preview(&self, step: &Step, supervisors: &Supervisors, tag: &str, stop: &Stop) -> Option<Preview> {
+        let run = self.run(step, supervisors, tag, stop)?;
+        Some(Preview { failure: judge(&run, None).failure().cloned(), output: run.output })
+    }
+
+    /// A contract that must not run, for this reason or because of a sealed file.
+    pub fn refused(&self, step: &Step, why: String) -> ContractRun {
+        ContractRun::not_run(&step.contract, self.broken_seal().unwrap_or(why))
+    }
+
+    fn broken_seal(&self) -> Option<String> {
+        let moved = self.seal?.broken(self.folder, |_| true);
+        (!moved.is_empty())
+            .then(|| format!("a sealed file differs from what was approved: {}", moved.join("; ")))
     }
 
     /// The time limit of a step's contract.
     pub fn deadline(&self, step: &Step) -> Duration {
-        Duration::from_secs(step.contract_timeout_seconds.unwrap_or(self.limits.contract_seconds))
+        Duration::from_secs(step.contract_timeout_seconds.unwrap_or(self.settings.contract_seconds))
     }
 
     /// The environment of contracts and scripts: these few variables, the ports of the worktree, and what the
@@ -119,11 +129,6 @@ impl ContractRunner<'_> {
             std::iter::once(self.folder).chain(self.closed.iter().map(PathBuf::as_path)).collect();
         process::path_outside(&closed).to_string_lossy().into_owned()
     }
-}
-
-/// The hash by which receipts name a contract.
-pub fn hash(command: &str) -> String {
-    blake3::hash(command.as_bytes()).to_hex().to_string()
 }
 
 pub(crate) fn bash(command: &str) -> Vec<String> {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::agent::assignment::Assignment;
 use planwright_core::agent::report::ReportLine;
 
-use crate::run::contract::{ContractRun, ContractRunner};
+use crate::run::contract::{ContractRunner, Preview};
 use crate::store::plan_file;
 use crate::system::process;
 use crate::system::process::{JobSign, Stop, Supervisors};
@@ -72,18 +72,18 @@ impl StepToolsAttempt {
     }
 
     /// The contract's current result in this process's workspace. `None` if it was interrupted.
-    pub fn look(&self, stop: &Stop) -> Result<Option<ContractRun>, Error> {
+    pub fn look(&self, stop: &Stop) -> Result<Option<Preview>, Error> {
         let step = self.assignment.known_step();
         if self.assignment.contract.is_none() {
             return Err(Error::Unjudged);
         }
         let project = Project::find(Path::new("."))?;
-        let site = ContractRunner { folder: &project.root, closed: &[], limits: &project.config.run };
+        let runner = ContractRunner::new(&project.root, &project.config.run, &[]);
         // Below the tag of the attempt, so that it ends with it.
         let sign = process::job_above();
         let above = sign.as_ref().and_then(JobSign::tag).unwrap_or("executor");
         let tag = format!("{above}/check-{}", std::process::id());
-        Ok(site.look(&step, (&Supervisors::new(), &tag), stop))
+        Ok(runner.preview(&step, &Supervisors::new(), &tag, stop))
     }
 }
 

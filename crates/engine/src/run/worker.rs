@@ -16,23 +16,23 @@ use planwright_core::agent::profile;
 use planwright_core::agent::profile::{AgentIdentity, Transcript, TranscriptReader};
 use planwright_core::agent::prompt::{Feedback, PromptContext};
 use planwright_core::agent::work_item::WorkKind;
-use planwright_core::plan::verified::{Contract, Plan, Reference, Step};
-use planwright_core::run::event::{AgentCommands, AttemptEnd, Event};
-use planwright_core::run::judge::judge_with;
+use planwright_core::plan::verified::{Plan, Reference, Step};
+use planwright_core::run::event::{AgentCommands, AttemptEnd, AttemptFinish, Event, StepEvent};
+use planwright_core::run::judge::{ContractRun, judge};
 use planwright_core::run::opinion::Opinion;
-use planwright_core::run::receipt::{ApprovedBy, Blob, Receipt};
+use planwright_core::run::receipt::{ApprovedBy, Blob, Provenance, Receipt};
 use planwright_core::run::schedule::SHELL;
 
 use crate::config::{Config, ENVIRONMENT_KEY, LIKE_KEY, TOPICS_KEY, Violation};
 use crate::git::base;
 use crate::git::changes;
 use crate::git::changes::FileSnapshot;
-use crate::git::sealed;
+use crate::git::sealed::Seal;
 use crate::run::attempt_dir;
 use crate::run::attempt_dir::AttemptDir;
 use crate::run::checkout;
 use crate::run::checkout::{JudgeCheckout, LandResult, RunCheckout};
-use crate::run::contract::{ContractRun, ContractRunner, bash, milliseconds};
+use crate::run::contract::{ContractRunner, bash, milliseconds};
 use crate::run::permission;
 use crate::store::journal::{Store, blob_of};
 use crate::store::state_dir;
@@ -160,8 +160,8 @@ impl Worker {
     /// The outcome of the last attempt, for the next one. Its output may be among the bytes that are not
     /// stored yet.
     pub fn feedback(&self, state: &planwright_core::run::state::StepState, unkept: &[Vec<u8>]) -> Feedback {
-        let Some(last) = state.failed.last() else {
-            return Feedback { hint: state.hint.clone(), ..Feedback::default() };
+        let Some(last) = state.history.failed.last() else {
+            return Feedback { hint: state.history.hint.clone(), ..Feedback::default() };
         };
         let bytes = |blob: &Blob| {
             let fresh = unkept.iter().find(|bytes| blob_of(bytes) == *blob).cloned();
@@ -174,7 +174,7 @@ impl Worker {
             failure: last.failure.to_string(),
             output: text[start..].to_owned(),
             changed: last.changed.clone(),
-            hint: state.hint.clone(),
+            hint: state.history.hint.clone(),
         }
     }
 
@@ -237,14 +237,16 @@ impl Worker {
         let refused = permission::notes(folder.path());
         let mut account = Account { outside, refused, report: folder.report(), ..heard.account() };
         finding::complete(&mut account, WorkKind::of(&step.target));
-        let event = Event::AttemptFinished {
+        let event = Event::Step {
             step: step.id.clone(),
-            attempt,
-            end: self.parked(step, end, &said, &heard),
-            output: Some(blob_of(&output)),
-            usage: said.usage(&heard, milliseconds),
-            changed,
-            account,
+            event: StepEvent::Finished(AttemptFinish {
+                attempt,
+                end: self.parked(step, end, &said, &heard),
+                output: Some(blob_of(&output)),
+                usage: said.usage(&heard, milliseconds),
+                changed,
+                account,
+            }),
         };
         Done { event, blobs: vec![output] }
     }
@@ -291,8 +293,7 @@ impl Worker {
         folder: &AttemptDir,
     ) -> ProcessJob {
         let deadline = Duration::from_secs(step.timeout_seconds.unwrap_or(self.config.run.step_seconds));
-        let closed = [self.root.clone()];
-        let mut env = self.site(root, &closed).environment(step);
+        let mut env = self.runner(root).environment(step);
         env.extend(folder.environment());
         env.push(folder.step(step, attempt));
         let (argv, input) = match agent {
@@ -404,7 +405,7 @@ impl Worker {
 
     /// A contract that could not run, for this reason.
     fn unseen(&self, (step, attempt): (&Step, u32), why: String) -> Done {
-        self.recorded((step, attempt), ContractRun::unseen(step, why), (String::new(), None))
+        self.recorded((step, attempt), ContractRun::not_run(&step.contract, why), String::new(), None)
     }
 
     /// Runs the contract of a step in its place, and has it judged.
@@ -420,12 +421,11 @@ impl Worker {
         // Before the contract, which may leave things behind. Without the plan: planwright writes marks into
         // it at any time. Unknown content is left out, which takes nothing from the contract's result.
         let tree = base::tree_of_workspace(root, &self.own_files());
-        let closed = [self.root.clone()];
-        let seen = match self.broken_seal(root).or_else(|| self.strayed(strayed)) {
-            Some(why) => ContractRun::unseen(step, why),
-            None => self.site(root, &closed).look(step, (&self.for_contracts, &tag), stop)?,
+        let seen = match self.strayed(strayed) {
+            Some(why) => self.runner(root).refused(step, why),
+            None => self.runner(root).run(step, &self.for_contracts, &tag, stop)?,
         };
-        let asked = match seen.verdict.is_passed() {
+        let asked = match judge(&seen, None).is_passed() {
             true => self.opinion((step, attempt), (root, changed, &seen.output), stop),
             false => None,
         };
@@ -435,54 +435,30 @@ impl Worker {
             Some(ReviewRequest::Stopped) => return None,
             None => None,
         };
-        Some(self.recorded((step, attempt), seen, (tree.unwrap_or_default(), opinion)))
+        Some(self.recorded((step, attempt), seen, tree.unwrap_or_default(), opinion))
     }
 
-    /// The observation of a contract and an agent's opinion of it, as recorded.
+    /// The run of a contract on this content and an agent's opinion of it, as recorded.
     fn recorded(
         &self,
         (step, attempt): (&Step, u32),
-        seen: ContractRun,
-        (tree, opinion): (String, Option<Opinion>),
+        mut run: ContractRun,
+        tree: String,
+        opinion: Option<Opinion>,
     ) -> Done {
-        let expect = match step.contract {
-            Contract::Shell { expect, .. } => Some(expect),
-            Contract::Manual => None,
-        };
-        let verdict = match expect {
-            Some(expect) => judge_with(expect, &seen.observation, opinion.as_ref()),
-            None => seen.verdict,
-        };
-        let mut output = seen.output;
         if let Some(opinion) = &opinion {
-            output.push_str(&format!("\n{opinion}\n"));
+            run.output.push_str(&format!("\n{opinion}\n"));
         }
-        let receipt = Receipt {
-            verdict,
-            observation: seen.observation,
+        let provenance = Provenance {
             digest: self.digest.clone(),
-            contract: seen.contract,
             tier: "open".to_owned(),
-            output: blob_of(output.as_bytes()),
-            milliseconds: seen.milliseconds,
             tree,
-            expect,
             approvals: self.approvals.clone(),
-            opinion,
         };
-        let event = Event::ContractFinished { step: step.id.clone(), attempt, receipt };
-        Done { event, blobs: vec![output.into_bytes()] }
-    }
-
-    /// What is wrong with the sealed files: a contract that would run other files than the approved ones
-    /// means nothing.
-    fn broken_seal(&self, root: &Path) -> Option<String> {
-        let moved = match sealed::of(root, &self.plan) {
-            Ok(now) => sealed::moved(&self.sealed, &now),
-            Err(error) => vec![error.to_string()],
-        };
-        (!moved.is_empty())
-            .then(|| format!("a sealed file differs from what was approved: {}", moved.join("; ")))
+        let receipt = Receipt::new(&run, opinion, provenance);
+        let event =
+            Event::Step { step: step.id.clone(), event: StepEvent::Judged { of: attempt.into(), receipt } };
+        Done { event, blobs: vec![run.output.into_bytes()] }
     }
 
     /// The plan, and the file that briefly replaces it while planwright writes marks into it.
@@ -491,8 +467,9 @@ impl Worker {
         [self.plan_file.clone(), self.plan_file.with_file_name(format!(".{name}.planwright"))]
     }
 
-    fn site<'a>(&'a self, folder: &'a Path, closed: &'a [PathBuf]) -> ContractRunner<'a> {
-        ContractRunner { folder, closed, limits: &self.config.run }
+    fn runner<'a>(&'a self, folder: &'a Path) -> ContractRunner<'a> {
+        let seal = Seal { plan: &self.plan, approved: &self.sealed };
+        ContractRunner::new(folder, &self.config.run, std::slice::from_ref(&self.root)).sealed(seal)
     }
 }
 
@@ -521,14 +498,16 @@ fn script(task: &str) -> String {
 /// An attempt that no agent could work on, because there is no place for it.
 fn unworked(step: &Step, attempt: u32, error: &checkout::Error) -> Done {
     let why = told(error);
-    let event = Event::AttemptFinished {
+    let event = Event::Step {
         step: step.id.clone(),
-        attempt,
-        end: AttemptEnd::Parked { why: why.clone(), until: None },
-        output: Some(blob_of(why.as_bytes())),
-        usage: Usage::default(),
-        changed: Vec::new(),
-        account: Account::default(),
+        event: StepEvent::Finished(AttemptFinish {
+            attempt,
+            end: AttemptEnd::Parked { why: why.clone(), until: None },
+            output: Some(blob_of(why.as_bytes())),
+            usage: Usage::default(),
+            changed: Vec::new(),
+            account: Account::default(),
+        }),
     };
     Done { event, blobs: vec![why.into_bytes()] }
 }
@@ -545,7 +524,7 @@ fn told(error: &checkout::Error) -> String {
 }
 
 fn is_passed(event: &Event) -> bool {
-    matches!(event, Event::ContractFinished { receipt, .. } if receipt.verdict.is_passed())
+    matches!(event, Event::Step { event: StepEvent::Judged { receipt, .. }, .. } if receipt.verdict.is_passed())
 }
 
 /// How an attempt ended. One that a person stopped is neither failed nor interrupted.

@@ -6,6 +6,8 @@ use std::process::Command;
 
 use planwright_engine::git::base;
 use planwright_engine::git::base::Base;
+use planwright_engine::git::checkout::{Checkout, Content, History, Lifetime, Objects};
+use planwright_engine::git::repository::OwnedRefs;
 use planwright_engine::store::state_dir;
 
 use crate::scratch::Scratch;
@@ -135,4 +137,16 @@ pub(crate) fn lay_traps(repository: &Repository) -> PathBuf {
 
 pub(crate) fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Checks out a commit on the branch `plan/x`, in a new directory that stays.
+pub(crate) fn plant(
+    keep: &OwnedRefs,
+    commit: &str,
+    tree: &Path,
+    history: History,
+) -> Result<(), base::Error> {
+    let objects = Objects::Copied { from: keep, branch: "plan/x", history };
+    let content = Content::Commit(commit.to_owned());
+    Checkout::of(keep.top(), &content, objects, Lifetime::Permanent(tree)).map(drop)
 }

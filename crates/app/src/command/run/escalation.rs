@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use planwright_engine::api::{AnswerKind, AskReason, Contract, JudgedBy, LiveRun, PlanRun, RunStatus};
+use planwright_engine::api::{AnswerKind, AskReason, Contract, JudgedBy, LiveRun, PlanRun, StepStatus};
 
 use super::named;
 use crate::output::{Glyph, Out, clean, clean_line, shell_word};
@@ -57,7 +57,8 @@ pub(super) fn print(
 /// The contract with its verdict and the end of its output, and what each attempt came to.
 fn print_failure(board: &LiveRun<'_>, place: usize, run: &PlanRun, out: &mut Out<'_>) {
     let state = &board.rows[place].state;
-    if let (Contract::Shell { command, .. }, Some(last)) = (&board.step(place).contract, state.failed.last())
+    if let (Contract::Shell { command, .. }, Some(last)) =
+        (&board.step(place).contract, state.history.failed.last())
     {
         let verdict = format!("{}, attempt {} of {}", last.failure, last.attempt, board.attempts_max(place));
         let command = clean(command.trim()).into_owned();
@@ -69,6 +70,7 @@ fn print_failure(board: &LiveRun<'_>, place: usize, run: &PlanRun, out: &mut Out
         print_lines("contract", lines.iter().map(String::as_str), out);
     }
     let tried: Vec<String> = state
+        .history
         .failed
         .iter()
         .map(|failed| {
@@ -80,15 +82,16 @@ fn print_failure(board: &LiveRun<'_>, place: usize, run: &PlanRun, out: &mut Out
         })
         .collect();
     print_lines("tried", tried.iter().map(String::as_str), out);
-    if state.same_failure > 1 {
-        out.line(&format!("{INDENT}same failure {} times", state.same_failure));
+    let same = state.history.same_failure();
+    if same > 1 {
+        out.line(&format!("{INDENT}same failure {same} times"));
     }
 }
 
 /// Steps that continue without an answer, and steps blocked by it.
 fn print_rest(board: &LiveRun<'_>, place: Option<usize>, out: &mut Out<'_>) {
     let open = |place: &usize| !board.rows[*place].state.status.is_settled() && board.allows(*place);
-    let is_asked = |place: &usize| matches!(board.rows[*place].state.status, RunStatus::Waiting { .. });
+    let is_asked = |place: &usize| matches!(board.rows[*place].state.status, StepStatus::Waiting { .. });
     let asked: BTreeSet<usize> = (0..board.rows.len()).filter(is_asked).collect();
     let blocked = behind(board, asked.iter().copied().chain(place));
     let waits = match place {

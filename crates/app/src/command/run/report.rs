@@ -58,7 +58,7 @@ fn print(rest: &RunRest, exit: Exit, watched: &Watched, out: &mut Out<'_>) {
     if rest.passed.len() + rest.skipped < run.plan.steps.len() {
         print_lists(rest, out);
     }
-    found::print(run, out);
+    found::print(&rest.view.findings, out);
 }
 
 /// The state of a run in a word for people.

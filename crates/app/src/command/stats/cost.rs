@@ -4,7 +4,7 @@ use std::path::Path;
 
 use planwright_engine::core::run::cost;
 use planwright_engine::core::run::cost::{Projection, Spent};
-use planwright_engine::core::run::event::Event;
+use planwright_engine::core::run::event::{Event, StepEvent};
 use planwright_engine::run::{Run, Runs};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -68,8 +68,9 @@ pub(super) fn gather(runs: &Runs, plan: Option<&Path>, since_ms: u64) -> Result<
 
 /// What happened in a run at this time or later; that an attempt began is told in any case, since it names the agent.
 fn events(run: &Run, since_ms: u64) -> impl Iterator<Item = &Event> {
-    let is_in =
-        move |at_ms: u64, event: &Event| at_ms >= since_ms || matches!(event, Event::AttemptStarted { .. });
+    let is_in = move |at_ms: u64, event: &Event| {
+        at_ms >= since_ms || matches!(event, Event::Step { event: StepEvent::Started(_), .. })
+    };
     run.events
         .iter()
         .filter(move |recorded| is_in(recorded.at_ms, &recorded.event))

@@ -3,15 +3,14 @@
 
 use planwright_core::audit::rerun::{Broke, Proof, RecordedWork, RerunHistory, Suspect, first_bad, suspect};
 use planwright_core::plan::verified::{Contract, Step};
+use planwright_core::run::judge::judge;
 use planwright_core::syntax::shell;
 
 use super::record::{RerunBasis, RerunRecord, of_run};
 use super::{Error, RerunReport};
 use crate::git::base;
-use crate::git::base::{Checkout, LogCommit, tree_of_workspace};
-use crate::git::pristine::Content;
-use crate::git::worktree;
-use crate::run::contract::ContractRunner;
+use crate::git::base::{LogCommit, tree_of_workspace};
+use crate::git::checkout::{Checkout, Content};
 use crate::store::journal::Store;
 use crate::system::process::Stop;
 
@@ -74,7 +73,7 @@ impl RerunReport<'_> {
             Content::Workspace => {
                 Ok(tree_of_workspace(&self.project.root, std::slice::from_ref(&record.plan))?)
             }
-            Content::Commit { .. } => Ok(String::new()),
+            Content::Commit(_) => Ok(String::new()),
         }
     }
 
@@ -94,7 +93,7 @@ impl RerunReport<'_> {
     /// Runs the contract on as few of the commits since the receipt as possible.
     fn by_commits(&self, step: &Step, proof: &Proof, stop: &Stop) -> Result<Tried, Error> {
         let tip = match &self.at {
-            Content::Commit { commit, .. } => commit.clone(),
+            Content::Commit(commit) => commit.clone(),
             Content::Workspace => match base::of(&self.project.root)? {
                 Some(base) => base.commit,
                 None => return Ok(Tried::Untold),
@@ -123,12 +122,10 @@ impl RerunReport<'_> {
 
     /// Whether the contract fails on a commit; `None` if that cannot be determined.
     fn fails_at(&self, step: &Step, commit: &LogCommit, stop: &Stop) -> Result<Option<bool>, Error> {
-        let checkout = Checkout::of_commit(&self.project.root, &commit.id)?;
-        let _ports = worktree::lend(self.project, &checkout.tree())?;
-        let (folder, closed) = (checkout.path(), [self.project.root.clone()]);
-        let site = ContractRunner { folder: &folder, closed: &closed, limits: &self.project.config.run };
+        let checkout = Checkout::for_contracts(self.project, &Content::Commit(commit.id.clone()), &[])?;
         let tag = format!("{}/{}/{}", self.tag, step.id, commit.id);
-        Ok(site.look(step, (&self.supervisors, &tag), stop).map(|seen| !seen.verdict.is_passed()))
+        let seen = self.runner(&checkout.path()).run(step, &self.supervisors, &tag, stop);
+        Ok(seen.map(|seen| !judge(&seen, None).is_passed()))
     }
 
     /// The attempt that made a commit: the one running then, or the last one before it that changed one of

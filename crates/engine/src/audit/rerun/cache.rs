@@ -131,7 +131,7 @@ impl CacheKeys {
     ///
     /// It covers everything that planwright passes to a contract or can see of what the contract starts. The
     /// length before each part makes a key unambiguous.
-    pub(super) fn key(&mut self, step: &Step, site: &ContractRunner<'_>, tree: &str) -> Option<Hash> {
+    pub(super) fn key(&mut self, step: &Step, runner: &ContractRunner<'_>, tree: &str) -> Option<Hash> {
         let Contract::Shell { command, expect } = &step.contract else { return None };
         let mut hasher = Hasher::new();
         let mut part = |text: &str| {
@@ -143,8 +143,8 @@ impl CacheKeys {
         part(&expect.to_string());
         part(step.setup.as_deref().map_or("no setup", |_| "setup"));
         part(step.setup.as_deref().unwrap_or_default());
-        part(&site.deadline(step).as_secs().to_string());
-        let environment = site.environment(step);
+        part(&runner.deadline(step).as_secs().to_string());
+        let environment = runner.environment(step);
         part(&environment.len().to_string());
         for (name, value) in &environment {
             part(name);

@@ -14,8 +14,9 @@ use super::setup_script::ScriptRun;
 use super::stack::UnmergedPlan;
 use super::{Error, POINTER, Worktrees, copy_ignored, marker};
 use crate::git::base;
+use crate::git::checkout::{Checkout, Content, History, Lifetime, Objects};
 use crate::git::repository;
-use crate::git::repository::{BRANCH_PREFIX, CloneHistory};
+use crate::git::repository::{BRANCH_PREFIX, OwnedRefs};
 use crate::store::temp_dir;
 use crate::store::worktree_registry;
 use crate::store::worktree_registry::RegisteredWorktree;
@@ -179,13 +180,7 @@ impl Worktrees {
         };
         self.notes.set(name, WorktreeIntent::Add)?;
         worktree_registry::register(&tree)?;
-        let staging = self.staging(name);
-        // Nothing ever worked in what is there: it was never where a worktree is found.
-        if staging.symlink_metadata().is_ok() {
-            temp_dir::remove(&staging).map_err(|source| Error::File { path: staging.clone(), source })?;
-        }
-        self.keep.plant(&commit, &staging, &branch, CloneHistory::Whole)?;
-        place(&staging, &path)?;
+        check_out(&self.keep, &commit, &branch, &self.staging(name), &path)?;
         Ok((tree, complaints))
     }
 
@@ -241,7 +236,7 @@ impl Worktrees {
         let is_empty = |path: &PathBuf| {
             tree.path.join(path).read_dir().map_or(true, |mut entries| entries.next().is_none())
         };
-        let others = self.keep.others(&tree.base)?.into_iter().filter(is_empty);
+        let others = self.keep.submodules(&tree.base)?.into_iter().filter(is_empty);
         Ok(others.map(|path| repository::is_empty_there(&path)).collect())
     }
 
@@ -269,6 +264,24 @@ impl Worktrees {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Checks out a commit on a branch, and moves the complete directory into place.
+pub(super) fn check_out(
+    from: &OwnedRefs,
+    commit: &str,
+    branch: &str,
+    staging: &Path,
+    path: &Path,
+) -> Result<(), Error> {
+    // Nothing ever worked in what is there: it was never where a worktree is found.
+    if staging.symlink_metadata().is_ok() {
+        temp_dir::remove(staging).map_err(|source| Error::File { path: staging.to_owned(), source })?;
+    }
+    let content = Content::Commit(commit.to_owned());
+    let objects = Objects::Copied { from, branch, history: History::Whole };
+    Checkout::of(from.top(), &content, objects, Lifetime::Permanent(staging))?;
+    place(staging, path)
 }
 
 /// Moves a complete directory into place. Never over anything.

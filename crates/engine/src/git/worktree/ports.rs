@@ -5,64 +5,18 @@ use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::Error;
 use crate::git::repository;
-use crate::git::repository::OwnedRefs;
 use crate::store::state_dir;
 use crate::store::worktree_registry;
-use crate::store::worktree_registry::RegisteredWorktree;
-use crate::system::clock;
-use crate::workspace::project::Project;
 
 /// The lock file for changes of leases.
 const LOCK: &str = "ports.lock";
 
-/// The name of a temporary checkout in which contracts run.
-const FOR_A_WHILE: &str = "contracts";
-
-/// The ports of a temporary checkout. Dropping it frees them.
-#[derive(Debug)]
-pub struct PortLease {
-    top: PathBuf,
-}
-
-impl Drop for PortLease {
-    fn drop(&mut self) {
-        // A leftover is forgotten when the directory is gone.
-        worktree_registry::forget(&self.top).ok();
-    }
-}
-
-/// Reserves ports for a temporary checkout of a project, as every worktree has them. `None` if worktrees have
-/// none.
-pub fn lend(project: &Project, top: &Path) -> Result<Option<PortLease>, Error> {
-    let settings = &project.config.worktree;
-    if settings.ports == 0 {
-        return Ok(None);
-    }
-    let Some(keep) = OwnedRefs::find(&project.root)? else { return Ok(None) };
-    let top = top.canonicalize().map_err(|source| Error::File { path: top.to_owned(), source })?;
-    worktree_registry::register(&RegisteredWorktree {
-        path: top.clone(),
-        repository: keep.common().to_owned(),
-        origin: keep.top().to_owned(),
-        name: FOR_A_WHILE.to_owned(),
-        plan: None,
-        owner: None,
-        branch: None,
-        base: String::new(),
-        ports: Vec::new(),
-        created_at_ms: clock::now(),
-    })?;
-    let lent = PortLease { top };
-    lease(&lent.top, settings.ports, settings.port_range)?;
-    Ok(Some(lent))
-}
-
 /// Reserves ports for a registered worktree. It keeps those it has; an unregistered one gets none.
-pub(super) fn lease(top: &Path, count: usize, (min, max): (u16, u16)) -> Result<Vec<u16>, Error> {
+pub(in crate::git) fn lease(top: &Path, count: usize, (min, max): (u16, u16)) -> Result<Vec<u16>, Error> {
     let _lock = locked()?;
     let Some(mut tree) = worktree_registry::tree_at(top)? else { return Ok(Vec::new()) };
     let others = worktree_registry::trees().into_iter().filter(|other| other.path != top);

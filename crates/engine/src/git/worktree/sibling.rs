@@ -6,15 +6,14 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::workspace::worktree::WorktreeWork;
 
-use super::add::place;
+use super::add::check_out;
 use super::inspect::{WorktreeInspection, unknown};
 use super::provision::{Setup, furnish};
 use super::{Error, Worktrees};
 use crate::git::base;
-use crate::git::repository::{CloneHistory, OwnedRefs};
+use crate::git::repository::OwnedRefs;
 use crate::store::plan_file;
 use crate::store::plan_file::FileText;
-use crate::store::temp_dir;
 use crate::store::worktree_registry;
 use crate::store::worktree_registry::RegisteredWorktree;
 use crate::system::clock;
@@ -83,19 +82,14 @@ impl Worktrees {
             if path.symlink_metadata().is_ok() {
                 return Err(Error::InTheWay { path });
             }
-            // Nothing ever worked in what is there: it was never where a worktree is found.
-            let staging = above.join(format!(".planting-{}", other.folder));
-            if staging.symlink_metadata().is_ok() {
-                temp_dir::remove(&staging).map_err(|source| Error::File { path: staging.clone(), source })?;
-            }
             let keep = OwnedRefs::of(&other.root)?;
             let branch = tree.branch.clone().unwrap_or_default();
             let begun = base::of(&other.root)?.map(|base| base.commit);
             let no_commit = || Error::NoCommit { revision: format!("HEAD of {}", other.root.display()) };
             let begun = begun.ok_or_else(no_commit)?;
             let commit = keep.get(&format!("refs/heads/{branch}"))?.unwrap_or_else(|| begun.clone());
-            keep.plant(&commit, &staging, &branch, CloneHistory::Whole)?;
-            place(&staging, &path)?;
+            let staging = above.join(format!(".planting-{}", other.folder));
+            check_out(&keep, &commit, &branch, &staging, &path)?;
             worktree_registry::register(&RegisteredWorktree {
                 path: path.clone(),
                 repository: keep.common().to_owned(),

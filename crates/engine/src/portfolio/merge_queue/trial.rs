@@ -7,15 +7,16 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::approval::ledger::Evidence;
 use planwright_core::plan::verified::{Contract, Step};
-use planwright_core::run::state::RunStatus;
+use planwright_core::run::judge::{ContractRun, judge};
+use planwright_core::run::state::StepStatus;
 use planwright_core::workspace::merge_queue::{Conflict, TrialMerge};
 
 use super::candidate::{Batch, MergeCandidate};
 use super::{Error, MergeAction, MergeNotice, TargetMoved};
-use crate::git::pristine::{Other, PristineCheckout};
+use crate::git::checkout::{Checkout, Content, Sibling};
 use crate::git::repository::MergeCommit;
-use crate::git::sealed;
-use crate::run::contract::{ContractRun, ContractRunner};
+use crate::git::sealed::Seal;
+use crate::run::contract::ContractRunner;
 use crate::store::state_dir;
 use crate::system::process::{Stop, Supervisors};
 use crate::workspace::project::Project;
@@ -28,6 +29,15 @@ const OUTPUT_BYTES_MAX: usize = 4 << 10;
 enum Joined {
     Commit(String),
     Conflict(Conflict),
+}
+
+/// The commits of all repositories that are tested in combination.
+struct MergedResult<'a> {
+    commits: &'a [String],
+    /// The files of the project's own repository that the plans change.
+    changed: &'a [String],
+    /// `None` until something looks at the files.
+    checkout: Option<Checkout>,
 }
 
 /// Where plans are tested in combination.
@@ -161,17 +171,17 @@ impl<'a> Bench<'a> {
         let batch = self.batch;
         let names: Vec<&str> = plans.iter().map(|&place| batch.members[place].name.as_str()).collect();
         watch(MergeNotice::Trying(&names));
-        let mut ground = self.ground(commits)?;
         let own = &batch.repositories[0];
         let changed = own.keep.changed(&own.head, &commits[0])?;
+        let mut merged = MergedResult { commits, changed: &changed, checkout: None };
         for &place in plans {
-            let found = self.contracts_of(&batch.members[place], (&mut ground, &changed), stop, watch)?;
+            let found = self.contracts_of(&batch.members[place], &mut merged, stop, watch)?;
             if let Some(evidence) = found.into_iter().next() {
                 return Ok(TrialMerge::Fails(evidence));
             }
         }
         for (place, guard) in batch.guards.iter().enumerate() {
-            for evidence in self.contracts_of(guard, (&mut ground, &changed), stop, watch)? {
+            for evidence in self.contracts_of(guard, &mut merged, stop, watch)? {
                 if self.held_before(place, &evidence.step, stop)? {
                     return Ok(TrialMerge::Fails(evidence));
                 }
@@ -188,24 +198,29 @@ impl<'a> Bench<'a> {
         }
         let batch = self.batch;
         let heads: Vec<String> = batch.repositories.iter().map(|repo| repo.head.clone()).collect();
-        let mut ground = self.ground(&heads)?;
-        let found = self.contracts_of(&batch.guards[guard], (&mut ground, &[]), stop, &mut |_| ())?;
+        let mut heads = MergedResult { commits: &heads, changed: &[], checkout: None };
+        let found = self.contracts_of(&batch.guards[guard], &mut heads, stop, &mut |_| ())?;
         let held = !found.iter().any(|evidence| evidence.step == step);
         self.held_before.insert(key, held);
         Ok(held)
     }
 
-    /// A checkout of these commits of the repositories, to run contracts on.
-    fn ground(&self, commits: &[String]) -> Result<PristineCheckout, Error> {
-        let own = &self.batch.repositories[0];
-        let others = self.batch.repositories.iter().zip(commits).skip(1).map(|(repo, commit)| Other {
-            root: repo.root.clone(),
-            commit: commit.clone(),
-            folder: repo.folder.clone(),
-            own: own.folder.clone(),
-        });
-        let tree = own.keep.tree_of(&commits[0])?;
-        Ok(PristineCheckout::of_commit(self.project, (&commits[0], &tree), others.collect()))
+    /// The root of the project in a checkout of a merged result, as the next contract must find it.
+    fn folder(&self, merged: &mut MergedResult<'_>) -> Result<PathBuf, Error> {
+        let checkout = Checkout::fresh(&mut merged.checkout, || {
+            let own = &self.batch.repositories[0];
+            let others = self.batch.repositories.iter().zip(merged.commits).skip(1);
+            let siblings = others.map(|(repo, commit)| Sibling {
+                root: repo.root.clone(),
+                commit: commit.clone(),
+                folder: repo.folder.clone(),
+                own: own.folder.clone(),
+            });
+            let content = Content::Commit(merged.commits[0].clone());
+            Checkout::for_contracts(self.project, &content, &siblings.collect::<Vec<_>>())
+                .map_err(Error::Checkout)
+        })?;
+        Ok(checkout.path())
     }
 
     /// What fails of a plan's contracts or its sealed files. The files come first: with those in doubt, a
@@ -213,12 +228,12 @@ impl<'a> Bench<'a> {
     fn contracts_of(
         &self,
         member: &MergeCandidate,
-        (ground, changed): (&mut PristineCheckout, &[String]),
+        merged: &mut MergedResult<'_>,
         stop: &Stop,
         watch: &mut dyn FnMut(MergeNotice<'_>),
     ) -> Result<Vec<Evidence>, Error> {
         let part = self.batch.repositories[0].keep.part();
-        if let Some(moved) = broken_seal(&ground.lay()?, member, (part, changed)) {
+        if let Some(moved) = broken_seal(&self.folder(merged)?, member, (part, merged.changed)) {
             return Ok(vec![Evidence {
                 plan: member.name.clone(),
                 step: String::new(),
@@ -229,8 +244,8 @@ impl<'a> Bench<'a> {
         }
         let mut found = Vec::new();
         for step in contracts(member) {
-            let seen = self.look(ground, (member, step), stop)?;
-            let failure = seen.verdict.failure().map(ToString::to_string);
+            let seen = self.look(merged, (member, step), stop)?;
+            let failure = judge(&seen, None).failure().map(ToString::to_string);
             watch(MergeNotice::Contract {
                 plan: &member.name,
                 step: &step.id,
@@ -252,16 +267,14 @@ impl<'a> Bench<'a> {
 
     fn look(
         &self,
-        ground: &mut PristineCheckout,
+        merged: &mut MergedResult<'_>,
         (member, step): (&MergeCandidate, &Step),
         stop: &Stop,
     ) -> Result<ContractRun, Error> {
-        let folder = ground.lay()?;
-        let site = ContractRunner { folder: &folder, closed: &self.closed, limits: &self.project.config.run };
+        let folder = self.folder(merged)?;
+        let runner = ContractRunner::new(&folder, &self.project.config.run, &self.closed);
         let tag = format!("{}/{}/{}", self.tag, member.name, step.id);
-        let seen = site.look(step, (&self.supervisors, &tag), stop);
-        ground.tidy();
-        seen.ok_or(Error::Stopped)
+        runner.run(step, &self.supervisors, &tag, stop).ok_or(Error::Stopped)
     }
 }
 
@@ -269,7 +282,7 @@ impl<'a> Bench<'a> {
 fn contracts(member: &MergeCandidate) -> impl Iterator<Item = &Step> {
     let steps = member.run.plan.steps.iter().zip(&member.run.state.steps);
     let judged = steps.filter(|(step, state)| {
-        matches!(state.status, RunStatus::Passed { .. }) && matches!(step.contract, Contract::Shell { .. })
+        matches!(state.status, StepStatus::Passed { .. }) && matches!(step.contract, Contract::Shell { .. })
     });
     judged.map(|(step, _)| step)
 }
@@ -282,15 +295,9 @@ fn broken_seal(
     member: &MergeCandidate,
     (part, changed): (&Path, &[String]),
 ) -> Option<String> {
-    let approved = member.run.sealed();
-    let moved = match sealed::of(folder, &member.run.plan) {
-        Err(error) => vec![error.to_string()],
-        Ok(mut now) => {
-            let is_brought = |path: &String| changed.iter().any(|one| Path::new(one) == part.join(path));
-            now.retain(|path, _| approved.contains_key(path) || is_brought(path));
-            sealed::moved(&approved, &now)
-        }
-    };
+    let seal = Seal { plan: &member.run.plan, approved: &member.run.sealed() };
+    let is_brought = |path: &str| changed.iter().any(|one| Path::new(one) == part.join(path));
+    let moved = seal.broken(folder, is_brought);
     (!moved.is_empty()).then(|| moved.join("\n"))
 }
 

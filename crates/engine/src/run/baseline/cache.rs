@@ -6,12 +6,11 @@ use std::time::SystemTime;
 
 use planwright_core::approval::ledger::Base;
 use planwright_core::plan::verified::{Contract, Step};
-use planwright_core::run::judge::Observation;
+use planwright_core::run::judge::{ContractRun, Observation};
 use serde::{Deserialize, Serialize};
 
 use crate::git::base;
 use crate::git::base::part_of;
-use crate::run::contract::ContractRun;
 use crate::store::{plan_file, state_dir};
 
 const FOLDER: &str = "red";

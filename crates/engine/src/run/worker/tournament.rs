@@ -5,9 +5,10 @@ use std::panic::resume_unwind;
 
 use planwright_core::agent::account::Usage;
 use planwright_core::plan::verified::Step;
-use planwright_core::run::event::{AttemptEnd, Event};
+use planwright_core::run::event::{AttemptEnd, AttemptFinish, Event, StepEvent};
 
 use super::{Done, Worker, WorkerInput};
+use crate::run::contract::Preview;
 use crate::store::journal::blob_of;
 use crate::system::process::Stop;
 
@@ -65,16 +66,15 @@ impl Worker {
     fn tried(&self, (step, attempt): (&Step, u32), (name, done): (String, Done), stop: &Stop) -> Entrant {
         // Below the tag of the attempt, as everything of it: it is found with it when it has to be ended.
         let tag = format!("{}/{}/{attempt}/contract-{name}", self.tag, step.id);
-        let closed = [self.root.clone()];
         let seen = match self.ground.stand(step, &name) {
             Ok(Ok(stand)) if has_worked(&done) => {
-                self.site(stand.root(), &closed).look(step, (&self.for_contracts, &tag), stop)
+                self.runner(stand.root()).preview(step, &self.for_contracts, &tag, stop)
             }
             Ok(_) | Err(_) => None,
         };
         let (is_passed, said) = match &seen {
-            Some(seen) if seen.verdict.is_passed() => (true, "its contract passes".to_owned()),
-            Some(seen) => (false, seen.verdict.failure().map(ToString::to_string).unwrap_or_default()),
+            Some(Preview { failure: None, .. }) => (true, "its contract passes".to_owned()),
+            Some(Preview { failure: Some(failure), .. }) => (false, failure.to_string()),
             None => (false, "it could not be tried".to_owned()),
         };
         let size = self.ground.size(&step.id, &name).unwrap_or_default();
@@ -83,7 +83,9 @@ impl Worker {
 }
 
 const fn has_worked(done: &Done) -> bool {
-    let Event::AttemptFinished { end, .. } = &done.event else { return false };
+    let Event::Step { event: StepEvent::Finished(AttemptFinish { end, .. }), .. } = &done.event else {
+        return false;
+    };
     match end {
         AttemptEnd::Exited(_) | AttemptEnd::Signalled(_) | AttemptEnd::TimedOut(_) => true,
         AttemptEnd::Stopped | AttemptEnd::Lost | AttemptEnd::Parked { .. } => false,
@@ -91,7 +93,11 @@ const fn has_worked(done: &Done) -> bool {
 }
 
 fn usage(done: &Done) -> Usage {
-    if let Event::AttemptFinished { usage, .. } = &done.event { *usage } else { Usage::default() }
+    if let Event::Step { event: StepEvent::Finished(AttemptFinish { usage, .. }), .. } = &done.event {
+        *usage
+    } else {
+        Usage::default()
+    }
 }
 
 /// The outcome of the winner, with a report on all entrants and their total cost.
@@ -99,7 +105,7 @@ fn told_of(winner: &Done, text: &str, spent: Usage) -> Done {
     let mut event = winner.event.clone();
     let mut bytes = text.as_bytes().to_vec();
     bytes.extend(winner.blobs.first().cloned().unwrap_or_default());
-    if let Event::AttemptFinished { output, usage, .. } = &mut event {
+    if let Event::Step { event: StepEvent::Finished(AttemptFinish { output, usage, .. }), .. } = &mut event {
         *output = Some(blob_of(&bytes));
         *usage = spent;
     }
