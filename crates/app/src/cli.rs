@@ -14,7 +14,6 @@ use std::ffi::{OsStr, OsString};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches as _, Parser, Subcommand};
 
-use crate::command::run::retry;
 use crate::command::status::queue;
 use crate::command::r#use::active;
 use crate::command::{
@@ -23,7 +22,8 @@ use crate::command::{
     merge_driver, policy, prompt, propose, quick, reject, review, rollback, run as run_command, schema,
     session, shelve, should_plan, show, simulate, stats, stop, tools, undo, r#use, verify, worker, worktree,
 };
-use planwright_engine::core::syntax::nearest;
+use planwright_engine::api::nearest;
+use planwright_engine::host;
 
 use crate::interaction::target::NamedPlan;
 use crate::interaction::{notifier, project};
@@ -216,7 +216,7 @@ pub(crate) fn grammar_of(name: Option<&str>) -> Result<clap::Command, Failure> {
             let names: Vec<&str> =
                 grammar.get_subcommands().map(clap::Command::get_name).chain(topics).collect();
             let failure = Failure::new(Exit::Usage, format!("unknown command or topic `{name}`"));
-            match nearest::nearest(name, names) {
+            match nearest(name, names) {
                 Some(meant) => failure.hint(format!("did you mean `{meant}`?")).next(NextCommand::new([
                     "planwright",
                     "help",
@@ -241,12 +241,12 @@ mod reference;
 
 /// Whether this process was started by another planwright to supervise a command.
 pub fn is_shim() -> bool {
-    std::env::args_os().nth(1).is_some_and(|word| word == planwright_engine::system::process::SHIM)
+    std::env::args_os().nth(1).is_some_and(|word| word == host::SHIM)
 }
 
 /// Supervises the command that the arguments name.
 pub fn shim() -> std::process::ExitCode {
-    planwright_engine::system::process::shim_main(std::env::args_os())
+    host::shim_main(std::env::args_os())
 }
 
 /// Runs the command that was typed and returns how it ended.
@@ -482,7 +482,7 @@ fn run_review(args: &review::Args, out: &mut Out<'_>) -> Result<Response, Failur
 /// Runs a plan; one that failed only with `--retry`.
 fn run_plan(args: &run_command::Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if args.retry {
-        retry::check(&args.plan)?;
+        run_command::check_retry(&args.plan)?;
     }
     run_command::run(args, out)
 }
@@ -495,11 +495,10 @@ fn approve_and_run(args: &approve::Args, out: &mut Out<'_>) -> Result<Response, 
 
 /// Runs the one-step plan of `quick`.
 fn run_quick(args: &quick::Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    let opened = quick::open(args)?;
-    let plan = opened.path.to_string_lossy().into_owned();
-    let words = run_command::Args::of(&plan).approving(args.rev.clone());
+    let plan = quick::plan(args)?;
+    let words = run_command::Args::of(&plan.path().to_string_lossy()).approving(args.rev.clone());
     let words = if args.dry_run { words.dry() } else { words };
-    run_command::run_opened(&words, opened, out)
+    run_command::run_plan(&words, &plan, out)
 }
 
 /// Says what is wrong with the command line, or prints the help that was asked for.
@@ -551,7 +550,7 @@ fn misuse(words: &[OsString], error: &clap::Error) -> Failure {
         && let Some(word) = context(ContextKind::InvalidSubcommand)
     {
         let names = grammar.get_subcommands().filter(|command| !command.is_hide_set());
-        let meant = nearest::nearest(&word, names.map(clap::Command::get_name));
+        let meant = nearest(&word, names.map(clap::Command::get_name));
         let failure = Failure::new(Exit::Usage, format!("unknown command `{word}`"));
         return match meant {
             Some(meant) => failure.hint(format!("did you mean `{meant}`?")).next(help(Some(meant))),
@@ -577,7 +576,7 @@ fn misuse(words: &[OsString], error: &clap::Error) -> Failure {
     ];
     let meant = pairs.into_iter().find_map(|(is, meant)| {
         let (is, meant) = (context(is)?, context(meant)?);
-        nearest::nearest(&is, [meant.as_str()]).map(str::to_owned)
+        nearest(&is, [meant.as_str()]).map(str::to_owned)
     });
     let tip = paragraphs.find_map(|paragraph| paragraph.strip_prefix("tip: "));
     let tip = tip.filter(|tip| !tip.starts_with("a similar") && !tip.starts_with("some similar"));

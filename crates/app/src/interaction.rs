@@ -3,7 +3,6 @@
 pub(crate) mod choice;
 pub(crate) mod confirm;
 pub(crate) mod conversion;
-pub(crate) mod driver;
 pub(crate) mod duplicate;
 pub(crate) mod notifier;
 pub(crate) mod planner;

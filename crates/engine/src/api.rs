@@ -2,6 +2,7 @@
 
 mod active_plan;
 pub mod agent;
+pub mod arbiter;
 mod ask;
 pub mod audit;
 pub mod caller;
@@ -13,11 +14,15 @@ mod discovery;
 mod draft;
 mod edit;
 pub mod error;
+pub mod events;
 mod export;
 mod format;
+pub mod history;
 mod inbox;
 mod input;
 mod list;
+pub mod live;
+pub mod log;
 pub mod merge;
 mod next;
 pub mod notify;
@@ -29,7 +34,10 @@ pub mod proposal;
 mod queue;
 pub mod review;
 mod revise;
+pub mod run;
 mod run_state;
+pub mod run_view;
+pub mod runnable;
 pub mod session;
 mod shelve;
 mod show;
@@ -40,10 +48,12 @@ mod status;
 mod submission;
 pub mod target;
 mod verify;
+pub mod worker;
 pub mod workspace;
 
 pub use active_plan::{ActivePlanView, BindingView, NamedPlansView, named_plans_of_session};
 pub use agent::{HookAnswer, answer_hook, bridge_acp};
+pub use arbiter::{ArbiterNews, ArbiterOptions, ArbiterView};
 pub use ask::{answer_options, answers};
 pub use audit::{AnchorView, Audit, AuditFindingView, AuditOptions, AuditView, AuditedPlanView, RerunView};
 pub use caller::{Caller, Right};
@@ -62,11 +72,15 @@ pub use edit::{EditMode, EditRequest, EditView};
 pub use error::merge::merge_failed;
 pub use error::session::SessionCommands;
 pub use error::{Error, ErrorKind, WHAT_IS_A_PLAN, unchanged};
+pub use events::{EventStream, EventsView, HookView, Since};
 pub use export::{ExportOptions, ExportedRecords, ReceiptsView};
 pub use format::{FormatMode, FormatView};
+pub use history::{DraftView, HistoryView, MergedView, VersionRunView, VersionView};
 pub use inbox::{InboxAskView, InboxView, ReviewView, ReviewsView};
 pub use input::{STDIN, read_input};
 pub use list::{PlanFilter, PlanListView, RecordedPlanView, Shelf};
+pub use live::{LiveEvent, LiveRun, LiveStep};
+pub use log::{AttemptPart, AttemptView, LogEntryView, LogView, RecordedPart, RunLog, step_of_event};
 pub use merge::MergeRequest;
 pub use next::{NextCommand, shell_word};
 pub use notify::Notifications;
@@ -74,23 +88,31 @@ pub use path::shown;
 pub use plan::Plan;
 pub use planner::{Conversation, PlannerAnswer, ReturnedAnswer};
 pub use policy::{PolicyRuleView, PolicyView, ProjectPolicy, RequirementView, WhenView};
-pub use proposal::{ProposalView, ProposalsView, propose_written};
+pub use proposal::{ProposalView, ProposalsView};
 pub use queue::{DashboardView, ParallelView, QueueView, QueuedPlanView, QueuedPlansView, dashboard};
 pub use review::PlanReview;
 pub use revise::{
     NewVersion, ReopenView, Revision, RevisionAuthor, RevisionOptions, RevisionView, WrittenVersion,
 };
+pub use run::{AnswerView, RollbackView, RunAsk, StopView, budget_answer};
 pub use run_state::FindingView;
+pub use run_view::{DryRun, FailedStep, RunChoice, RunRest, RunStepView, RunView, texts_to_compare};
+pub use runnable::{AgentGap, AgentView, RunnablePlan, WorktreePlan};
 pub use session::{CommitOutcomeView, DroppedThread, Session, SessionCommit, SessionProblem, SessionView};
 pub use shelve::{Archivable, ArchiveOptions, ArchiveView, DeleteView, Deletion, Outputs, ShelveView};
 pub use show::{ShowOptions, ShowView};
 pub use standup::StandupView;
+pub use start::{
+    AgentChange, ApprovedStart, Blocker, Driving, Missing, Readiness, Rest, Retry, Start, StartApproval,
+    StartOptions, StepSelection,
+};
 pub use status::{AskView, CurrentView, RunStatusView, StatusView};
 pub use submission::{AuthorGuide, FeedbackComment, FeedbackRejection, FeedbackView, SubmittedPlan};
 pub use target::{ChosenPlan, PlanRun, Target, step_of_run};
 pub use verify::{
     BaselineSummary, CheckInput, CheckSummary, CheckedPlan, PlanReviewer, REVIEWER, WarningLevels,
 };
+pub use worker::{WorkerNews, WorkerView};
 pub use workspace::{OpenOptions, Workspace, dialect_named};
 
 pub use crate::agent::acp::AcpEnd;
@@ -99,22 +121,30 @@ pub use crate::agent::planning_session::{CommitFault, Wrong};
 pub use crate::audit::AnchorRefs;
 pub use crate::audit::rerun::{Earlier, RerunOptions, RerunScope};
 pub use crate::git::merge_driver::{MergeFiles, MergedFile, drive as merge_files};
+pub use crate::portfolio::board::Blocker as PlanBlocker;
 pub use crate::portfolio::board::Twin;
 pub use crate::portfolio::merge_queue::{
     Evicted, EvictedView, MergeAction, MergeNotice, MergeReport, PlannedMerge,
 };
-pub use crate::run::Run;
+pub use crate::run::arbiter::Vacancy;
+pub use crate::run::remote_worker::{WorkUntil, WorkerOptions};
 pub use crate::run::simulate::{SimulatedStep, SimulatedTool, Simulation, SimulationInput};
+pub use crate::run::step_tools::StepToolsAttempt;
+pub use crate::run::{RolledBack, Run};
 pub use crate::store::journal::OldOutputs;
+pub use crate::store::journal::RecordedEvent;
 pub use crate::store::plan_file::create as create_file;
 pub use crate::system::clock::{local as local_time, now, read as read_time};
 pub use crate::system::process::{Stop, job_above};
+pub use crate::workspace::feed::{FeedItem, FeedSubject};
 pub use crate::workspace::project::Verified;
 pub use crate::workspace::template::FOLDER as TEMPLATES;
 
 // The vocabulary of core that front ends name.
-pub use planwright_core::agent::account::Usage;
+pub use planwright_core::agent::account::{Account, Usage};
+pub use planwright_core::agent::report::{FindingSeverity, ReportFinding, ReportLine, TEXT_BYTES_MAX};
 pub use planwright_core::agent::work_item::WorkItem;
+pub use planwright_core::approval::ledger::Drafting;
 pub use planwright_core::approval::policy::BY_DEFAULT;
 pub use planwright_core::approval::review::{
     CommentReview, ContractReview, CostLimits, DiffSign, Difference, Direction, Review, ReviewReason,
@@ -124,13 +154,20 @@ pub use planwright_core::audit::HistoryLine;
 pub use planwright_core::audit::rerun::{CurrentResult, RerunOutcome};
 pub use planwright_core::dialect::NATIVE;
 pub use planwright_core::dialect::proposal::{ProposalSection, inline as proposal_of_json};
+pub use planwright_core::plan::digest::Digest;
 pub use planwright_core::plan::identity::{Identity, Role};
 pub use planwright_core::plan::verified::{Contract, Step, slug};
 pub use planwright_core::plan::view::{PlanView, StepView, Summary as PlanSummary};
 pub use planwright_core::run::baseline::{Baseline, BaselineResult};
-pub use planwright_core::run::event::RunOutcome;
+pub use planwright_core::run::event::{
+    AnswerKind, AskAnswer, AskEvent, AskReason, AttemptEnd, Event, Judged, JudgedBy, RunEvent, RunOutcome,
+    StepEvent, StopMode,
+};
+pub use planwright_core::run::receipt::Receipt;
+pub use planwright_core::run::state::{RunState, StepStatus};
 pub use planwright_core::syntax::diagnostic::{Diagnostic, Fix, Label, Severity};
 pub use planwright_core::syntax::invisible::is_unprintable;
+pub use planwright_core::syntax::nearest::nearest;
 pub use planwright_core::syntax::source::{Edit, Source, Span};
 pub use planwright_core::verify::RULES;
 pub use planwright_core::workspace::active_plan::ResolvedBy;

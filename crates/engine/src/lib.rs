@@ -14,6 +14,7 @@ pub mod portfolio;
 pub mod agent;
 pub mod audit;
 pub mod api;
+pub mod host;
 #[cfg(test)]
 #[path = "../tests/scratch/folder.rs"]
 mod scratch;

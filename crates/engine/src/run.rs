@@ -32,6 +32,8 @@ use planwright_core::run::receipt::ApprovedBy;
 use planwright_core::run::schedule::ScheduleLimits;
 use planwright_core::run::state::{Illegal, Phase, RunState};
 use planwright_core::run::summary::{ActiveAttempt, RunSummary, SummaryPhase};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::run::checkout::{Restored, RunCheckout, RunContext};
 use crate::run::driver::Progress;
@@ -198,14 +200,15 @@ pub struct QueuedAttempt {
 }
 
 /// The result of a rollback.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RolledBack {
-    /// The steps to do again.
+    /// The steps that are to be done again.
     pub reopened: Vec<String>,
-    /// The files that were restored or removed.
+    /// The files that were put back or removed, relative to the top of the working copy.
     pub files: Vec<String>,
+    /// Those of them that were removed: they were not there before the step.
     pub removed: Vec<String>,
-    /// The commit that saves what was in the workspace before.
+    /// The commit with the previous workspace files.
     pub kept: String,
 }
 

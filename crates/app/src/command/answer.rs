@@ -1,19 +1,11 @@
 //! `answer`: a person answers a question of a run. Without an answer it shows the question and the possible answers.
 
-use planwright_engine::core::plan::budget::Budget;
-use planwright_engine::core::run::event;
-use planwright_engine::core::run::event::StopMode;
-use planwright_engine::core::run::schedule;
-use planwright_engine::core::run::state::AskState;
-use schemars::JsonSchema;
-use serde::Serialize;
+use planwright_engine::api::{AnswerView, AskAnswer, PlanRun, RunAsk, budget_answer};
 
-use crate::interaction::driver::wait_for_driver;
-use crate::interaction::target::{NamedPlan, RunOf, run_of};
+use crate::interaction::project::workspace;
+use crate::interaction::target::NamedPlan;
 use crate::output::wording;
 use crate::output::{Exit, Failure, Glyph, NextCommand, Out, Response, Table, Tone, clean_line};
-use planwright_engine::api::shown;
-use planwright_engine::api::{Caller, Right};
 
 #[derive(Debug, clap::Args)]
 #[command(group = clap::ArgGroup::new("choice").args(["retry", "take_over", "confirm", "skip", "revise", "stop", "budget"]))]
@@ -52,34 +44,18 @@ pub(crate) struct Args {
     message: Option<String>,
 }
 
-/// The data of the envelope.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Answered {
-    /// The plan.
-    pub(crate) plan: String,
-    /// The step that the question is about; `None` where it is about the run.
-    pub(crate) step: Option<String>,
-    /// What was answered; `None` where the question was only shown.
-    pub(crate) answer: Option<String>,
-    /// The commands that fit, where the question was only shown.
-    pub(crate) answers: Vec<String>,
-}
-
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let choice = answer(args)?;
-    if choice.is_some() {
-        Caller::of_process().may(Right::Answer)?;
-    }
-    let found = run_of(&args.plan)?;
-    let Some((name, ask)) = asked(args, &found)? else { return stop(&found, out) };
+    let run = workspace()?.run_of(&args.plan)?;
+    let Some(ask) = asked(args, &run)? else { return stop(&run, out) };
     match choice {
-        None => Ok(show(&found, ask, out)),
-        Some(choice) => settle(&found, (name, ask), choice, out),
+        None => Ok(show(&run, &ask, out)),
+        Some(choice) => settle(&run, &ask, choice, out),
     }
 }
 
 /// The answer; `None` if none was passed.
-fn answer(args: &Args) -> Result<Option<event::AskAnswer>, Failure> {
+fn answer(args: &Args) -> Result<Option<AskAnswer>, Failure> {
     let reason = args.message.clone().unwrap_or_default();
     if (args.skip || args.revise) && reason.trim().is_empty() {
         return Err(Failure::new(Exit::Usage, "missing reason: pass -m").next(NextCommand::new([
@@ -90,153 +66,115 @@ fn answer(args: &Args) -> Result<Option<event::AskAnswer>, Failure> {
     }
     Ok(match &args.budget {
         Some(text) => Some(grant(text)?),
-        None if args.take_over => Some(event::AskAnswer::TakeOver),
-        None if args.confirm => Some(event::AskAnswer::Confirm),
-        None if args.skip => Some(event::AskAnswer::Skip { reason }),
-        None if args.revise => Some(event::AskAnswer::Revise { reason }),
-        None if args.stop => Some(event::AskAnswer::Stop),
-        None if args.retry => Some(event::AskAnswer::Retry { hint: args.hint.clone().unwrap_or(reason) }),
+        None if args.take_over => Some(AskAnswer::TakeOver),
+        None if args.confirm => Some(AskAnswer::Confirm),
+        None if args.skip => Some(AskAnswer::Skip { reason }),
+        None if args.revise => Some(AskAnswer::Revise { reason }),
+        None if args.stop => Some(AskAnswer::Stop),
+        None if args.retry => Some(AskAnswer::Retry { hint: args.hint.clone().unwrap_or(reason) }),
         None => None,
     })
 }
 
 /// Reads an amount.
-fn grant(text: &str) -> Result<event::AskAnswer, Failure> {
-    let budget = Budget::addition(text).ok_or_else(|| {
+fn grant(text: &str) -> Result<AskAnswer, Failure> {
+    budget_answer(text).ok_or_else(|| {
         Failure::new(Exit::Usage, format!("invalid amount `{text}`"))
             .hint("use +1.50, $1.50, 50k tokens or 10 min")
             .next(NextCommand::new(["planwright", "help", "answer"]))
-    })?;
-    let [micro_dollars, tokens, seconds] =
-        [budget.micro_dollars, budget.tokens, budget.seconds].map(Option::unwrap_or_default);
-    Ok(event::AskAnswer::Budget { micro_dollars, tokens, seconds })
+    })
 }
 
 /// The question in question; `None` if the whole run is to be paused.
-fn asked<'a>(args: &Args, found: &'a RunOf) -> Result<Option<(&'a str, &'a AskState)>, Failure> {
-    let run = &found.run;
-    let is_meant = |ask: &AskState| found.step.is_none() || ask.step == found.step;
-    let asks = || run.state.asks.iter().filter(|(_, ask)| is_meant(ask));
-    let mut meant: Vec<_> = asks().collect();
-    if args.budget.is_some() && found.step.is_none() && meant.len() > 1 {
-        meant.retain(|(_, ask)| ask.step.is_none());
-    }
-    let is_stop = args.stop && found.step.is_none() && run.state.outcome().is_none();
-    match meant[..] {
-        [(name, ask)] => Ok(Some((name, ask))),
-        _ if is_stop => Ok(None),
-        [] => {
-            let what = fact_name(found);
-            let others: Vec<String> = run.state.asks.values().map(|ask| wording::subject(run, ask)).collect();
-            let failure = Failure::new(Exit::No, format!("no open question about {what}"));
+fn asked(args: &Args, run: &PlanRun) -> Result<Option<RunAsk>, Failure> {
+    let all = run.asks();
+    let is_about_run = args.budget.is_some() && run.step.is_none() && all.len() > 1;
+    let mut meant: Vec<&RunAsk> = all.iter().filter(|ask| !is_about_run || ask.step.is_none()).collect();
+    let inbox = NextCommand::new(["planwright", "status", "--inbox"]);
+    match meant.len() {
+        1 => Ok(meant.pop().cloned()),
+        _ if args.stop && run.step.is_none() && !run.is_over() => Ok(None),
+        0 => {
+            let failure = Failure::new(Exit::No, format!("no open question about {}", run.subject(run.step)));
+            let others = run.ask_subjects();
             let failure = match others.is_empty() {
                 true => failure,
                 false => failure.hint(format!("open questions: {}", others.join(", "))),
             };
-            Err(failure.next(NextCommand::new(["planwright", "status", "--inbox"])))
+            Err(failure.next(inbox))
         }
         _ => {
-            let several: Vec<String> = asks().map(|(_, ask)| wording::subject(run, ask)).collect();
-            let message = format!("{} open questions about {}", several.len(), run.row.name);
-            Err(Failure::new(Exit::Usage, message)
-                .hint(format!("pass one of: {}", several.join(", ")))
-                .next(NextCommand::new(["planwright", "status", "--inbox"])))
+            let several: Vec<&str> = all.iter().map(|ask| ask.subject.as_str()).collect();
+            let message = format!("{} open questions about {}", several.len(), run.name());
+            let hint = format!("pass one of: {}", several.join(", "));
+            Err(Failure::new(Exit::Usage, message).hint(hint).next(inbox))
         }
-    }
-}
-
-fn fact_name(found: &RunOf) -> String {
-    match found.step {
-        Some(place) => format!("{}/{}", found.run.row.name, found.run.plan.steps[place].id),
-        None => found.run.row.name.clone(),
     }
 }
 
 /// Stops the run without a word to what is asked.
-fn stop(found: &RunOf, out: &mut Out<'_>) -> Result<Response, Failure> {
-    let name = found.run.row.name.clone();
-    found.runs.stop(&found.run, StopMode::AfterAttempts)?;
-    said(&name, "paused: resume with planwright run", out);
-    let answered = Answered { plan: name, step: None, answer: Some("stop".to_owned()), answers: Vec::new() };
-    Ok(Response::done("answer", &answered).next(look(found)))
+fn stop(run: &PlanRun, out: &mut Out<'_>) -> Result<Response, Failure> {
+    let view = run.answer_with_stop()?;
+    said(&view.plan, "paused: resume with planwright run", out);
+    Ok(Response::done("answer", &view).next(look(run)))
 }
 
 /// Shows a question and what could be said to it.
-fn show(found: &RunOf, ask: &AskState, out: &mut Out<'_>) -> Response {
-    let subject = wording::subject(&found.run, ask);
+fn show(run: &PlanRun, ask: &RunAsk, out: &mut Out<'_>) -> Response {
     let palette = out.palette();
-    let name = palette.paint(Tone::Strong, &clean_line(&subject));
-    out.line(&format!("{} {name}   {}", palette.glyph(Glyph::NeedsYou), wording::reason_words(ask.reason)));
+    let name = palette.paint(Tone::Strong, &clean_line(&ask.subject));
+    out.line(&format!("{} {name}   {}", palette.glyph(Glyph::NeedsYou), ask.reason.words()));
     out.data(&wording::indented(&ask.text));
-    let choices = wording::choices(&found.run, ask);
+    let choices = ask.choices();
     let mut table = Table::new();
-    for (command, what) in &choices {
-        table.row([format!("  {command}"), (*what).to_owned()]);
+    for NextCommand { command, remark } in &choices {
+        table.row([format!("  {command}"), remark.clone().unwrap_or_default()]);
     }
     out.table(&table);
-    let answered = Answered {
-        plan: found.run.row.name.clone(),
-        step: ask.step.map(|place| found.run.plan.steps[place].id.clone()),
+    let view = AnswerView {
+        plan: run.name().to_owned(),
+        step: ask.step.clone(),
         answer: None,
-        answers: choices.into_iter().map(|(command, _)| command).collect(),
+        answers: choices.into_iter().map(|choice| choice.command).collect(),
+        driven_by: None,
+        complaints: Vec::new(),
     };
-    Response::new(Exit::Person, "answer", &answered).next(NextCommand::new([
-        "planwright",
-        "log",
-        subject.as_str(),
-    ]))
+    let next = NextCommand::new(["planwright", "log", ask.subject.as_str()]);
+    Response::new(Exit::Person, "answer", &view).next(next)
 }
 
-fn settle(
-    found: &RunOf,
-    (name, ask): (&str, &AskState),
-    answer: event::AskAnswer,
-    out: &mut Out<'_>,
-) -> Result<Response, Failure> {
-    let RunOf { path, runs, run, .. } = found;
-    let subject = wording::subject(run, ask);
-    let contract = ask.step.map(|place| &run.plan.steps[place].contract);
-    if !schedule::fits(ask.reason, &answer, contract) {
-        let fitting = wording::fitting(ask.reason, contract);
+fn settle(run: &PlanRun, ask: &RunAsk, answer: AskAnswer, out: &mut Out<'_>) -> Result<Response, Failure> {
+    let subject = ask.subject.as_str();
+    if !ask.fits(&answer) {
+        let fitting = ask.options();
         return Err(Failure::new(Exit::Usage, format!("{subject} doesn't accept this answer"))
-            .hint(format!("{}; use {fitting}", wording::reason_words(ask.reason)))
-            .next(NextCommand::new(["planwright", "answer", subject.as_str()])));
+            .hint(format!("{}; use {fitting}", ask.reason.words()))
+            .next(NextCommand::new(["planwright", "answer", subject])));
     }
-    let (word, effect, next) = match &answer {
-        event::AskAnswer::Retry { .. } => ("retry", "one more attempt", None),
-        event::AskAnswer::TakeOver => ("take-over", "taken over; the contract decides", None),
-        event::AskAnswer::Confirm => ("confirm", "confirmed", None),
-        event::AskAnswer::Skip { .. } => ("skip", "skipped, recorded as your decision", None),
-        event::AskAnswer::Budget { .. } => ("budget", "budget raised", None),
-        event::AskAnswer::Stop => ("stop", "paused: resume with planwright run", Some(look(found))),
-        event::AskAnswer::Revise { .. } => {
-            let verify = NextCommand::new(["planwright", "verify", shown(path).as_str()]);
-            ("revise", "revised: the run has ended, the plan is a draft again", Some(verify))
+    let (effect, next) = match &answer {
+        AskAnswer::Retry { .. } => ("one more attempt", None),
+        AskAnswer::TakeOver => ("taken over; the contract decides", None),
+        AskAnswer::Confirm => ("confirmed", None),
+        AskAnswer::Skip { .. } => ("skipped, recorded as your decision", None),
+        AskAnswer::Budget { .. } => ("budget raised", None),
+        AskAnswer::Stop => ("paused: resume with planwright run", Some(look(run))),
+        AskAnswer::Revise { .. } => {
+            let verify = NextCommand::new(["planwright", "verify", run.shown().as_str()]);
+            ("revised: the run has ended, the plan is a draft again", Some(verify))
         }
     };
-    let is_end = matches!(answer, event::AskAnswer::Revise { .. });
-    runs.answer(run, name, answer)?;
-    if is_end && wait_for_driver(runs, run)?.is_none() {
-        for complaint in runs.mirror(run.row.id, path)? {
-            out.warn(&complaint);
-        }
-    }
-    said(&subject, effect, out);
-    let next = match (next, runs.holder(run)?) {
+    let view = run.answer(ask, answer)?;
+    out.warn_all(&view.complaints);
+    said(subject, effect, out);
+    let next = match (next, &view.driven_by) {
         (Some(next), _) => next,
-        (None, None) => NextCommand::new(["planwright", "run", run.row.name.as_str()]),
+        (None, None) => NextCommand::new(["planwright", "run", run.name()]),
         (None, Some(holder)) => {
-            out.line(&format!("          the run continues ({})", clean_line(&holder.to_string())));
-            NextCommand::new(["planwright", "status", run.row.name.as_str()])
+            out.line(&format!("          the run continues ({})", clean_line(holder)));
+            NextCommand::new(["planwright", "status", run.name()])
         }
     };
-    let answered = Answered {
-        plan: run.row.name.clone(),
-        step: ask.step.map(|place| run.plan.steps[place].id.clone()),
-        answer: Some(word.to_owned()),
-        answers: Vec::new(),
-    };
-    Ok(Response::done("answer", &answered).next(next))
+    Ok(Response::done("answer", &view).next(next))
 }
 
 fn said(subject: &str, effect: &str, out: &mut Out<'_>) {
@@ -244,8 +182,8 @@ fn said(subject: &str, effect: &str, out: &mut Out<'_>) {
     out.line(&format!("{word}  {}   {effect}", clean_line(subject)));
 }
 
-fn look(found: &RunOf) -> NextCommand {
-    NextCommand::new(["planwright", "log", found.run.row.name.as_str()])
+fn look(run: &PlanRun) -> NextCommand {
+    NextCommand::new(["planwright", "log", run.name()])
 }
 
 #[cfg(test)]
@@ -254,7 +192,7 @@ mod tests {
 
     fn read(text: &str) -> Option<(u64, u64, u64)> {
         let granted = grant(text).ok()?;
-        let event::AskAnswer::Budget { micro_dollars, tokens, seconds } = granted else {
+        let AskAnswer::Budget { micro_dollars, tokens, seconds } = granted else {
             panic!("{granted:?} is not an amount");
         };
         Some((micro_dollars, tokens, seconds))

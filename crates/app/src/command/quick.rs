@@ -1,10 +1,9 @@
 //! `quick`: one task and its contract, run immediately. The one-step plan is stored outside the workspace; it is
 //! shown, approved and run like any other.
 
-use planwright_engine::api::QuickTask;
+use planwright_engine::api::{Plan, QuickTask};
 
 use crate::interaction::project::workspace;
-use crate::interaction::target::Opened;
 use crate::output::Failure;
 
 #[derive(Debug, clap::Args)]
@@ -29,10 +28,8 @@ pub(crate) struct Args {
     pub(crate) dry_run: bool,
 }
 
-/// Makes the plan, outside of the workspace, and opens it.
-pub(crate) fn open(args: &Args) -> Result<Opened, Failure> {
+/// Makes the plan, outside of the workspace.
+pub(crate) fn plan(args: &Args) -> Result<Plan, Failure> {
     let Args { task, contract, agent, retries, .. } = args;
-    let plan = workspace()?.quick(&QuickTask { task, contract, agent, retries: *retries })?;
-    let (path, source) = (plan.path().to_owned(), plan.source().clone());
-    Ok(Opened { path, source, project: plan.workspace().project().clone(), step: None })
+    Ok(workspace()?.quick(&QuickTask { task, contract, agent, retries: *retries })?)
 }

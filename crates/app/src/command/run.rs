@@ -3,47 +3,25 @@
 
 mod approve;
 mod block;
-mod board;
 mod difference;
 mod dry_run;
 mod escalation;
 mod plain;
 mod report;
-pub(crate) mod retry;
 mod watch;
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::time::Duration;
 
-use planwright_engine::api::plan::find_step;
-use planwright_engine::api::start::{Blocker, Missing, Retry, Start, StartOptions, StepSelection, goes_on};
-use planwright_engine::approval::Approvals;
-use planwright_engine::core::plan::digest::Digest;
-use planwright_engine::core::plan::lifecycle::PlanState;
-use planwright_engine::core::plan::verified::{Contract, Plan, Step};
-use planwright_engine::core::workspace::active_plan::ResolvedBy;
-use planwright_engine::git::worktree;
-use planwright_engine::git::worktree::{AddOptions, ScriptRun as SetUp, Setup, Worktrees};
-use planwright_engine::portfolio::board as coordination;
-use planwright_engine::portfolio::board::Blocker as Hindrance;
-use planwright_engine::run as runs;
-use planwright_engine::run::baseline;
-use planwright_engine::run::{Isolation, Run, Runs};
-use planwright_engine::store::plan_file;
-use planwright_engine::store::plan_file::FileText;
-use planwright_engine::system::process;
-use planwright_engine::{Project, Verified};
-use schemars::JsonSchema;
-use serde::Serialize;
+use planwright_engine::api::{
+    Blocker, Missing, Plan, PlanBlocker, ResolvedBy, Retry, RunnablePlan, Start, StartOptions, Step,
+    StepSelection,
+};
 
 use crate::interaction::confirm::who;
-use crate::interaction::target::{NamedPlan, Opened, open, open_file};
-use crate::output::wording::ahead::Simulated;
+use crate::interaction::project::workspace;
+use crate::interaction::target::NamedPlan;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, clean_line};
-use planwright_engine::api::FindingView;
-use planwright_engine::api::shown;
-use planwright_engine::api::{Caller, Right};
 
 /// Polling interval while waiting.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -157,64 +135,11 @@ impl Args {
     }
 }
 
-/// The data of the envelope.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Ran {
-    /// The plan.
-    pub(crate) plan: String,
-    /// The digest that was approved.
-    pub(crate) digest: String,
-    /// The number of the run; `None` where nothing was started.
-    pub(crate) run: Option<i64>,
-    /// `done`, `failed`, `cancelled`, `waiting`, `reached`, `stopped`, `edited`, `left` or `dry-run`.
-    pub(crate) state: String,
-    /// Every step: its id and its status.
-    pub(crate) steps: Vec<StepData>,
-    /// The agents of the steps.
-    pub(crate) agents: Vec<AgentData>,
-    /// Ids of the steps that are done.
-    pub(crate) succeeded: Vec<String>,
-    /// Ids of the steps that were tried and are not done.
-    pub(crate) failed: Vec<String>,
-    /// Ids of the steps that nothing was tried for yet.
-    pub(crate) left: Vec<String>,
-    /// What reviewers found.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) findings: Vec<FindingView>,
-    /// Waves, agents, reads, tools and forecast, with `--dry-run`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) simulation: Option<Simulated>,
-}
-
-/// The state of a step.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct StepData {
-    /// The id.
-    pub(crate) id: String,
-    /// Its status.
-    pub(crate) status: String,
-    /// How many attempts were made.
-    pub(crate) attempts: u32,
-}
-
-/// Who does the steps for one target.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct AgentData {
-    /// The target of the steps.
-    pub(crate) target: String,
-    /// The command line; `None` where none is known.
-    pub(crate) command: Option<Vec<String>>,
-}
-
 /// What is to be run.
 struct Subject<'a> {
     args: &'a Args,
-    path: &'a Path,
-    project: &'a Project,
     name: String,
-    verified: &'a Verified,
-    plan: &'a Plan,
-    digest: Digest,
+    runnable: RunnablePlan<'a>,
     selection: StepSelection,
     /// Steps that may start; `None`: all.
     steps: Option<BTreeSet<usize>>,
@@ -222,74 +147,68 @@ struct Subject<'a> {
     tournament: Option<(String, u32)>,
 }
 
+impl Subject<'_> {
+    /// These steps, as people name them.
+    fn named(&self, places: &[usize]) -> String {
+        let names: Vec<String> =
+            places.iter().map(|&place| named(&self.runnable.plan.steps[place])).collect();
+        names.join(", ")
+    }
+}
+
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    let opened = open(&args.plan)?;
-    let opened = if args.worktree { in_its_tree(args, opened, out)? } else { opened };
-    run_opened(args, opened, out)
+    let plan = workspace()?.plan(&args.plan)?;
+    let plan = if args.worktree { in_its_tree(args, &plan, out)? } else { plan };
+    run_plan(args, &plan, out)
+}
+
+/// Refuses to retry a plan that has not failed.
+pub(crate) fn check_retry(plan: &str) -> Result<(), Failure> {
+    Ok(workspace()?.plan(plan)?.may_retry()?)
 }
 
 /// The same plan in its own worktree, which is made where there is none.
-fn in_its_tree(args: &Args, opened: Opened, out: &mut Out<'_>) -> Result<Opened, Failure> {
-    let Opened { path, project, source, step } = opened;
+fn in_its_tree(args: &Args, plan: &Plan, out: &mut Out<'_>) -> Result<Plan, Failure> {
     if args.wait {
         // Before its worktree is created: it starts with what the others have merged.
-        let (runs, draft) = (Runs::open(&project)?, source.draft());
-        let plan = runs.relative(&path);
-        let in_the_way = || {
-            let hindrance = coordination::hindrance(&project, (&plan, &draft))?;
-            Ok(hindrance.map(|hindrance| (hindrance.plan, hindrance.why)))
-        };
-        wait(&plan_file::name(&path), in_the_way, out)?;
+        wait(&plan.name(), || Ok(plan.blocker()?), out)?;
     }
-    let trees = Worktrees::of(&project)?;
-    let after = coordination::unmerged(&trees, &path);
-    let added =
-        trees.add(&AddOptions { plan: &path, name: None, base: None, after: &after, setup: Setup::Run })?;
+    let added = plan.in_worktree()?;
     out.warn_all(&added.complaints);
-    let setup = added.furnished.as_ref().map(|furnished| &furnished.setup);
-    if !matches!(setup, None | Some(SetUp::Nothing | SetUp::Well)) {
+    let Some(copy) = added.plan else {
         let message = format!("the worktree {} is not set up", added.place.display());
         return Err(Failure::new(Exit::Person, message)
             .hint("nothing was started; run `worktree add` for details")
-            .next(NextCommand::new(["planwright", "worktree", "add", shown(&path).as_str()])));
-    }
+            .next(NextCommand::new(["planwright", "worktree", "add", plan.shown().as_str()])));
+    };
     out.talk(&format!("worktree  {}", clean_line(&added.place.to_string_lossy())));
-    let plan = added.place.join(added.tree.plan.clone().unwrap_or_default());
-    let here = Opened { path, project, source, step };
-    tell_apart(args, here, &plan, out)?;
-    open_file(plan)
+    tell_apart(args, plan, &copy, out)?;
+    Ok(copy)
 }
 
 /// A worktree runs its own copy of the plan. Warns if the copy differs from the plan here, and fails if `--rev` names the
 /// plan here.
-fn tell_apart(args: &Args, here: Opened, there: &Path, out: &mut Out<'_>) -> Result<(), Failure> {
-    let digest = |opened: Opened| -> Result<Option<String>, Failure> {
-        let verified = baseline::verify_text(&opened.project, FileText::Plan(opened.source))?;
-        Ok(verified.plan.as_ref().map(|plan| Digest::of(plan).to_string()))
-    };
-    let path = here.path.clone();
-    let (ours, theirs) = (digest(here)?, digest(open_file(there.to_owned())?)?);
+fn tell_apart(args: &Args, here: &Plan, there: &Plan, out: &mut Out<'_>) -> Result<(), Failure> {
+    let [ours, theirs] = [here.runnable()?, there.runnable()?].map(|plan| plan.map(|plan| plan.digest));
     if ours == theirs {
         return Ok(());
     }
-    let message = format!("the worktree's copy of {} is different", shown(&path));
-    let is_meant = |rev: &String| ours.is_some_and(|ours| ours.starts_with(rev.as_str()));
+    let message = format!("the worktree's copy of {} is different", here.shown());
+    let is_meant = |rev: &String| ours.is_some_and(|ours| ours.to_string().starts_with(rev.as_str()));
     if args.rev.as_ref().is_some_and(is_meant) {
-        let words = ["cp", "-rT", &shown(&path), &there.to_string_lossy()];
+        let words = ["cp", "-rT", &here.shown(), &there.path().to_string_lossy()];
         return Err(Failure::new(Exit::Moved, message)
             .hint("nothing was started; planwright runs the copy: update it first")
             .next(NextCommand::new(words)));
     }
-    out.warn(&clean_line(&format!("{message}; planwright runs the copy: {}", there.display())));
+    out.warn(&clean_line(&format!("{message}; planwright runs the copy: {}", there.path().display())));
     Ok(())
 }
 
-/// Runs an opened plan.
-pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Result<Response, Failure> {
-    let Opened { path, project, source, .. } = opened;
-    let verified = baseline::verify_text(&project, FileText::Plan(source))?;
-    let name = plan_file::name(&path);
-    let Some(plan) = &verified.plan else {
+/// Runs a plan that was read.
+pub(crate) fn run_plan(args: &Args, plan: &Plan, out: &mut Out<'_>) -> Result<Response, Failure> {
+    let name = plan.name();
+    let Some(runnable) = plan.runnable()? else {
         return Err(Failure::new(Exit::No, format!("cannot run {name}: it has errors"))
             .next(NextCommand::new(["planwright", "verify", args.plan.as_str()])));
     };
@@ -298,54 +217,35 @@ pub(crate) fn run_opened(args: &Args, opened: Opened, out: &mut Out<'_>) -> Resu
             .hint("--workers 0 leaves attempts to other processes")
             .next(NextCommand::new(["planwright", "help", "run"])));
     }
-    let selection = wanted(args, &verified)?;
-    let steps = selection.places(plan);
-    let tournament = tournament(args, &verified)?;
-    let digest = Digest::of(plan);
-    let verified = &verified;
-    let subject = Subject {
-        args,
-        path: &path,
-        project: &project,
-        name,
-        verified,
-        plan,
-        digest,
-        selection,
-        steps,
-        tournament,
-    };
+    let selection = wanted(args, plan)?;
+    let steps = selection.places(runnable.plan);
+    let tournament = tournament(args, &runnable)?;
+    let subject = Subject { args, name, runnable, selection, steps, tournament };
     approve::print_plan(&subject, out);
     if args.dry_run {
         return dry_run::run(&subject, out);
     }
-    let runs = Runs::open(&project)?;
     if args.wait {
-        wait(&subject.name, || in_the_way(&subject, &runs), out)?;
-    } else if let Some(other) = hindrance(&subject, &runs)? {
+        wait(&subject.name, || Ok(plan.blocker_here()?), out)?;
+    } else if let Some(other) = plan.blocker()? {
         out.warn(&format!(
             "{} {}; pass --wait to wait for it",
             clean_line(&other.plan),
             clean_line(&other.why)
         ));
     }
-    let is_new = runs.latest(&path)?.is_none_or(|old| !goes_on(&old, &subject.digest.to_string()));
-    if is_new && worktree::plan_of(&project.root)?.is_some() && !is_pinned(&project, &path)? {
-        // What it waited for is on a branch, and not in its tree.
-        let trees = Worktrees::of(&project)?;
-        out.warn_all(&trees.catch_up(&path, &coordination::unmerged(&trees, &path))?);
-    }
-    carry_out(&subject, &runs, out)
+    out.warn_all(&subject.runnable.catch_up()?);
+    carry_out(&subject, out)
 }
 
 /// Waits until nothing blocks the plan; asks and starts nothing before.
 fn wait(
     name: &str,
-    in_the_way: impl Fn() -> Result<Option<(String, String)>, Failure>,
+    in_the_way: impl Fn() -> Result<Option<PlanBlocker>, Failure>,
     out: &mut Out<'_>,
 ) -> Result<(), Failure> {
     let mut told = None;
-    while let Some((plan, why)) = in_the_way()? {
+    while let Some(PlanBlocker { plan, why }) = in_the_way()? {
         if told.as_ref() != Some(&plan) {
             let line = format!("waiting  {name} is blocked by {plan}, which {why}");
             out.talk(&clean_line(&line));
@@ -356,43 +256,25 @@ fn wait(
     Ok(())
 }
 
-/// Whether the plan is proposed or approved on a base commit, which must then stay the same.
-fn is_pinned(project: &Project, path: &Path) -> Result<bool, Failure> {
-    let Some(decisions) = Approvals::open_existing(project)? else { return Ok(false) };
-    Ok(matches!(decisions.case(path)?.state(), PlanState::Proposed | PlanState::Approved))
-}
-
-/// The plan that is in the way of this one, and why: it is at work in this directory, or is to be done first, or is at work on
-/// the same files.
-fn in_the_way(subject: &Subject<'_>, runs: &Runs) -> Result<Option<(String, String)>, Failure> {
-    if let Some((plan, holder)) = runs.occupant()?.filter(|(plan, _)| *plan != subject.name) {
-        return Ok(Some((plan, format!("is running in this directory ({holder})"))));
-    }
-    Ok(hindrance(subject, runs)?.map(|hindrance| (hindrance.plan, hindrance.why)))
-}
-
-/// What blocks the plan, according to its dependencies and files.
-fn hindrance(subject: &Subject<'_>, runs: &Runs) -> Result<Option<Hindrance>, Failure> {
-    let Some(draft) = &subject.verified.draft else { return Ok(None) };
-    Ok(coordination::hindrance(subject.project, (&runs.relative(subject.path), draft))?)
-}
-
-fn carry_out(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<Response, Failure> {
-    // The environment of this process decides which `bash` and other programs judge the work.
-    if process::job_above().is_some() {
-        Caller::of_process().may(Right::ApproveOrRun)?;
-    }
-    let (run, driving, seen) = match start(subject, runs, out)? {
+fn carry_out(subject: &Subject<'_>, out: &mut Out<'_>) -> Result<Response, Failure> {
+    let (run, driving, seen) = match start(subject, out)? {
         Start::Begun(run, driving, _) => {
             out.talk("isolation  none: agents run as you and can reach planwright's records\n");
             (run, driving, 0)
         }
         Start::Resumed(run, driving) => {
-            let seen = last(&run);
+            let seen = run.last_seq();
             (run, driving, seen)
         }
-        Start::Following(run, holder) => return follow(subject, runs, (*run, holder), out),
-        Start::NeedsApproval(_) | Start::NeedsRetry(_) => {
+        Start::Following(run, holder) => {
+            let args = subject.args;
+            if subject.steps.is_some() || args.jobs.is_some() || args.workers.is_some() {
+                out.warn("step and job options are ignored: this run is owned by another process");
+            }
+            let watched = watch::follow(subject, &run, &holder, out)?;
+            return report::report(subject, &run, &watched, out);
+        }
+        Start::NeedsApproval(_) | Start::NeedsRetry => {
             return Err(Failure::new(Exit::Moved, format!("{} changed in the meantime", subject.name))
                 .hint("nothing was started")
                 .next(NextCommand::new(subject.args.words())));
@@ -402,15 +284,15 @@ fn carry_out(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<Re
     if driving.drive.workers == 0 {
         out.talk("workers  none here: attempts wait for `planwright worker`");
     }
-    if driving.drive.spread == Isolation::Apart && !subject.args.worktree {
-        out.warn_all(&runs.lacking()?);
+    if !subject.args.worktree {
+        out.warn_all(&driving.lacking(&run)?);
     }
-    let watched = watch::drive(subject, runs, (&run, seen), driving, out)?;
-    report::report(subject, runs, &watched, out)
+    let watched = watch::drive(subject, (&run, seen), driving, out)?;
+    report::report(subject, &run, &watched, out)
 }
 
 /// Starts the run; where a person has to say something first, they are asked, and it is tried once more.
-fn start(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<Start, Failure> {
+fn start(subject: &Subject<'_>, out: &mut Out<'_>) -> Result<Start, Failure> {
     let mut options = StartOptions {
         steps: subject.selection,
         jobs: subject.args.jobs,
@@ -418,16 +300,14 @@ fn start(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<Start,
         tournament: subject.tournament.clone(),
         retry: if subject.args.retry { Retry::Yes } else { Retry::No },
         expected: subject.args.rev.as_deref(),
-        ..StartOptions::of(subject.path, subject.verified, who())
+        ..StartOptions::by(who())
     };
-    match runs.start(&options)? {
-        Start::NeedsApproval(Missing::Agents { run, now }) => {
-            approve::renew(subject, runs, (&run, &now), out)?;
+    match subject.runnable.start(&options)? {
+        Start::NeedsApproval(missing @ Missing::Agents { .. }) => approve::renew(subject, &missing, out)?,
+        Start::NeedsApproval(missing @ Missing::Plan { .. }) => {
+            approve::approve(subject, Some(&missing), out)?;
         }
-        Start::NeedsApproval(Missing::Plan { lapsed, trip, live }) => {
-            approve::approve(subject, runs, (&lapsed, trip.as_ref(), live.as_deref()), out)?;
-        }
-        Start::NeedsRetry(_) => approve::approve(subject, runs, (&[], None, None), out)?,
+        Start::NeedsRetry => approve::approve(subject, None, out)?,
         start @ (Start::Begun(..) | Start::Resumed(..) | Start::Following(..) | Start::Blocked(_)) => {
             approve::say_begun(subject, &start, out);
             return Ok(start);
@@ -436,30 +316,26 @@ fn start(subject: &Subject<'_>, runs: &Runs, out: &mut Out<'_>) -> Result<Start,
     // What was asked about was said just now; the digest that was typed may be that of the command lines.
     options.retry = Retry::Yes;
     options.expected = None;
-    Ok(runs.start(&options)?)
+    Ok(subject.runnable.start(&options)?)
 }
 
 /// The failure for a blocker.
 fn blocked(subject: &Subject<'_>, blocker: Blocker) -> Failure {
     match blocker {
         Blocker::Needs { step, open } => {
-            let step = &subject.plan.steps[step];
-            let open: Vec<String> =
-                open.into_iter().map(|before| named(&subject.plan.steps[before])).collect();
-            let message = format!("step {} is blocked by {}", named(step), open.join(", "));
+            let message = format!("step {} is blocked by {}", subject.named(&[step]), subject.named(&open));
             Failure::new(Exit::No, message).hint("nothing was started").next(NextCommand::new([
                 "planwright",
                 "run",
                 subject.args.plan.as_str(),
                 "--until",
-                step.id.as_str(),
+                subject.runnable.plan.steps[step].id.as_str(),
             ]))
         }
-        Blocker::OtherText { run, holder } => runs::Error::Driven { run, holder }.into(),
-        Blocker::Occupied { plan, holder } => runs::Error::Occupied { plan, holder }.into(),
-        Blocker::OtherDigest { .. } => {
+        Blocker::Elsewhere(error) => error.into(),
+        Blocker::OtherDigest => {
             let rev = subject.args.rev.as_deref().unwrap_or_default();
-            let message = format!("{} is {}, not {rev}", subject.name, subject.digest.short());
+            let message = format!("{} is {}, not {rev}", subject.name, subject.runnable.digest.short());
             Failure::new(Exit::Moved, message)
                 .hint("review it; nothing was started")
                 .next(NextCommand::new(subject.args.words()))
@@ -467,56 +343,28 @@ fn blocked(subject: &Subject<'_>, blocker: Blocker) -> Failure {
     }
 }
 
-/// Follows a run of another process.
-fn follow(
-    subject: &Subject<'_>,
-    runs: &Runs,
-    (run, holder): (Run, String),
-    out: &mut Out<'_>,
-) -> Result<Response, Failure> {
-    let args = subject.args;
-    if subject.steps.is_some() || args.jobs.is_some() || args.workers.is_some() {
-        out.warn("step and job options are ignored: this run is owned by another process");
-    }
-    let watched = watch::follow(subject, runs, (&run, last(&run), &holder), out)?;
-    report::report(subject, runs, &watched, out)
-}
-
-/// The last event of a run that was seen.
-fn last(run: &Run) -> u64 {
-    run.events.last().map_or(0, |last| last.seq)
-}
-
 /// The steps that the options allow to start.
-fn wanted(args: &Args, verified: &Verified) -> Result<StepSelection, Failure> {
-    let Some(draft) = &verified.draft else { return Ok(StepSelection::All) };
-    let place = |step: &String| find_step(draft, step, &args.plan);
+fn wanted(args: &Args, plan: &Plan) -> Result<StepSelection, Failure> {
     match (&args.only, &args.until) {
-        (Some(step), _) => Ok(StepSelection::Only(place(step)?)),
-        (None, Some(step)) => Ok(StepSelection::Until(place(step)?)),
+        (Some(step), _) => Ok(StepSelection::Only(plan.find_step_as(step, &args.plan)?)),
+        (None, Some(step)) => Ok(StepSelection::Until(plan.find_step_as(step, &args.plan)?)),
         (None, None) => Ok(StepSelection::All),
     }
 }
 
 /// The step that several agents shall do, and how many.
-fn tournament(args: &Args, verified: &Verified) -> Result<Option<(String, u32)>, Failure> {
-    let (Some([count, step]), Some(draft), Some(plan)) =
-        (args.tournament.as_deref(), &verified.draft, &verified.plan)
-    else {
-        return Ok(None);
-    };
-    let place = find_step(draft, step, &args.plan)?;
+fn tournament(args: &Args, runnable: &RunnablePlan<'_>) -> Result<Option<(String, u32)>, Failure> {
+    let Some([count, step]) = args.tournament.as_deref() else { return Ok(None) };
+    let place = runnable.file.find_step_as(step, &args.plan)?;
     let count = count.parse().ok().filter(|count| (2..=ENTRANTS_MAX).contains(count));
     let count = count.ok_or_else(|| {
         Failure::new(Exit::Usage, format!("a tournament needs 2 to {ENTRANTS_MAX} agents"))
             .next(NextCommand::new(["planwright", "help", "run"]))
     })?;
-    let step = &plan.steps[place];
-    if step.contract == Contract::Manual {
-        // Before anything is asked or recorded.
-        return Err(runs::Error::NoJudge { step: step.id.clone() }.into());
-    }
-    Ok(Some((step.id.clone(), count)))
+    let tournament = (runnable.plan.steps[place].id.clone(), count);
+    // Before anything is asked or recorded.
+    runnable.check_tournament(&tournament)?;
+    Ok(Some(tournament))
 }
 
 /// A step as people name it: its number and its id.

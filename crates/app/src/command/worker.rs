@@ -3,16 +3,9 @@
 
 use std::time::Duration;
 
-use planwright_engine::core::run::event::{Event, StepEvent};
-use planwright_engine::run::Runs;
-use planwright_engine::run::remote_worker;
-use planwright_engine::run::remote_worker::{WorkUntil, WorkerEvent, WorkerOptions};
-use planwright_engine::store::journal::{RunId, WorkClaim};
-use planwright_engine::system::process::Stop;
-use schemars::JsonSchema;
-use serde::Serialize;
+use planwright_engine::api::{Stop, WorkUntil, WorkerNews, WorkerOptions};
 
-use crate::interaction::project::here;
+use crate::interaction::project::workspace;
 use crate::interaction::signal::Signals;
 use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
@@ -30,13 +23,6 @@ pub(crate) struct Args {
     once: bool,
 }
 
-/// The data of the envelope.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Worked {
-    /// How many attempts were made and delivered.
-    pub(crate) delivered: usize,
-}
-
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if args.jobs == 0 {
         return Err(Failure::new(Exit::Usage, "--jobs must be at least 1").next(NextCommand::new([
@@ -45,7 +31,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
             "worker",
         ])));
     }
-    let runs = Runs::open(&here()?)?;
+    let workspace = workspace()?;
     let signals = Signals::listen()
         .map_err(|error| Failure::new(Exit::Machine, "cannot listen for signals").because(&error))?;
     let until = if args.once { WorkUntil::Idle } else { WorkUntil::Told };
@@ -54,7 +40,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         out.talk("waiting for attempts; stop with Ctrl-C, nothing is lost");
     }
     let is_over = Stop::new();
-    let delivered = std::thread::scope(|scope| {
+    let view = std::thread::scope(|scope| {
         scope.spawn(|| {
             while !is_over.is_requested() {
                 if signals.leave().is_some() {
@@ -63,35 +49,22 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
                 std::thread::sleep(LOOK);
             }
         });
-        let delivered = remote_worker::work(&runs, &shift, &mut |news| tell(&runs, news, out));
+        let worked = workspace.work(&shift, &mut |attempt, news| tell(attempt, news, out));
         is_over.request();
-        delivered
+        worked
     })?;
     let word = out.palette().paint(Tone::Good, "stopped");
-    out.line(&format!("{word}  {delivered} delivered"));
+    out.line(&format!("{word}  {} delivered", view.delivered));
     let exit = signals.leave().unwrap_or(Exit::Done);
-    Ok(Response::new(exit, "worker", &Worked { delivered }).next(NextCommand::new(["planwright", "status"])))
+    Ok(Response::new(exit, "worker", &view).next(NextCommand::new(["planwright", "status"])))
 }
 
-fn tell(runs: &Runs, news: &WorkerEvent<'_>, out: &mut Out<'_>) {
-    let (word, claim, more) = match news {
-        WorkerEvent::Took(claim) => ("took", claim, String::new()),
-        WorkerEvent::Delivered(claim, event) => ("delivered", claim, ended(event)),
-        WorkerEvent::Fenced(claim) => ("dropped", claim, "its run no longer needs it".to_owned()),
+fn tell(attempt: &str, news: &WorkerNews<'_>, out: &mut Out<'_>) {
+    let (word, more) = match news {
+        WorkerNews::Took => ("took", String::new()),
+        WorkerNews::Delivered(end) => ("delivered", end.map(wording::end_words).unwrap_or_default()),
+        WorkerNews::Dropped => ("dropped", "its run no longer needs it".to_owned()),
     };
-    let name = name_of(runs, claim.run);
-    let WorkClaim { step, attempt, .. } = claim;
-    out.line(&clean_line(&format!("{word}  {name}/{step}@{attempt}  {more}")));
+    out.line(&clean_line(&format!("{word}  {attempt}  {more}")));
     out.flush();
-}
-
-fn name_of(runs: &Runs, run: RunId) -> String {
-    runs.store().run(run).map_or_else(|_| run.to_string(), |row| row.name)
-}
-
-fn ended(event: &Event) -> String {
-    match event {
-        Event::Step { event: StepEvent::Finished(finish), .. } => wording::end_words(&finish.end),
-        Event::Run(_) | Event::Step { .. } | Event::Ask { .. } => String::new(),
-    }
 }

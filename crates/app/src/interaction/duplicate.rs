@@ -22,12 +22,6 @@ pub(crate) fn warn_of_twins(
     (plan, draft): (&Path, &Draft),
     out: &mut Out<'_>,
 ) -> Result<(), Failure> {
-    warn(&board::twins(project, plan, draft)?, out);
+    warn_of_duplicates(&board::twins(project, plan, draft)?, out);
     Ok(())
-}
-
-pub(crate) fn warn(twins: &[Twin], out: &mut Out<'_>) {
-    for twin in twins {
-        out.warn(&format!("{} may be the same work: {} ({})", twin.name, twin.why, twin.path.display()));
-    }
 }

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use planwright_engine::Project;
-pub(crate) use planwright_engine::api::PlanRun as RunOf;
 use planwright_engine::api::plan::find_step;
 use planwright_engine::api::{ChosenPlan, ResolvedBy, Target, shown};
 use planwright_engine::core::syntax::source::Source;
@@ -122,9 +121,4 @@ pub(crate) fn open_file(path: PathBuf) -> Result<Opened, Failure> {
             Err(failure.next(NextCommand::new(["planwright", "verify", shown(&path).as_str()])))
         }
     }
-}
-
-/// Finds the newest run of the plan or step that the user points at.
-pub(crate) fn run_of(address: &str) -> Result<RunOf, Failure> {
-    Ok(workspace()?.run_of(address)?)
 }

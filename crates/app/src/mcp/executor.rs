@@ -1,8 +1,7 @@
 //! Tools for an agent that does one step: read the step, run its contract as advice, and add lines to the attempt's
 //! report. None of them finishes anything: planwright runs the contract after the attempt.
 
-use planwright_engine::core::agent::report::{FindingSeverity, ReportFinding, ReportLine, TEXT_BYTES_MAX};
-use planwright_engine::run::step_tools::StepToolsAttempt;
+use planwright_engine::api::{FindingSeverity, ReportFinding, ReportLine, StepToolsAttempt, TEXT_BYTES_MAX};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -66,18 +65,10 @@ struct Noting {
     /// title of follow-up work
     title: Option<String>,
     /// of a finding
-    severity: Option<Level>,
+    severity: Option<FindingSeverity>,
     /// of a finding
     path: Option<String>,
     line: Option<u32>,
-}
-
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-enum Level {
-    Error,
-    Warning,
-    Note,
 }
 
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
@@ -136,11 +127,7 @@ fn note(call: &ToolRequest<'_>) -> ToolResult {
             (ReportLine::Discovered { title, text }, "recorded as follow-up work; do not do it in this step")
         }
         Kind::Finding => {
-            let severity = match severity {
-                Some(Level::Error) => FindingSeverity::Error,
-                Some(Level::Warning) | None => FindingSeverity::Warning,
-                Some(Level::Note) => FindingSeverity::Note,
-            };
+            let severity = severity.unwrap_or_default();
             let finding = ReportFinding { severity, path: path.unwrap_or_default(), line, text };
             (ReportLine::Finding(finding), "finding recorded")
         }

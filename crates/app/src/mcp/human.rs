@@ -2,29 +2,15 @@
 //! arguments, so a decision counts only after the person confirms it in a client dialog or types the command.
 //! Approval is not offered.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-
-use planwright_engine::Project;
-use planwright_engine::api::start::{Blocker, Missing, Readiness, Start, StartOptions};
-use planwright_engine::approval::Approvals;
+use planwright_engine::api::{
+    AskAnswer, Blocker, Caller, Identity, Missing, PlanRun, Readiness, RunAsk, RunnablePlan, Start,
+    StartOptions, StopMode, budget_answer,
+};
 use planwright_engine::core::plan::budget;
-use planwright_engine::core::plan::budget::Budget;
-use planwright_engine::core::plan::digest::Digest;
-use planwright_engine::core::plan::identity::Identity;
-use planwright_engine::core::plan::verified::Plan;
-use planwright_engine::core::run::event::{AskAnswer, StopMode};
-use planwright_engine::core::run::schedule;
-use planwright_engine::core::run::state::AskState;
 use planwright_engine::core::run::stats::Stats;
-use planwright_engine::portfolio::merge_queue;
-use planwright_engine::run;
-use planwright_engine::run::baseline;
+use planwright_engine::run::Runs;
 use planwright_engine::run::stats as figures;
 use planwright_engine::run::stats::{StatsCount, StatsScope};
-use planwright_engine::run::{Run, RunSummaryRow, Runs};
-use planwright_engine::store::journal::RunId;
-use planwright_engine::store::plan_file;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -32,9 +18,7 @@ use serde_json::{Value, json};
 use super::person::PersonQuestion;
 use super::shared::{One, PLAN_GET, PLAN_LIST, refusal, shown};
 use super::tool::{McpTool, ToolEffect, ToolError, ToolOutcome, ToolReply, ToolRequest, ToolResult, schema};
-use crate::interaction::driver::{under_way, wait_for_driver};
 use crate::output::wording;
-use planwright_engine::api::step_of_run;
 
 pub(super) const INSTRUCTIONS: &str = "For the person you talk to: what needs them in their plans and runs, and \
     their decisions. Decide nothing for them: the person confirms each decision in a dialog or types it.";
@@ -126,108 +110,65 @@ struct Counting {
 
 fn inbox(call: &ToolRequest<'_>) -> ToolResult {
     call.read::<Nothing>()?;
-    let project = call.session.project()?;
-    let Some(decisions) = Approvals::open_existing(&project)? else {
-        return Ok(ToolReply::data(&json!({"asks": [], "reviews": [], "evicted": []})).into());
-    };
-    decisions.sweep()?;
-    let reviews = decisions.waiting()?.into_iter().map(|row| {
+    let inbox = call.session.workspace()?.inbox_now()?;
+    let asks = inbox.asks.into_iter().map(
+        |ask| json!({"id": ask.subject, "reason": ask.words, "text": ask.text, "commands": ask.answers}),
+    );
+    let reviews = inbox.reviews.into_iter().map(|review| {
         json!({
-            "plan": plan_file::name(&row.plan),
-            "revision": row.summary.revision,
-            "state": row.summary.state,
-            "proposed_by": row.summary.proposer,
-            "command": format!("planwright review {}", wording::word(&row.plan.to_string_lossy())),
+            "plan": review.plan,
+            "revision": review.revision,
+            "state": review.state,
+            "proposed_by": review.by,
+            "command": format!("planwright review {}", wording::word(&review.path)),
         })
     });
-    let reviews: Vec<Value> = reviews.collect();
-    let asks = asks(decisions.runs())?;
-    let evicted = merge_queue::evicted(&decisions)?.into_iter().map(|outcast| {
-        json!({
-            "plan": outcast.plan,
-            "why": outcast.why,
-            "into": outcast.into,
-            "command": format!("git merge {}", wording::word(&outcast.branch)),
-        })
+    let evicted = inbox.evicted.into_iter().map(|evicted| {
+        let command = evicted.command().command;
+        json!({"plan": evicted.plan, "why": evicted.why, "into": evicted.into, "command": command})
     });
-    let evicted: Vec<Value> = evicted.collect();
+    let [asks, reviews, evicted]: [Vec<Value>; 3] = [asks.collect(), reviews.collect(), evicted.collect()];
     Ok(ToolReply::data(&json!({"asks": asks, "reviews": reviews, "evicted": evicted})).into())
 }
 
-fn asks(runs: &Runs) -> Result<Vec<Value>, ToolError> {
-    let newest: BTreeMap<RunId, RunSummaryRow> =
-        runs.everywhere()?.into_iter().map(|run| (run.run, run)).collect();
-    let mut asks = Vec::new();
-    for ask in runs.store().asks()? {
-        // Older runs of a plan ask nothing any more.
-        let Some(run) = newest.get(&ask.run) else { continue };
-        let id = match &ask.step {
-            Some(step) => format!("{}/{step}", run.plan),
-            None => run.plan.clone(),
-        };
-        let choices = wording::choices_of(&id, ask.reason, run.tally.judged_by(&ask.ask));
-        asks.push(json!({
-            "id": id,
-            "reason": wording::reason_words(ask.reason),
-            "text": ask.text,
-            "commands": choices.into_iter().map(|(command, _)| command).collect::<Vec<_>>(),
-        }));
-    }
-    Ok(asks)
-}
-
-/// The newest run of the plan that is meant, and the place of the step, where one is.
-struct Found {
-    project: Project,
-    path: PathBuf,
-    runs: Runs,
-    run: Run,
-    step: Option<usize>,
-}
-
-fn found(call: &ToolRequest<'_>, id: &str) -> Result<Found, ToolError> {
+/// The newest run of the plan that is meant, with the step, where one is.
+fn found(call: &ToolRequest<'_>, id: &str) -> Result<PlanRun, ToolError> {
     let ((project, path), step) = match (call.session.plan(id), id.rsplit_once('/')) {
         (Ok(plan), _) => (plan, None),
         (Err(_), Some((plan, step))) if !plan.is_empty() => (call.session.plan(plan)?, Some(step)),
         (Err(trouble), _) => return Err(trouble),
     };
-    let runs = Runs::open(&project)?;
-    let not_run = || ToolError(format!("{} has not been run", shown(&project, &path)));
-    let run = runs.latest(&path)?.ok_or_else(not_run)?;
-    let step =
-        step.map(|step| step_of_run(&run, step)).transpose().map_err(|failure| ToolError(failure.message))?;
-    Ok(Found { project, path, runs, run, step })
+    let run = call.session.workspace()?.latest_run(&path, step)?;
+    run.ok_or_else(|| ToolError(format!("{} has not been run", shown(&project, &path))))
+}
+
+/// The same run, for the person who confirmed what is done with it.
+fn confirmed(run: PlanRun, by: &str) -> PlanRun {
+    PlanRun { caller: Caller::Person(by.to_owned()), ..run }
 }
 
 fn answer(call: &ToolRequest<'_>) -> ToolResult {
     let Answering { id, answer: word, text } = call.read()?;
     let text = text.unwrap_or_default();
     let answer = meant(word, &text)?;
-    let Found { path, runs, run, step, .. } = found(call, &id)?;
-    let (name, ask) = asked(&run, step)?;
-    let subject = wording::subject(&run, ask);
-    let contract = ask.step.map(|place| &run.plan.steps[place].contract);
-    if !schedule::fits(ask.reason, &answer, contract) {
+    let run = found(call, &id)?;
+    let ask = asked(&run)?;
+    let subject = ask.subject.clone();
+    if !ask.fits(&answer) {
         // The words are those of the tool, which are options only at a terminal.
-        let fitting = wording::fitting(ask.reason, contract).replace("--", "");
+        let fitting = ask.options().replace("--", "");
         return Err(ToolError(format!("{subject} doesn't accept this answer; use {fitting}")));
     }
     let command = typed(&subject, word, &text);
     let question = format!(
         "planwright: {subject} asks ({}):\n\n{}\nThe answer that would be recorded as yours:\n\n{}\n{}\nIt is the same as: {command}",
-        wording::reason_words(ask.reason),
+        ask.reason.words(),
         wording::indented(&ask.text),
         wording::indented(&wording::answer_words(&answer)),
         effect(&answer),
     );
-    let name = name.to_owned();
     let act = move |by: &str| {
-        let is_end = matches!(answer, AskAnswer::Revise { .. });
-        runs.answer_as(&run, &name, answer, by)?;
-        if is_end && wait_for_driver(&runs, &run).map_err(|failure| ToolError(failure.message))?.is_none() {
-            runs.mirror(run.row.id, &path)?;
-        }
-        let next = match runs.holder(&run)? {
+        let next = match confirmed(run, by).answer(&ask, answer)?.driven_by {
             Some(_) => "its run continues",
             None => "run_start resumes its run",
         };
@@ -251,10 +192,7 @@ fn meant(word: Said, text: &str) -> Result<AskAnswer, ToolError> {
         Said::Stop => AskAnswer::Stop,
         Said::Budget => {
             let no_amount = || ToolError(format!("invalid amount `{text}`; use $1.50, 50k tokens or 10 min"));
-            let added = Budget::addition(text).ok_or_else(no_amount)?;
-            let [micro_dollars, tokens, seconds] =
-                [added.micro_dollars, added.tokens, added.seconds].map(Option::unwrap_or_default);
-            AskAnswer::Budget { micro_dollars, tokens, seconds }
+            budget_answer(text).ok_or_else(no_amount)?
         }
     })
 }
@@ -293,14 +231,13 @@ fn typed(subject: &str, word: Said, text: &str) -> String {
 }
 
 /// The question that is meant.
-fn asked(run: &Run, step: Option<usize>) -> Result<(&str, &AskState), ToolError> {
-    let asks: Vec<(&String, &AskState)> =
-        run.state.asks.iter().filter(|(_, ask)| step.is_none() || ask.step == step).collect();
-    match asks[..] {
-        [(name, ask)] => Ok((name, ask)),
-        [] => Err(ToolError(format!("no open question about {}; call inbox_list", run.row.name))),
+fn asked(run: &PlanRun) -> Result<RunAsk, ToolError> {
+    let mut asks = run.asks();
+    match asks.len() {
+        1 => Ok(asks.remove(0)),
+        0 => Err(ToolError(format!("no open question about {}; call inbox_list", run.name()))),
         _ => {
-            let names: Vec<String> = asks.iter().map(|(_, ask)| wording::subject(run, ask)).collect();
+            let names: Vec<String> = asks.into_iter().map(|ask| ask.subject).collect();
             Err(ToolError(format!("several questions are open; pass one of: {}", names.join(", "))))
         }
     }
@@ -310,25 +247,21 @@ fn start(call: &ToolRequest<'_>) -> ToolResult {
     let One { id } = call.read()?;
     let (project, path) = call.session.plan(&id)?;
     let name = shown(&project, &path);
-    let verified = baseline::verify(&project, &path, &name)?;
-    let Some(plan) = &verified.plan else { return Err(refusal(&verified, "so it cannot run")) };
-    let digest = Digest::of(plan);
-    let runs = Runs::open(&project)?;
+    let plan = call.session.workspace()?.plan_at(path)?;
+    let Some(runnable) = plan.runnable()? else { return Err(refusal(plan.verified()?, "so it cannot run")) };
     // The person is known only after they confirm; nothing starts before that.
-    let options = StartOptions::of(&path, &verified, call.session.agent());
-    let question = match runs.readiness(&options)? {
-        Readiness::Begin(_) => {
-            format!("planwright: start {name}, approved as {}?\n{}", digest.short(), work(plan, &project))
+    let question = match runnable.readiness(&StartOptions::by(call.session.agent()))? {
+        Readiness::Begin => {
+            let digest = runnable.digest.short();
+            format!("planwright: start {name}, approved as {digest}?\n{}", work(&runnable))
         }
-        Readiness::Resume(run) if run.state.outcome().is_some() => {
+        Readiness::Resume(run) if run.is_over() => {
             return Ok(ToolReply::text(format!("{name} is already done.")).into());
         }
-        Readiness::Resume(run) => {
-            format!("planwright: resume the run of {name}?\n{}", work(&run.plan, &project))
-        }
+        Readiness::Resume(_) => format!("planwright: resume the run of {name}?\n{}", work(&runnable)),
         Readiness::Follow(_, holder) => return Ok(ToolReply::text(driven(&name, &holder)).into()),
         Readiness::NeedsApproval(missing) => return Err(by_hand(&name, &missing_words(&name, &missing))),
-        Readiness::NeedsRetry(_) => {
+        Readiness::NeedsRetry => {
             return Err(by_hand(&name, &(format!("{name} has failed"), "run --retry")));
         }
         Readiness::Blocked(blocker) => return Err(blocked(&name, blocker)),
@@ -337,16 +270,16 @@ fn start(call: &ToolRequest<'_>) -> ToolResult {
     let drivers = std::sync::Arc::clone(&call.session.drivers);
     let act = move |by: &str| {
         // Everything is checked again in the transaction that starts the run.
-        let leave = drivers.leave();
-        let options = StartOptions { leave, ..StartOptions::of(&path, &verified, Identity::person(by)) };
-        match runs.start(&options)? {
+        let Some(runnable) = plan.runnable()? else { return Err(changed(&name)) };
+        let options = StartOptions { leave: drivers.leave(), ..StartOptions::by(Identity::person(by)) };
+        match runnable.start(&options)? {
             Start::Begun(run, driving, _) | Start::Resumed(run, driving) => {
-                drivers.drive(runs, run, driving);
+                drivers.drive(run, driving);
                 Ok(ToolReply::text(under_way_words(&name)))
             }
             Start::Following(_, holder) => Ok(ToolReply::text(driven(&name, &holder))),
             Start::NeedsApproval(missing) => Err(by_hand(&name, &missing_words(&name, &missing))),
-            Start::NeedsRetry(_) => Err(by_hand(&name, &(format!("{name} has failed"), "run --retry"))),
+            Start::NeedsRetry => Err(by_hand(&name, &(format!("{name} has failed"), "run --retry"))),
             Start::Blocked(blocker) => Err(blocked(&name, blocker)),
         }
     };
@@ -381,14 +314,14 @@ fn missing_words(name: &str, missing: &Missing) -> (String, &'static str) {
 }
 
 fn blocked(name: &str, blocker: Blocker) -> ToolError {
-    let error = match blocker {
-        Blocker::OtherText { run, holder } => run::Error::Driven { run, holder },
-        Blocker::Occupied { plan, holder } => run::Error::Occupied { plan, holder },
-        Blocker::Needs { .. } | Blocker::OtherDigest { .. } => {
-            return ToolError(format!("{name} changed in the meantime. Nothing was started"));
-        }
-    };
-    ToolError(format!("{}. Nothing was started", ToolError::from(error).0))
+    match blocker {
+        Blocker::Elsewhere(error) => ToolError(format!("{}. Nothing was started", ToolError::from(error).0)),
+        Blocker::Needs { .. } | Blocker::OtherDigest => changed(name),
+    }
+}
+
+fn changed(name: &str) -> ToolError {
+    ToolError(format!("{name} changed in the meantime. Nothing was started"))
 }
 
 fn under_way_words(name: &str) -> String {
@@ -400,10 +333,11 @@ fn under_way_words(name: &str) -> String {
 }
 
 /// A summary for the person who confirms.
-fn work(plan: &Plan, project: &Project) -> String {
+fn work(runnable: &RunnablePlan<'_>) -> String {
+    let plan = runnable.plan;
     let mut text = format!("{}: {}\n", plan.title, wording::number(plan.steps.len(), "step"));
-    for (key, words) in project.commands_of(plan).iter().filter(|(_, words)| !words.is_empty()) {
-        text.push_str(&format!("{}\n", wording::named_work(key, words)));
+    for (key, words) in runnable.commands() {
+        text.push_str(&format!("{}\n", wording::named_work(&key, &words)));
     }
     text.push_str("Agents run as you.\n");
     wording::indented(&text)
@@ -411,31 +345,22 @@ fn work(plan: &Plan, project: &Project) -> String {
 
 fn stop(call: &ToolRequest<'_>) -> ToolResult {
     let Stopping { id, now } = call.read()?;
-    let Found { project, path, runs, run, .. } = found(call, &id)?;
-    let name = shown(&project, &path);
-    if run.state.outcome().is_some() {
+    let run = found(call, &id)?;
+    let name = run.run.row.plan.to_string_lossy().into_owned();
+    if run.is_over() {
         return Err(ToolError(format!("the run of {name} is not running")));
     }
-    let (when, flag) = if now { (StopMode::Now, " --now") } else { (StopMode::AfterAttempts, "") };
-    let busy = under_way(&run);
+    let (mode, flag) = if now { (StopMode::Now, " --now") } else { (StopMode::AfterAttempts, "") };
+    let busy = run.run.under_way();
     let busy = if busy.is_empty() { "nothing".to_owned() } else { busy.join("; ") };
     let question =
         format!("planwright: pause the run of {name}?\n\n{}", wording::indented(&format!("Running: {busy}")));
     let command = format!("planwright stop {}{flag}", wording::word(&name));
     let act = move |by: &str| {
-        stopped((&runs, &run), &path, when, by).map(|()| {
-            ToolReply::text(format!("{name} is paused, confirmed by the person; run_start resumes it."))
-        })
+        confirmed(run, by).stop(mode)?;
+        Ok(ToolReply::text(format!("{name} is paused, confirmed by the person; run_start resumes it.")))
     };
     Ok(ToolOutcome::Ask(Box::new(PersonQuestion::new((question, command), act))))
-}
-
-fn stopped((runs, run): (&Runs, &Run), path: &Path, when: StopMode, by: &str) -> Result<(), ToolError> {
-    runs.stop_as(run, when, by)?;
-    if wait_for_driver(runs, run).map_err(|failure| ToolError(failure.message))?.is_none() {
-        runs.mirror(run.row.id, path)?;
-    }
-    Ok(())
 }
 
 fn stats(call: &ToolRequest<'_>) -> ToolResult {

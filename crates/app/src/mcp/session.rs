@@ -6,11 +6,7 @@ use std::thread::{self, JoinHandle};
 
 use planwright_engine::Project;
 use planwright_engine::agent::submission;
-use planwright_engine::api::start::Driving;
-use planwright_engine::api::{Caller, OpenOptions, Workspace};
-use planwright_engine::core::plan::identity::Identity;
-use planwright_engine::run::{Run, Runs};
-use planwright_engine::system::process::Stop;
+use planwright_engine::api::{Caller, Driving, Identity, OpenOptions, PlanRun, Stop, Workspace};
 
 use super::tool::ToolError;
 use crate::interaction::project::options;
@@ -78,10 +74,10 @@ impl Drivers {
     }
 
     /// Runs a plan in the background and owns the run from now on.
-    pub(super) fn drive(&self, runs: Runs, run: Box<Run>, driving: Driving) {
+    pub(super) fn drive(&self, run: Box<PlanRun>, driving: Driving) {
         let thread = thread::spawn(move || {
             // What goes wrong is in the journal, or the next `run` says it.
-            driving.drive(&runs, &run, &mut |_, _| ()).ok();
+            driving.drive(&run, &mut |_, _| ()).ok();
         });
         self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
     }

@@ -5,26 +5,21 @@ pub(crate) mod ahead;
 pub(crate) mod entry;
 pub(crate) mod found;
 
-use planwright_engine::api;
 use planwright_engine::api::local_time;
 pub(crate) use planwright_engine::api::now;
+use planwright_engine::api::step_of_event;
 use planwright_engine::config::{ADVISORY_JUDGE_KEY, ENVIRONMENT_KEY, GATE_JUDGE_KEY, LIKE_KEY, TOPICS_KEY};
 use planwright_engine::core::agent::account::{Account, Usage};
 use planwright_engine::core::agent::finding;
 use planwright_engine::core::agent::report;
 use planwright_engine::core::agent::report::ReportFinding;
 use planwright_engine::core::plan::budget;
-use planwright_engine::core::plan::verified::Contract;
 use planwright_engine::core::run::event::{
-    AskAnswer, AskEvent, AskReason, AttemptEnd, AttemptFinish, Event, JudgedBy, RunEvent, RunOutcome,
-    RunStart, StepEvent, StopMode,
+    AskAnswer, AskEvent, AttemptEnd, AttemptFinish, Event, RunEvent, RunOutcome, RunStart, StepEvent,
+    StopMode,
 };
 use planwright_engine::core::run::forecast::Forecast;
-use planwright_engine::core::run::state::AskState;
 pub(crate) use planwright_engine::core::syntax::count::number;
-use planwright_engine::core::workspace::notification::Notification;
-use planwright_engine::run::{Run, Runs};
-use planwright_engine::store::journal::RecordedEvent;
 
 use crate::output::{Exit, Failure, clean, shell_word};
 
@@ -143,36 +138,6 @@ pub(crate) fn indented(text: &str) -> String {
     clean(text).lines().map(line).collect()
 }
 
-/// What a person is asked about: `it/fix`, or `it` for the whole run.
-pub(crate) fn subject(run: &Run, ask: &AskState) -> String {
-    match ask.step {
-        Some(place) => format!("{}/{}", run.row.name, run.plan.steps[place].id),
-        None => run.row.name.clone(),
-    }
-}
-
-/// The commands that answer an ask, each with what it does.
-pub(crate) fn choices(run: &Run, ask: &AskState) -> Vec<(String, String)> {
-    let judged_by = JudgedBy::of(ask.step.map(|place| &run.plan.steps[place].contract));
-    choices_of(&subject(run, ask), ask.reason, judged_by)
-}
-
-/// The commands that answer what is asked about `subject`, each with what it does.
-pub(crate) fn choices_of(subject: &str, reason: AskReason, judged_by: JudgedBy) -> Vec<(String, String)> {
-    let answers = api::answers(subject, reason, judged_by).into_iter();
-    answers.map(|answer| (answer.command, answer.remark.unwrap_or_default())).collect()
-}
-
-/// The answers that fit, as options of `answer`.
-pub(crate) fn fitting(reason: AskReason, contract: Option<&Contract>) -> String {
-    api::answer_options(reason, JudgedBy::of(contract))
-}
-
-/// Why a person is asked.
-pub(crate) const fn reason_words(reason: AskReason) -> &'static str {
-    reason.words()
-}
-
 /// How an attempt ended.
 pub(crate) fn end_words(end: &AttemptEnd) -> String {
     match end {
@@ -256,14 +221,7 @@ fn scope_words(account: &Account) -> String {
 
 /// What an event is about: `it/fix`, or `it` for the whole run.
 pub(crate) fn place(plan: &str, event: &Event) -> String {
-    let asked = match event {
-        // An ask is named for its step; one about the run has a name that no step can have.
-        Event::Ask { ask, event: AskEvent::Answered { .. } } => {
-            ask.rsplit_once('/').map(|(step, _)| step).filter(|step| !step.contains('/'))
-        }
-        Event::Ask { event: AskEvent::Opened { .. }, .. } | Event::Run(_) | Event::Step { .. } => None,
-    };
-    event.step().or(asked).map_or_else(|| plan.to_owned(), |step| format!("{plan}/{step}"))
+    step_of_event(event).map_or_else(|| plan.to_owned(), |step| format!("{plan}/{step}"))
 }
 
 /// What an event says, as `name=value` words.
@@ -344,16 +302,6 @@ fn end_field(end: &AttemptEnd) -> (&'static str, String) {
             ("end", end_words(end))
         }
     }
-}
-
-/// How a run stands, in a word.
-pub(crate) fn run_word(run: &Run) -> &'static str {
-    run.word()
-}
-
-/// What listeners are told of an event of a run.
-pub(crate) fn notice_of(runs: &Runs, run: &Run, recorded: &RecordedEvent) -> Notification {
-    runs.notification(run, recorded)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ const CLOCKS: [&str; 2] = ["Instant", "SystemTime"];
 const FACES: [&str; 4] = ["lsp", "mcp", "tui", "web"];
 const ENGINE: &str = "planwright_engine";
 /// What app may name of the engine.
-const FACADE: [&str; 14] = [
+const FACADE: [&str; 15] = [
     "Project",
     "Verified",
     "agent",
@@ -21,6 +21,7 @@ const FACADE: [&str; 14] = [
     "config",
     "core",
     "git",
+    "host",
     "portfolio",
     "run",
     "store",

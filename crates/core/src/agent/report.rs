@@ -2,6 +2,7 @@
 //! to a file that planwright reads after the attempt. None of it is a verdict and none of it is trusted: it
 //! is shown to people, and questions are put to them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub const LINES_MAX: usize = 200;
@@ -47,10 +48,11 @@ pub struct ReportFinding {
     pub text: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum FindingSeverity {
-    /// It must be fixed.
     Error,
     #[default]
     Warning,

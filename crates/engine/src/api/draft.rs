@@ -193,7 +193,7 @@ impl Workspace {
         let title = answer.verified.draft.as_ref().and_then(|draft| draft.title.as_ref());
         let title = title.map_or(task.as_str(), |title| title.value.as_str());
         // The written file is what is checked, recorded and proposed.
-        let plan = self.plan_at(self.create(&answer.verified, name, title)?)?;
+        let plan = self.plan_at(self.create_draft(&answer.verified, name, title)?)?;
         let verified = plan.verified()?;
         let twins = board::twins(self.project(), plan.path(), plan.draft())?;
         let digest = verified.plan.as_ref().map(|plan| Digest::of(plan).to_string()).unwrap_or_default();
@@ -215,7 +215,7 @@ impl Workspace {
     }
 
     /// Makes the file of a plan; never over one that is there.
-    fn create(&self, verified: &Verified, name: Option<&str>, title: &str) -> Result<PathBuf, Error> {
+    fn create_draft(&self, verified: &Verified, name: Option<&str>, title: &str) -> Result<PathBuf, Error> {
         let slug = verified::slug(title);
         let base = name.unwrap_or(if slug.is_empty() { "plan" } else { &slug });
         let dialect = self.project().dialect.unwrap_or(NATIVE);

@@ -133,10 +133,20 @@ impl InboxView {
 }
 
 impl Workspace {
+    /// Everything that needs a person. What time has ended meanwhile is ended first, and said.
     pub fn inbox(&self) -> Result<InboxView, Error> {
         let (reviews, warnings) = self.reviews()?;
-        let evicted = self.evicted()?;
-        let runs = Runs::open(self.project())?;
+        Ok(InboxView { asks: self.asks()?, reviews, evicted: self.evicted()?, warnings })
+    }
+
+    /// The same without what ends planning sessions.
+    pub fn inbox_now(&self) -> Result<InboxView, Error> {
+        let (reviews, warnings) = self.waiting_reviews()?;
+        Ok(InboxView { asks: self.asks()?, reviews, evicted: self.evicted()?, warnings })
+    }
+
+    fn asks(&self) -> Result<Vec<InboxAskView>, Error> {
+        let Some(runs) = Runs::open_existing(self.project())? else { return Ok(Vec::new()) };
         let newest: BTreeMap<RunId, RunSummaryRow> =
             runs.everywhere()?.into_iter().map(|run| (run.run, run)).collect();
         let mut asks = Vec::new();
@@ -162,7 +172,7 @@ impl Workspace {
             });
         }
         asks.sort_by_key(|ask| ask.since_ms);
-        Ok(InboxView { asks, reviews, evicted, warnings })
+        Ok(asks)
     }
 
     /// Every plan that waits for a yes or a no, the oldest first. What time has ended meanwhile is ended first, and said.

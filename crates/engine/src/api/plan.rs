@@ -44,9 +44,7 @@ impl Workspace {
     pub fn plan_at(&self, path: PathBuf) -> Result<Plan, Error> {
         let workspace = Self::open_for(&path, self.options())?;
         match plan_file::read(&path, &shown(&path), workspace.project().reading())? {
-            FileText::Plan(source) => {
-                Ok(Plan { is_written: true, ..Plan::unwritten(workspace, path, source) })
-            }
+            FileText::Plan(source) => Ok(Plan::written(workspace, path, source)),
             FileText::Unreadable(unreadable) => {
                 let shown = shown(&path);
                 let message = format!("{shown}: {}", unreadable.diagnostic.message);
@@ -65,6 +63,19 @@ impl Plan {
     pub(crate) fn unwritten(workspace: Workspace, path: PathBuf, source: Source) -> Self {
         let (draft, verified) = (OnceCell::new(), OnceCell::new());
         Self { workspace, path, source, step: None, is_written: false, draft, verified }
+    }
+
+    /// A plan of this project as it was read.
+    pub(crate) fn written(workspace: Workspace, path: PathBuf, source: Source) -> Self {
+        Self { is_written: true, ..Self::unwritten(workspace, path, source) }
+    }
+
+    /// The plan as its file is now; `None` where that can't be read.
+    pub(crate) fn read_again(&self) -> Option<Self> {
+        match plan_file::read(&self.path, &self.shown(), self.workspace.project().reading()).ok()? {
+            FileText::Plan(source) => Some(Self::written(self.workspace.clone(), self.path.clone(), source)),
+            FileText::Unreadable(_) => None,
+        }
     }
 
     /// The project that it belongs to.
@@ -114,7 +125,12 @@ impl Plan {
 
     /// The place of the step that `name` means: an id, a number, or the beginning of one id alone.
     pub fn find_step(&self, name: &str) -> Result<usize, Error> {
-        find_step(self.draft(), name, &self.shown())
+        self.find_step_as(name, &self.shown())
+    }
+
+    /// The same where people call the plan `called`.
+    pub fn find_step_as(&self, name: &str, called: &str) -> Result<usize, Error> {
+        find_step(self.draft(), name, called)
     }
 }
 

@@ -159,11 +159,6 @@ impl Workspace {
             tool_kinds: ToolKind::words().collect(),
         }
     }
-
-    /// A plan as agents call it: its path from the root.
-    fn relative(&self, path: &std::path::Path) -> String {
-        path.strip_prefix(self.root()).unwrap_or(path).to_string_lossy().into_owned()
-    }
 }
 
 impl SubmittedPlan {

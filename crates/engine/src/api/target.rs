@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use planwright_core::workspace::active_plan::{Audience, ResolvedBy, task};
 
+use crate::api::caller::Caller;
 use crate::api::error::{Error, ErrorKind};
 use crate::api::next::NextCommand;
 use crate::api::path::shown;
@@ -139,7 +140,7 @@ impl Workspace {
             Error::new(ErrorKind::Refused, format!("{name} has not been run")).next(next)
         })?;
         let step = step.map(|step| step_of_run(&run, &step)).transpose()?;
-        Ok(PlanRun { path, runs, run, step })
+        Ok(PlanRun { path, caller: self.caller().clone(), runs, run, step })
     }
 }
 
@@ -150,6 +151,7 @@ fn list() -> NextCommand {
 /// The newest run of a plan, as the user points at it.
 pub struct PlanRun {
     pub path: PathBuf,
+    pub caller: Caller,
     pub runs: Runs,
     pub run: Run,
     /// The step that was named, as a place in the approved plan.

@@ -11,6 +11,8 @@ use planwright_core::run::arbiter::{
     Agents, ArbiterChoice, ArbiterContext, ArbiterRecords, Candidates, PriorAttempt,
 };
 use planwright_core::run::state::RunState;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::config::schema;
 use crate::run::consult::{AgentQuery, AgentQuestion};
@@ -39,13 +41,15 @@ pub struct ArbiterCase {
 }
 
 /// A target of a plan without a configured agent, and who could do its steps.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Vacancy {
     pub target: String,
     /// `None` if no agent is configured.
     pub agent: Option<String>,
     /// Why this one.
     pub because: String,
+    /// Whether the settings say so now.
+    pub is_assigned: bool,
 }
 
 /// Gathers everything for the plan in a file. A run is described by its approved text, unless the file has
@@ -117,7 +121,7 @@ impl ArbiterCase {
             let found = arbiter::agent_for(&step.target, &self.agents, &among);
             let (agent, because) = found.unzip();
             let because = because.unwrap_or_else(|| "no agent configured".to_owned());
-            vacancies.push(Vacancy { target: step.target.clone(), agent, because });
+            vacancies.push(Vacancy { target: step.target.clone(), agent, because, is_assigned: false });
         }
         vacancies
     }

@@ -1,25 +1,13 @@
 //! `log --all`: journals of all runs and ledgers of all plans as one stream, one line per event. Read-only.
 //! `--deliver` sends the hooks what they missed.
 
-mod record;
-
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use planwright_engine::core::plan::budget;
-use planwright_engine::run as runs;
-use planwright_engine::run::Runs;
-use planwright_engine::system::clock;
-use planwright_engine::system::process;
-use planwright_engine::workspace::feed::{EventFeed, FeedItem, FeedSubject, Filter};
-use planwright_engine::workspace::notify;
-use planwright_engine::workspace::notify::PendingDeliveries;
-use schemars::JsonSchema;
-use serde::Serialize;
+use planwright_engine::api::{EventsView, FeedItem, FeedSubject, Since};
 
 use crate::interaction::notifier;
-use crate::interaction::project::{here, project_of};
+use crate::interaction::project::workspace;
 use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Table, Tone, clean_line};
 
@@ -54,69 +42,27 @@ enum Names {
     Record,
 }
 
-/// The data of the last envelope; before it, every event has one of its own, `planwright.event/1`.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Told {
-    /// How many events were told.
-    pub(crate) events: u64,
-    /// What became of them for each hook, with `--deliver`.
-    pub(crate) hooks: Vec<HookData>,
-}
-
-/// What became of the news for one hook.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct HookData {
-    /// Its name: `needs_you`, `done`, `failed` or `webhook`.
-    pub(crate) hook: String,
-    /// How many events it took.
-    pub(crate) delivered: u64,
-    /// How many were given up since this was last asked.
-    pub(crate) skipped: u64,
-    /// Why not everything was delivered; `None` where all of it was.
-    pub(crate) left: Option<String>,
-}
-
-/// The starting point.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Since {
-    Begin,
-    /// After the event with this number, in each journal and ledger.
-    Seq(u64),
-    /// After this time, in milliseconds since 1970.
-    Time(u64),
-}
-
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if args.deliver {
         return deliver(out);
     }
     let since = match &args.since {
         None => Since::Begin,
-        Some(text) => since(text, wording::now()).ok_or_else(|| {
+        Some(text) => Since::read(text, wording::now()).ok_or_else(|| {
             Failure::new(Exit::Usage, format!("`{text}` is not a number, a time or an age"))
                 .hint("use 12, 14:30, 2026-01-31T14:30:00Z or 14m")
                 .next(NextCommand::new(["planwright", "help", "log"]))
         })?,
     };
-    let path = args.plan.as_ref().map(|plan| here()?.address(plan).map_err(Failure::from)).transpose()?;
-    let path = path.map(|address| address.plan);
-    let project = path.as_deref().map_or_else(here, project_of)?;
-    let runs = Runs::open(&project)?;
-    let plan = path.map(|path| path.strip_prefix(&project.root).map(PathBuf::from).unwrap_or(path));
-    let (after_seq, since_ms) = match since {
-        Since::Begin => (0, 0),
-        Since::Seq(seq) => (seq, 0),
-        Since::Time(at) => (0, at),
-    };
-    let mut feed = EventFeed::after(runs.store(), &project.root, Filter { plan, after_seq, since_ms }, 0);
+    let mut events = workspace()?.events(args.plan.as_deref(), since)?;
     let mut told = 0;
     loop {
-        while let Some(batch) = feed.next_batch().map_err(runs::Error::from)? {
+        while let Some(batch) = events.next_batch()? {
             for fact in &batch {
                 match args.names {
                     None => tell(fact, out),
                     Some(Names::Record) => {
-                        let Some(line) = record::line(&runs, fact)? else { continue };
+                        let Some(line) = events.record_line(fact)? else { continue };
                         out.line(&clean_line(&line));
                     }
                 }
@@ -133,21 +79,15 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         out.talk("no events");
     }
     let next = NextCommand::new(["planwright", "status"]);
-    Ok(Response::done("events", &Told { events: told, hooks: Vec::new() }).next(next))
+    Ok(Response::done("events", &EventsView { events: told, hooks: Vec::new() }).next(next))
 }
 
 /// Sends the hooks the events they missed.
 fn deliver(out: &mut Out<'_>) -> Result<Response, Failure> {
-    if process::job_above().is_some() {
-        let message = "an agent in a run cannot deliver events: your own hooks would miss them";
-        return Err(Failure::new(Exit::No, message).next(NextCommand::new(["planwright", "log", "--all"])));
-    }
-    let project = here()?;
-    let runs = Runs::open(&project)?;
-    let told = notify::deliver(&project, runs.store(), notifier::encode).map_err(runs::Error::from)?;
-    let hooks: Vec<HookData> = told.iter().map(data).collect();
+    let view = workspace()?.deliver_events(notifier::encode)?;
+    let hooks = &view.hooks;
     let mut table = Table::new();
-    for hook in &hooks {
+    for hook in hooks {
         let skipped = if hook.skipped > 0 { format!("skipped {}", hook.skipped) } else { String::new() };
         let left = hook.left.as_deref().unwrap_or_default();
         let delivered = format!("delivered {}", hook.delivered);
@@ -163,30 +103,7 @@ fn deliver(out: &mut Out<'_>) -> Result<Response, Failure> {
         (false, Exit::Done) => vec!["planwright", "log", "--all", "--since=1h"],
         (false, _) => vec!["planwright", "log", "--all", "--deliver"],
     };
-    let events = hooks.iter().map(|hook| hook.delivered).sum();
-    Ok(Response::new(exit, "events", &Told { events, hooks }).next(NextCommand::new(next)))
-}
-
-fn data(told: &notify::Delivered) -> HookData {
-    let left = match &told.rest {
-        PendingDeliveries::Nothing => None,
-        PendingDeliveries::Later(why) => Some(why.clone()),
-        PendingDeliveries::Busy => Some("another process is delivering".to_owned()),
-    };
-    HookData { hook: told.hook.to_owned(), delivered: told.delivered, skipped: told.skipped, left }
-}
-
-/// Reads the starting point. A bare number is a journal sequence number.
-fn since(text: &str, now_ms: u64) -> Option<Since> {
-    let text = text.trim();
-    if let Ok(seq) = text.parse() {
-        return Some(Since::Seq(seq));
-    }
-    if let Some(at) = clock::read(text, now_ms) {
-        return Some(Since::Time(at));
-    }
-    let age = budget::seconds(text)?;
-    Some(Since::Time(now_ms.saturating_sub(age.saturating_mul(1000))))
+    Ok(Response::new(exit, "events", &view).next(NextCommand::new(next)))
 }
 
 fn tell(fact: &FeedItem, out: &mut Out<'_>) {
@@ -210,19 +127,4 @@ fn tell(fact: &FeedItem, out: &mut Out<'_>) {
         .trim_end(),
     );
     out.event(&Response::done("event", notice));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_number_is_a_place_and_everything_with_a_unit_is_a_time() {
-        let now = 1_767_268_800_000;
-        assert_eq!(since("12", now), Some(Since::Seq(12)));
-        assert_eq!(since("14m", now), Some(Since::Time(now - 14 * 60_000)));
-        assert_eq!(since("2 days", now), Some(Since::Time(now - 172_800_000)));
-        assert_eq!(since("2026-01-01T12:00:00Z", 0), Some(Since::Time(now)));
-        assert_eq!([since("soon", now), since("$3", now), since("", now)], [None, None, None]);
-    }
 }

@@ -1,10 +1,8 @@
 //! The block at the bottom of the terminal during a run: a header and one line per step. Pure.
 
-use planwright_engine::core::run::event::{Judged, RunOutcome};
-use planwright_engine::core::run::state::StepStatus;
+use planwright_engine::api::{Judged, LiveRun, LiveStep, RunOutcome, StepStatus};
 use unicode_width::UnicodeWidthStr as _;
 
-use super::board::{Board, Row};
 use super::{Args, dollars};
 use crate::output::{Glyph, Glyphs, Palette, Settings, Tone, clean_line, cut};
 
@@ -18,7 +16,7 @@ pub(super) const fn is_wanted(args: &Args, settings: &Settings) -> bool {
 
 /// The lines of the block, so many and so long as the screen allows.
 pub(super) fn lines(
-    board: &Board<'_>,
+    board: &LiveRun<'_>,
     now_ms: u64,
     (width, height): (usize, usize),
     palette: Palette,
@@ -54,7 +52,7 @@ fn widest(texts: impl Iterator<Item = String>) -> usize {
 
 /// The places of the steps that have room: what is running or needs a person first, then what comes next, then what is
 /// done; in the order of the plan.
-fn chosen(board: &Board<'_>, room: usize) -> Vec<usize> {
+fn chosen(board: &LiveRun<'_>, room: usize) -> Vec<usize> {
     if board.rows.len() <= room {
         return (0..board.rows.len()).collect();
     }
@@ -70,7 +68,7 @@ fn chosen(board: &Board<'_>, room: usize) -> Vec<usize> {
     places
 }
 
-fn header(board: &Board<'_>, now_ms: u64, width: usize, palette: Palette) -> String {
+fn header(board: &LiveRun<'_>, now_ms: u64, width: usize, palette: Palette) -> String {
     let row = &board.run.row;
     let name = clean_line(&row.name).into_owned();
     let short: String = row.digest.chars().take(8).collect();
@@ -86,7 +84,7 @@ fn header(board: &Board<'_>, now_ms: u64, width: usize, palette: Palette) -> Str
 }
 
 /// What the run has cost so far. Scripts and people cost nothing that could be told.
-fn cost(board: &Board<'_>) -> Option<String> {
+fn cost(board: &LiveRun<'_>) -> Option<String> {
     let limit = board.plan().budget.micro_dollars;
     let limit = limit.map(|limit| limit.saturating_add(board.run.state.granted.micro_dollars));
     match (board.spent.micro_dollars, limit) {
@@ -98,7 +96,7 @@ fn cost(board: &Board<'_>) -> Option<String> {
 }
 
 fn line(
-    board: &Board<'_>,
+    board: &LiveRun<'_>,
     (place, now_ms): (usize, u64),
     columns: &Columns,
     (width, palette): (usize, Palette),
@@ -119,13 +117,13 @@ fn line(
 }
 
 /// How long a step has been running, or ran.
-fn elapsed(row: &Row, now_ms: u64) -> Option<u64> {
+fn elapsed(row: &LiveStep, now_ms: u64) -> Option<u64> {
     let is_under_way = matches!(row.state.status, StepStatus::Running { .. } | StepStatus::Judging { .. });
     let end = if is_under_way { now_ms } else { row.ended_ms? };
     Some(end.saturating_sub(row.began_ms?))
 }
 
-fn symbol(row: &Row, now_ms: u64, glyphs: Glyphs) -> (&'static str, Tone) {
+fn symbol(row: &LiveStep, now_ms: u64, glyphs: Glyphs) -> (&'static str, Tone) {
     let glyph = match row.state.status {
         StepStatus::Passed { .. } => Glyph::Done,
         StepStatus::Waiting { .. } => Glyph::NeedsYou,
@@ -144,7 +142,7 @@ fn symbol(row: &Row, now_ms: u64, glyphs: Glyphs) -> (&'static str, Tone) {
 }
 
 /// What there is to say about a step beside its time.
-fn note(board: &Board<'_>, place: usize) -> String {
+fn note(board: &LiveRun<'_>, place: usize) -> String {
     let row = &board.rows[place];
     let of = board.attempts_max(place);
     match &row.state.status {

@@ -3,14 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use planwright_engine::core::plan::verified::Contract;
-use planwright_engine::core::run::event::{AskAnswer, AskReason};
-use planwright_engine::core::run::schedule;
-use planwright_engine::core::run::state::{FailedAttempt, StepStatus};
-use planwright_engine::run::Runs;
+use planwright_engine::api::{AnswerKind, AskReason, Contract, JudgedBy, LiveRun, PlanRun, StepStatus};
 
-use super::board::Board;
-use super::{named, plain};
+use super::named;
 use crate::output::{Glyph, Out, clean, clean_line, shell_word};
 
 /// How many lines of what the contract printed are repeated here.
@@ -22,9 +17,9 @@ const INDENT: &str = "             ";
 
 /// Prints a question about a step, or about the run where there is none.
 pub(super) fn print(
-    board: &Board<'_>,
+    board: &LiveRun<'_>,
     (place, reason, text): (Option<usize>, AskReason, &str),
-    runs: &Runs,
+    run: &PlanRun,
     out: &mut Out<'_>,
 ) {
     let plan = &board.run.row.name;
@@ -35,7 +30,7 @@ pub(super) fn print(
     let glyph = out.palette().glyph(Glyph::NeedsYou);
     out.line(&format!("{glyph} {} needs you", clean_line(&what)));
     match (place, reason) {
-        (Some(place), AskReason::AttemptsSpent) => print_failure(board, place, runs, out),
+        (Some(place), AskReason::AttemptsSpent) => print_failure(board, place, run, out),
         (
             _,
             AskReason::AttemptsSpent
@@ -60,7 +55,7 @@ pub(super) fn print(
 }
 
 /// The contract with its verdict and the end of its output, and what each attempt came to.
-fn print_failure(board: &Board<'_>, place: usize, runs: &Runs, out: &mut Out<'_>) {
+fn print_failure(board: &LiveRun<'_>, place: usize, run: &PlanRun, out: &mut Out<'_>) {
     let state = &board.rows[place].state;
     if let (Contract::Shell { command, .. }, Some(last)) =
         (&board.step(place).contract, state.history.failed.last())
@@ -69,12 +64,23 @@ fn print_failure(board: &Board<'_>, place: usize, runs: &Runs, out: &mut Out<'_>
         let command = clean(command.trim()).into_owned();
         let mut lines: Vec<String> = command.lines().map(str::to_owned).collect();
         lines.push(format!("-> {verdict}"));
-        let output = last.output.as_ref().map(|output| plain::lines_of(output, runs)).unwrap_or_default();
+        let output = last.output.as_ref().map(|output| run.output_lines(output)).unwrap_or_default();
         let end = &output[output.len().saturating_sub(OUTPUT_LINES_MAX)..];
         lines.extend(end.iter().map(|line| format!("   {}", clean(line))));
         print_lines("contract", lines.iter().map(String::as_str), out);
     }
-    let tried: Vec<String> = state.history.failed.iter().map(|failed| tried(failed, runs)).collect();
+    let tried: Vec<String> = state
+        .history
+        .failed
+        .iter()
+        .map(|failed| {
+            let changed =
+                if failed.changed.is_empty() { "no changes".to_owned() } else { names(&failed.changed) };
+            let said = failed.output.as_ref().and_then(|output| run.output_lines(output).pop());
+            let said = said.map(|said| format!(": {}", said.trim())).unwrap_or_default();
+            clean_line(&format!("{}  {changed}   {}{said}", failed.attempt, failed.failure)).into_owned()
+        })
+        .collect();
     print_lines("tried", tried.iter().map(String::as_str), out);
     let same = state.history.same_failure();
     if same > 1 {
@@ -82,17 +88,8 @@ fn print_failure(board: &Board<'_>, place: usize, runs: &Runs, out: &mut Out<'_>
     }
 }
 
-/// One attempt: what it changed, why it failed, and the last thing that the contract said.
-fn tried(failed: &FailedAttempt, runs: &Runs) -> String {
-    let FailedAttempt { attempt, failure, output, changed } = failed;
-    let changed = if changed.is_empty() { "no changes".to_owned() } else { names(changed) };
-    let said = output.as_ref().and_then(|output| plain::lines_of(output, runs).pop());
-    let said = said.map(|said| format!(": {}", said.trim())).unwrap_or_default();
-    clean_line(&format!("{attempt}  {changed}   {failure}{said}")).into_owned()
-}
-
 /// Steps that continue without an answer, and steps blocked by it.
-fn print_rest(board: &Board<'_>, place: Option<usize>, out: &mut Out<'_>) {
+fn print_rest(board: &LiveRun<'_>, place: Option<usize>, out: &mut Out<'_>) {
     let open = |place: &usize| !board.rows[*place].state.status.is_settled() && board.allows(*place);
     let is_asked = |place: &usize| matches!(board.rows[*place].state.status, StepStatus::Waiting { .. });
     let asked: BTreeSet<usize> = (0..board.rows.len()).filter(is_asked).collect();
@@ -117,7 +114,7 @@ fn print_rest(board: &Board<'_>, place: Option<usize>, out: &mut Out<'_>) {
 }
 
 /// The steps that wait for these, near or far.
-fn behind(board: &Board<'_>, steps: impl Iterator<Item = usize>) -> BTreeSet<usize> {
+fn behind(board: &LiveRun<'_>, steps: impl Iterator<Item = usize>) -> BTreeSet<usize> {
     let graph = board.plan().graph();
     let mut found = BTreeSet::new();
     let mut open: Vec<usize> = steps.collect();
@@ -129,18 +126,17 @@ fn behind(board: &Board<'_>, steps: impl Iterator<Item = usize>) -> BTreeSet<usi
 
 /// The commands that answer the question, the first one whole.
 fn print_choices(address: &str, (reason, contract): (AskReason, Option<&Contract>), out: &mut Out<'_>) {
-    let because = String::new;
-    let budget = AskAnswer::Budget { micro_dollars: 1, tokens: 0, seconds: 0 };
     let all = [
-        (AskAnswer::Confirm, "--confirm", "confirm that it is done"),
-        (AskAnswer::Retry { hint: because() }, "--retry --hint \"...\"", "try again with a hint"),
-        (AskAnswer::TakeOver, "--take-over", "I fixed it; run the contract"),
-        (budget, "--budget 1.50", "raise the budget"),
-        (AskAnswer::Skip { reason: because() }, "--skip -m \"...\"", "skip it, recorded as your decision"),
-        (AskAnswer::Revise { reason: because() }, "--revise -m \"...\"", "end the run and revise the plan"),
-        (AskAnswer::Stop, "--stop", "pause the run"),
+        (AnswerKind::Confirm, "--confirm", "confirm that it is done"),
+        (AnswerKind::Retry, "--retry --hint \"...\"", "try again with a hint"),
+        (AnswerKind::TakeOver, "--take-over", "I fixed it; run the contract"),
+        (AnswerKind::Budget, "--budget 1.50", "raise the budget"),
+        (AnswerKind::Skip, "--skip -m \"...\"", "skip it, recorded as your decision"),
+        (AnswerKind::Revise, "--revise -m \"...\"", "end the run and revise the plan"),
+        (AnswerKind::Stop, "--stop", "pause the run"),
     ];
-    let fitting = all.iter().filter(|(answer, ..)| schedule::fits(reason, answer, contract));
+    let answers = reason.answers(JudgedBy::of(contract));
+    let fitting = all.iter().filter(|(kind, ..)| answers.contains(kind));
     let command = format!("planwright answer {}", shell_word(address));
     let lines: Vec<String> = fitting
         .enumerate()

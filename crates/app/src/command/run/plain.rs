@@ -1,13 +1,10 @@
 //! One line per event of a run: what passed, what failed and why, and questions.
 
-use planwright_engine::core::agent::account::Account;
-use planwright_engine::core::run::event::{
-    AskAnswer, AskEvent, AttemptEnd, Event, Judged, RunEvent, StepEvent,
+use planwright_engine::api::{
+    Account, AskAnswer, AskEvent, AttemptEnd, Event, Judged, LiveEvent, LiveRun, PlanRun, Receipt, RunEvent,
+    StepEvent,
 };
-use planwright_engine::core::run::receipt::{Blob, Receipt};
-use planwright_engine::run::Runs;
 
-use super::board::{Board, News};
 use super::{escalation, named, seconds};
 use crate::output::{Glyph, NextCommand, Out, clean, clean_line};
 
@@ -17,11 +14,11 @@ const OUTPUT_LINES_MAX: usize = 40;
 const REFUSED_MAX: usize = 5;
 
 /// Says what happened, if it is worth a line.
-pub(super) fn tell(board: &Board<'_>, news: &News, runs: &Runs, out: &mut Out<'_>) {
+pub(super) fn tell(board: &LiveRun<'_>, news: &LiveEvent, run: &PlanRun, out: &mut Out<'_>) {
     let place = news.step.as_ref().map(|(place, _)| *place);
     match (&news.event, place) {
         (Event::Step { event: StepEvent::Judged { of, receipt }, .. }, Some(place)) => {
-            tell_verdict(board, (place, *of), receipt, runs, out);
+            tell_verdict(board, (place, *of), receipt, run, out);
             if let Some(opinion) = &receipt.opinion {
                 out.line(&format!("  {}", clean_line(&opinion.to_string())));
             }
@@ -31,7 +28,7 @@ pub(super) fn tell(board: &Board<'_>, news: &News, runs: &Runs, out: &mut Out<'_
             tell_scope(&named(board.step(place)), &finish.account, out);
         }
         (Event::Ask { event: AskEvent::Opened { reason, text, .. }, .. }, _) => {
-            escalation::print(board, (place, *reason, text), runs, out);
+            escalation::print(board, (place, *reason, text), run, out);
         }
         (Event::Ask { event: AskEvent::Answered { answer, by }, .. }, _) => {
             let what = place.map_or_else(|| "the run".to_owned(), |place| named(board.step(place)));
@@ -72,10 +69,10 @@ fn tell_scope(name: &str, account: &Account, out: &mut Out<'_>) {
 }
 
 fn tell_verdict(
-    board: &Board<'_>,
+    board: &LiveRun<'_>,
     (place, of): (usize, Judged),
     receipt: &Receipt,
-    runs: &Runs,
+    run: &PlanRun,
     out: &mut Out<'_>,
 ) {
     let name = named(board.step(place));
@@ -92,7 +89,7 @@ fn tell_verdict(
         (Judged::Attempt(attempt), Some(failure)) => {
             let of = board.attempts_max(place);
             line(Glyph::Failed, &format!("{name}   {time}   attempt {attempt} of {of}, {failure}"), out);
-            print_output(board, (place, attempt), &receipt.output, runs, out);
+            print_output(board, (place, attempt), &run.output_lines(&receipt.output), out);
             if board.is_tried_again(place) {
                 out.line("  retrying with this output");
             }
@@ -100,7 +97,7 @@ fn tell_verdict(
     }
 }
 
-fn tell_end(board: &Board<'_>, (place, attempt): (usize, u32), end: &AttemptEnd, out: &mut Out<'_>) {
+fn tell_end(board: &LiveRun<'_>, (place, attempt): (usize, u32), end: &AttemptEnd, out: &mut Out<'_>) {
     let name = named(board.step(place));
     match end {
         AttemptEnd::TimedOut(limit) => {
@@ -143,14 +140,7 @@ fn line(glyph: Glyph, text: &str, out: &mut Out<'_>) {
 }
 
 /// What a contract printed, or the end of it where that is long.
-fn print_output(
-    board: &Board<'_>,
-    (place, attempt): (usize, u32),
-    output: &Blob,
-    runs: &Runs,
-    out: &mut Out<'_>,
-) {
-    let lines = lines_of(output, runs);
+fn print_output(board: &LiveRun<'_>, (place, attempt): (usize, u32), lines: &[String], out: &mut Out<'_>) {
     let cut = lines.len().saturating_sub(OUTPUT_LINES_MAX);
     if cut > 0 {
         let address = format!("{}/{}@{attempt}", board.run.row.name, board.step(place).id);
@@ -160,11 +150,4 @@ fn print_output(
     for shown in &lines[cut..] {
         out.line(&format!("    {}", clean(shown)));
     }
-}
-
-/// The lines of what a contract printed, without blank ones; none where it can't be read any more.
-pub(super) fn lines_of(output: &Blob, runs: &Runs) -> Vec<String> {
-    let bytes = runs.blob(output).unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
-    text.lines().filter(|line| !line.trim().is_empty()).map(|line| line.trim_end().to_owned()).collect()
 }

@@ -5,18 +5,11 @@ use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::Duration;
 
-use planwright_engine::api::start::Driving;
-use planwright_engine::core::run::event::Event;
-use planwright_engine::core::run::state::RunState;
-use planwright_engine::run::driver::Progress;
-use planwright_engine::run::{Error, Run, Runs};
-use planwright_engine::store::journal::RunId;
-use planwright_engine::system::process::Stop;
+use planwright_engine::api::{Driving, Error, Event, LiveEvent, LiveRun, PlanRun, Rest, RunState, Stop};
 
-use super::board::{Board, News, now_ms};
 use super::{Subject, block, plain};
 use crate::interaction::signal::Signals;
-use crate::output::wording::notice_of;
+use crate::output::wording::now;
 use crate::output::{Exit, Out, Response, Tone, clean_line};
 
 /// How often the block is drawn, and how soon a signal is heard.
@@ -26,10 +19,7 @@ const NEWS_MAX: usize = 256;
 
 /// How a run that was watched came to rest.
 pub(super) struct Watched {
-    pub(super) run: RunId,
-    pub(super) progress: Progress,
-    /// What went wrong with the plan file; nothing is lost by it.
-    pub(super) complaints: Vec<String>,
+    pub(super) rest: Rest,
     /// The code to end with, where the user was told to leave.
     pub(super) left: Option<Exit>,
     pub(super) retried: usize,
@@ -48,50 +38,41 @@ enum Role<'a> {
 /// Runs the plan and shows progress. With `--json`, events after `seen` are printed.
 pub(super) fn drive(
     subject: &Subject<'_>,
-    runs: &Runs,
-    (run, seen): (&Run, u64),
+    (run, seen): (&PlanRun, u64),
     driving: Driving,
     out: &mut Out<'_>,
 ) -> Result<Watched, Error> {
     let (leave, workers) = (driving.drive.leave.clone(), driving.drive.workers);
-    let work = |watch: &mut dyn FnMut(&RunState, &Event)| driving.drive(runs, run, watch);
-    let view = View { subject, runs, run, seen, leave, role: Role::Driver(workers) };
-    view.watch(work, out)
+    let view = View { subject, run, seen, leave, role: Role::Driver(workers) };
+    view.watch(|watch: &mut dyn FnMut(&RunState, &Event)| driving.drive(run, watch), out)
 }
 
 /// Follows a run of another process and shows progress.
 pub(super) fn follow(
     subject: &Subject<'_>,
-    runs: &Runs,
-    (run, seen, holder): (&Run, u64, &str),
+    run: &PlanRun,
+    holder: &str,
     out: &mut Out<'_>,
 ) -> Result<Watched, Error> {
     let leave = Stop::new();
     let told = leave.clone();
-    let work = |watch: &mut dyn FnMut(&RunState, &Event)| {
-        runs.follow(run, &told, watch).map(|progress| (progress, Vec::new()))
-    };
-    let view = View { subject, runs, run, seen, leave, role: Role::Follower(holder) };
-    view.watch(work, out)
+    let view = View { subject, run, seen: run.last_seq(), leave, role: Role::Follower(holder) };
+    view.watch(|watch: &mut dyn FnMut(&RunState, &Event)| run.follow(&told, watch), out)
 }
 
 struct View<'a> {
     subject: &'a Subject<'a>,
-    runs: &'a Runs,
-    run: &'a Run,
+    run: &'a PlanRun,
     /// The last event that was printed.
     seen: u64,
     leave: Stop,
     role: Role<'a>,
 }
 
-/// How a run came to rest, and what went wrong with the plan file.
-type Rest = Result<(Progress, Vec<String>), Error>;
-
 impl View<'_> {
     fn watch(
         mut self,
-        work: impl FnOnce(&mut dyn FnMut(&RunState, &Event)) -> Rest + Send,
+        work: impl FnOnce(&mut dyn FnMut(&RunState, &Event)) -> Result<Rest, Error> + Send,
         out: &mut Out<'_>,
     ) -> Result<Watched, Error> {
         let signals = match Signals::listen() {
@@ -103,11 +84,11 @@ impl View<'_> {
         };
         if let Role::Follower(holder) = self.role {
             let word = out.talk_palette().paint(Tone::Strong, "following");
-            let (number, holder) = (self.run.row.id.number(), clean_line(holder));
+            let (number, holder) = (self.run.run.row.id.number(), clean_line(holder));
             out.talk(&format!("{word} run {number} ({holder}); Ctrl-C detaches, the run continues"));
         }
         let steps = self.subject.steps.clone().filter(|_| matches!(self.role, Role::Driver(_)));
-        let mut board = Board::new(self.run, steps);
+        let mut board = LiveRun::new(&self.run.run, steps);
         let mut left = None;
         let (sender, news) = mpsc::sync_channel(NEWS_MAX);
         let rest = thread::scope(|scope| {
@@ -122,7 +103,7 @@ impl View<'_> {
                     }
                 }
                 if block::is_wanted(self.subject.args, out.settings()) && !is_over {
-                    let lines = block::lines(&board, now_ms(), out.screen(), out.palette());
+                    let lines = block::lines(&board, now(), out.screen(), out.palette());
                     out.draw(&lines);
                 }
             }
@@ -130,14 +111,18 @@ impl View<'_> {
             working.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
         self.print_events(out);
-        let (progress, complaints) = rest?;
-        let milliseconds = now_ms().saturating_sub(board.began_ms);
-        let run = self.run.row.id;
-        Ok(Watched { run, progress, complaints, left, retried: board.retried, milliseconds })
+        let rest = rest?;
+        let milliseconds = now().saturating_sub(board.began_ms);
+        Ok(Watched { rest, left, retried: board.retried, milliseconds })
     }
 
     /// Shows what happened, waiting a moment for it. Returns whether there will be nothing more.
-    fn show_next(&mut self, news: &mpsc::Receiver<News>, board: &mut Board<'_>, out: &mut Out<'_>) -> bool {
+    fn show_next(
+        &mut self,
+        news: &mpsc::Receiver<LiveEvent>,
+        board: &mut LiveRun<'_>,
+        out: &mut Out<'_>,
+    ) -> bool {
         let mut next = match news.recv_timeout(TICK) {
             Ok(next) => Some(next),
             Err(RecvTimeoutError::Timeout) => return false,
@@ -145,8 +130,8 @@ impl View<'_> {
         };
         // All that waits is shown before the block is drawn again.
         while let Some(shown) = next {
-            board.take(&shown, now_ms());
-            plain::tell(board, &shown, self.runs, out);
+            board.take(&shown, now());
+            plain::tell(board, &shown, self.run, out);
             next = news.try_recv().ok();
         }
         self.print_events(out);
@@ -159,14 +144,13 @@ impl View<'_> {
         if !out.settings().is_json {
             return;
         }
-        // The process that runs the plan reports an unreadable journal.
-        for recorded in self.runs.store().events(self.run.row.id, self.seen).unwrap_or_default() {
-            self.seen = recorded.seq;
-            out.event(&Response::done("event", &notice_of(self.runs, self.run, &recorded)));
+        for event in self.run.events_after(self.seen) {
+            self.seen = event.seq;
+            out.event(&Response::done("event", &event));
         }
     }
 
-    fn say_leaving(&self, board: &Board<'_>, out: &mut Out<'_>) {
+    fn say_leaving(&self, board: &LiveRun<'_>, out: &mut Out<'_>) {
         self.leave.request();
         out.talk(&match self.role {
             Role::Follower(_) => "detached; the run continues".to_owned(),
@@ -179,7 +163,7 @@ impl View<'_> {
     }
 }
 
-fn send(sender: &SyncSender<News>, state: &RunState, event: &Event) {
+fn send(sender: &SyncSender<LiveEvent>, state: &RunState, event: &Event) {
     // A reader that is gone needs no news.
-    sender.send(News::of(state, event)).ok();
+    sender.send(LiveEvent::of(state, event)).ok();
 }

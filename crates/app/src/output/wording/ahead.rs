@@ -1,6 +1,5 @@
 //! What a run of a plan would do, step by step: what `run --dry-run` and `simulate` share.
 
-pub(crate) use planwright_engine::api::Simulation as Simulated;
 use planwright_engine::api::{SimulatedStep, SimulatedTool, Simulation, SimulationInput};
 
 use super::{forecast as forecast_words, number};

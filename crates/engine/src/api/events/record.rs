@@ -3,23 +3,21 @@
 
 use std::path::Path;
 
-use planwright_engine::core::approval::ledger::LedgerEntry;
-use planwright_engine::core::dialect;
-use planwright_engine::core::dialect::{NewPlan, record};
-use planwright_engine::core::run::event::{
-    AskAnswer as Said, AskEvent, Event, RunEvent, RunStart, StepEvent,
-};
-use planwright_engine::core::run::mirror;
-use planwright_engine::core::syntax::source::Source;
-use planwright_engine::run;
-use planwright_engine::run::Runs;
-use planwright_engine::store::journal::RunId;
-use planwright_engine::workspace::feed::{FeedItem, FeedSubject};
+use planwright_core::approval::ledger::LedgerEntry;
+use planwright_core::dialect;
+use planwright_core::dialect::{NewPlan, record};
+use planwright_core::run::event::{AskAnswer as Said, AskEvent, Event, RunEvent, RunStart, StepEvent};
+use planwright_core::run::mirror;
+use planwright_core::syntax::source::Source;
 
-use crate::output::Failure;
+use crate::api::error::Error;
+use crate::run;
+use crate::run::Runs;
+use crate::store::journal::RunId;
+use crate::workspace::feed::{FeedItem, FeedSubject};
 
 /// The line for what happened; `None` where document B has no name for it.
-pub(super) fn line(runs: &Runs, fact: &FeedItem) -> Result<Option<String>, Failure> {
+pub(super) fn line(runs: &Runs, fact: &FeedItem) -> Result<Option<String>, Error> {
     match &fact.what {
         FeedSubject::Event(run, event) => of_event(runs, *run, event),
         FeedSubject::Entry(path, entry) => of_entry(runs, fact, (path, entry)),
@@ -30,7 +28,7 @@ fn of_entry(
     runs: &Runs,
     fact: &FeedItem,
     (path, entry): (&Path, &LedgerEntry),
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<String>, Error> {
     let LedgerEntry::Proposed { revision, text, dialect, .. } = entry else { return Ok(None) };
     let ledger = runs.store().ledger(path).map_err(run::Error::from)?;
     let is_same = |entry: &LedgerEntry| matches!(entry, LedgerEntry::Proposed { revision: known, .. } if known == revision);
@@ -51,7 +49,7 @@ fn of_entry(
     }))
 }
 
-fn of_event(runs: &Runs, run: RunId, event: &Event) -> Result<Option<String>, Failure> {
+fn of_event(runs: &Runs, run: RunId, event: &Event) -> Result<Option<String>, Error> {
     let row = runs.store().run(run).map_err(run::Error::from)?;
     let Some(source) = row.source() else { return Ok(None) };
     let follows = follows(&source);
@@ -85,7 +83,7 @@ fn follows(source: &Source) -> bool {
 }
 
 /// The line for a step that a person confirmed.
-fn confirmed(runs: &Runs, run: RunId, (ask, by): (&str, &str)) -> Result<Option<String>, Failure> {
+fn confirmed(runs: &Runs, run: RunId, (ask, by): (&str, &str)) -> Result<Option<String>, Error> {
     let run = runs.run(run)?;
     let opened = run.events.iter().find_map(|recorded| {
         let Event::Ask { ask: known, event: AskEvent::Opened { step, .. } } = &recorded.event else {
@@ -110,7 +108,7 @@ fn as_record(source: &Source) -> Source {
 }
 
 /// What the agent said in the attempt that a contract judged.
-fn said_by_agent(runs: &Runs, run: RunId, event: &Event) -> Result<String, Failure> {
+fn said_by_agent(runs: &Runs, run: RunId, event: &Event) -> Result<String, Error> {
     let judged = (event.step(), event.attempt());
     for recorded in runs.store().events(run, 0).map_err(run::Error::from)? {
         if let Event::Step { event: StepEvent::Finished(finish), .. } = &recorded.event
