@@ -67,7 +67,7 @@ pub use path::shown;
 pub use plan::Plan;
 pub use planner::{Conversation, PlannerAnswer, ReturnedAnswer};
 pub use policy::{PolicyRuleView, PolicyView, ProjectPolicy, RequirementView, WhenView};
-pub use proposal::{ProposalView, ProposalsView, propose_written};
+pub use proposal::{ProposalView, ProposalsView};
 pub use queue::{DashboardView, ParallelView, QueueView, QueuedPlanView, QueuedPlansView, dashboard};
 pub use review::PlanReview;
 pub use revise::{

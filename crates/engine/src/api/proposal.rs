@@ -17,12 +17,10 @@ use crate::api::next::NextCommand;
 use crate::api::path::shown;
 use crate::api::plan::Plan;
 use crate::api::workspace::{Workspace, dialect_named};
-use crate::approval;
 use crate::approval::{Approvals, Authorship, Proposed};
 use crate::store::plan_file;
 use crate::store::random_id::chance;
 use crate::system::clock;
-use crate::workspace::project::Verified;
 
 /// The dialect of what a planner proposes as a list of steps, and the name of such a plan.
 const PROPOSAL: &str = "proposal";
@@ -136,23 +134,20 @@ impl Plan {
         Ok(ProposalView::new(self.path(), proposed))
     }
 
+    /// The same for a text that `by` wrote. What a planner wrote is not run before anybody has read it: it had no tool that
+    /// writes, and its contracts would be one.
+    pub fn propose_as(&self, by: &Identity) -> Result<ProposalView, Error> {
+        let approvals = Approvals::open(self.workspace().project())?;
+        let verified = self.verified()?;
+        let proposed = match by.role {
+            Role::Agent => approvals.propose_unrun(self.path(), verified, (by, Authorship::Own), UNRUN),
+            Role::Person | Role::Policy | Role::Age => approvals.propose(self.path(), verified, by),
+        }?;
+        Ok(ProposalView::new(self.path(), proposed))
+    }
+
     /// Whether exactly this digest is pending review.
     pub fn is_proposed(&self, digest: &str) -> Result<bool, Error> {
         Ok(Approvals::open(self.workspace().project())?.is_proposed(self.path(), digest)?)
     }
-}
-
-/// Proposes a text that `by` wrote. What a planner wrote is not run before anybody has read it: it had no tool that writes, and
-/// its contracts would be one.
-pub fn propose_written(
-    approvals: &Approvals,
-    path: &Path,
-    verified: &Verified,
-    by: &Identity,
-) -> Result<ProposalView, approval::Error> {
-    let proposed = match by.role {
-        Role::Agent => approvals.propose_unrun(path, verified, (by, Authorship::Own), UNRUN),
-        Role::Person | Role::Policy | Role::Age => approvals.propose(path, verified, by),
-    }?;
-    Ok(ProposalView::new(path, proposed))
 }
