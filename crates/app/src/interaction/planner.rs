@@ -10,18 +10,13 @@ use planwright_engine::agent::planner;
 use planwright_engine::agent::planner::{Planner, PlannerReply};
 use planwright_engine::core::agent::planner as planning;
 use planwright_engine::core::agent::planner::PlannerFeedback;
-<<<<<<< HEAD
-use planwright_engine::core::syntax::count::counted;
-=======
 use planwright_engine::core::syntax::count;
->>>>>>> importers
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::store::plan_file;
 use planwright_engine::system::process;
 use planwright_engine::system::process::Stop;
 
 use crate::interaction::signal::Signals;
-use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Tone, clean_line, shell_word};
 
 /// How often the clock is drawn, and how soon a signal is heard.
@@ -115,11 +110,7 @@ fn turns<T>(
                 return Ok((value, number));
             }
             Judged::Returned { plan, complaints } => {
-<<<<<<< HEAD
-                let faults = wording::number(complaints.len(), "problem");
-=======
                 let faults = count::number(complaints.len(), "problem");
->>>>>>> importers
                 let goes = if number < talk.tries { ", sent back to the planner" } else { "" };
                 out.talk(&format!("verify   try {number}: {faults}{goes}"));
                 let returned = PlannerFeedback { plan: plan.as_ref(), complaints: &complaints };

@@ -115,14 +115,8 @@ pub(crate) fn nodes(
 /// The list of a key, inline or one item per line; a single value is a list of one.
 pub fn list(source: &Source, parts: &FrontmatterParts, key: &str) -> Vec<Spanned<String>> {
     let (entries, _) = nodes(source, parts);
-<<<<<<< HEAD
     let Some(node) = tree::first(&entries, key) else { return Vec::new() };
     node.one_or_more().iter().filter_map(Node::spanned).filter(|item| !item.value.is_empty()).collect()
-=======
-    let value = entries.iter().find(|(own, _)| own.text() == Some(key)).map(|(_, value)| value);
-    let items = value.map(Node::each).unwrap_or_default().iter();
-    items.filter_map(Node::spanned).filter(|item| !item.value.is_empty()).collect()
->>>>>>> importers
 }
 
 /// The lines for the non-empty lists.

@@ -88,13 +88,8 @@ impl Node {
         }
     }
 
-<<<<<<< HEAD
     /// The items of a list; anything else is a list of one.
     pub fn one_or_more(&self) -> &[Self] {
-=======
-    /// The items of a list, or the only value.
-    pub(crate) fn each(&self) -> &[Self] {
->>>>>>> importers
         if self.is_list() { self.items() } else { std::slice::from_ref(self) }
     }
 

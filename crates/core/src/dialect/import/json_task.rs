@@ -4,10 +4,11 @@
 use super::item::ImportedItem;
 use super::status;
 use super::status::ImportedStatus;
-use super::{files, manual, one_line};
+use super::{files, manual};
 use crate::plan::draft::{ContractDraft, Mark, ParseIssue};
 use crate::syntax::json;
 use crate::syntax::source::{Excerpt, Span, Spanned};
+use crate::syntax::text::one_line;
 use crate::syntax::tree::{Node, Value};
 
 const IDS: &[&str] = &["id", "key", "taskId", "task_id", "storyId", "story_id"];
@@ -216,7 +217,7 @@ fn needs(node: &Node) -> Vec<Spanned<String>> {
         Some(text) => {
             text.split([',', ';']).map(|id| Spanned::new(id.trim().to_owned(), node.span)).collect()
         }
-        None => node.each().iter().filter_map(one).collect(),
+        None => node.one_or_more().iter().filter_map(one).collect(),
     };
     let is_named = |need: &Spanned<String>| {
         !need.value.is_empty() && !NONE.contains(&need.value.to_lowercase().as_str())
@@ -270,7 +271,7 @@ fn contract(node: &Node) -> ContractDraft {
         .flat_map(|list| list.items().iter().filter_map(|item| item.any(COMMANDS)));
     let commands: Vec<Spanned<String>> = of_task
         .chain(of_criteria)
-        .flat_map(Node::each)
+        .flat_map(Node::one_or_more)
         .filter_map(|node| Some(Spanned::new(node.said()?, node.span)))
         .filter(|command| !matches!(command.value.as_str(), "true" | "false" | "manual" | "none" | "N/A"))
         .collect();

@@ -3,10 +3,11 @@
 use super::spelling::{New, RecordPage};
 use super::{patch, spell, word};
 use crate::dialect::NewPlan;
-use crate::plan::draft::{Draft, StepDraft};
+use crate::plan::draft::{Draft, FieldValue, StepDraft};
 use crate::plan::lifecycle::PlanState;
-use crate::syntax::source::{Source, Spanned};
-use crate::syntax::tree::{Node, Value};
+use crate::syntax::source::{Source, Spanned, texts};
+use crate::syntax::text::unbroken;
+use crate::syntax::yaml::{YamlNode, YamlValue};
 
 /// The creator of a plan without an owner.
 const CREATOR: &str = "planner";
@@ -34,7 +35,8 @@ pub(super) fn compose(draft: &Draft, birth: &NewPlan<'_>) -> String {
     let metadata = metadata(draft);
     keys.extend((!metadata.is_empty()).then_some(("metadata", New::Map(metadata))));
     let blank = Source::new("", "");
-    let nothing = Node { span: crate::syntax::source::Span::default(), value: Value::Map(Vec::new()) };
+    let nothing =
+        YamlNode { span: crate::syntax::source::Span::default(), value: YamlValue::Map(Vec::new()) };
     let page = RecordPage::of(&blank, &nothing);
     let lines: String =
         keys.iter().map(|(key, value)| format!("{key}:{}\n", page.behind_colon(value, 0))).collect();
@@ -77,51 +79,32 @@ fn steps(draft: &Draft) -> Vec<New> {
 }
 
 fn step_keys(place: usize, step: &StepDraft, needs: Option<Vec<New>>) -> Vec<(&'static str, New)> {
-    let line = |value: Option<&Spanned<String>>| value.map(|value| New::text(value.value.as_str()));
     let said = |value: &Option<String>| value.as_deref().map(New::text);
-    let some = |list: &[Spanned<String>]| {
-        (!list.is_empty())
-            .then(|| New::List(list.iter().map(|item| New::text(item.value.as_str())).collect()))
-    };
-    let title = step.title.value.replace(['\n', '\r'], " ");
-    let contract = step.contract.as_ref();
-    let command = contract.map(|contract| match &contract.command {
-        Some(command) => New::text(command.value.as_str()),
-        None => New::text("manual"),
-    });
+    let title = unbroken(&step.title.value);
     let trace = &step.trace.0;
-    let task = step.task.as_ref().filter(|task| task.value != title);
-    let touches = step.touches.as_ref().map(|touches| New::texts(&crate::syntax::source::texts(touches)));
-    let keys = [
-        ("index", Some(New::Number(place))),
-        ("id", line(step.id.as_ref())),
-        ("description", Some(New::text(title.as_str()))),
-        ("status", Some(New::text(word(step.mark())))),
-        ("suggestedAgent", line(step.target.as_ref())),
-        ("executedBy", said(&trace.executed_by)),
-        ("startedAt", said(&trace.started_at)),
-        ("completedAt", said(&trace.completed_at)),
-        ("output", said(&trace.output)),
-        ("error", said(&trace.error)),
-        ("affectedFiles", trace.affected_files.as_ref().map(New::texts)),
-        ("dependsOn", needs.map(New::List)),
-        ("instructions", line(task)),
-        ("acceptanceCriteria", some(&step.accept)),
-        ("reads", some(&step.reads)),
-        ("touches", touches),
-        ("sealed", some(&step.sealed)),
-        ("tools", some(&step.tools)),
-        ("env", some(&step.env)),
-        ("network", line(step.network.as_ref())),
-        ("timeout", line(step.timeout.as_ref())),
-        ("setup", step.setup.as_ref().map(|setup| New::text(setup.value.as_str()))),
-        ("contract", command),
-        ("exitCode", contract.and_then(|contract| line(contract.expect.as_ref()))),
-        ("contractTimeout", line(step.contract_timeout.as_ref())),
-        ("green", line(step.green.as_ref())),
-        ("judge", line(step.judge.as_ref())),
-        ("onFail", line(step.on_fail.as_ref())),
-    ];
-    debug_assert!(keys.iter().map(|(key, _)| *key).eq(super::STEP_KEYS.iter().copied()));
-    keys.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+    let value = |key: &str| match key {
+        "index" => Some(New::Number(place)),
+        "description" => Some(New::text(title.as_str())),
+        "status" => Some(New::text(word(step.mark()))),
+        "executedBy" => said(&trace.executed_by),
+        "startedAt" => said(&trace.started_at),
+        "completedAt" => said(&trace.completed_at),
+        "output" => said(&trace.output),
+        "error" => said(&trace.error),
+        "affectedFiles" => trace.affected_files.as_ref().map(New::texts),
+        "dependsOn" => needs.clone().map(New::List),
+        "instructions" if step.task.as_ref().is_some_and(|task| task.value == title) => None,
+        "contract" if step.contract.as_ref().is_some_and(|contract| contract.command.is_none()) => {
+            Some(New::text("manual"))
+        }
+        _ => {
+            let field = super::FIELDS.iter().find(|(_, names)| names.contains(&key))?.0;
+            match step.value(field) {
+                FieldValue::Line(line) => Some(New::text(line?.value.as_str())),
+                FieldValue::List(list) => Some(New::texts(&texts(list?))),
+                FieldValue::Command(command) => Some(New::text(command?.value.as_str())),
+            }
+        }
+    };
+    super::STEP_KEYS.iter().filter_map(|&key| Some((key, value(key)?))).collect()
 }
