@@ -7,7 +7,7 @@ use crate::plan::draft::{Draft, FieldValue, StepDraft};
 use crate::plan::lifecycle::PlanState;
 use crate::syntax::source::{Source, Spanned, texts};
 use crate::syntax::text::unbroken;
-use crate::syntax::yaml::{YamlNode, YamlValue};
+use crate::syntax::tree::{Node, Value};
 
 /// The creator of a plan without an owner.
 const CREATOR: &str = "planner";
@@ -35,8 +35,7 @@ pub(super) fn compose(draft: &Draft, birth: &NewPlan<'_>) -> String {
     let metadata = metadata(draft);
     keys.extend((!metadata.is_empty()).then_some(("metadata", New::Map(metadata))));
     let blank = Source::new("", "");
-    let nothing =
-        YamlNode { span: crate::syntax::source::Span::default(), value: YamlValue::Map(Vec::new()) };
+    let nothing = Node { span: crate::syntax::source::Span::default(), value: Value::Map(Vec::new()) };
     let page = RecordPage::of(&blank, &nothing);
     let lines: String =
         keys.iter().map(|(key, value)| format!("{key}:{}\n", page.behind_colon(value, 0))).collect();
@@ -73,12 +72,12 @@ fn steps(draft: &Draft) -> Vec<New> {
         });
         let implied = || looks_ahead.then(|| waits[place].iter().copied().map(New::Number).collect());
         let needs: Option<Vec<New>> = declared.or_else(implied);
-        New::Map(step_keys(place, step, needs))
+        New::Map(step_keys(place, step, needs.as_deref()))
     };
     draft.steps.iter().enumerate().map(step).collect()
 }
 
-fn step_keys(place: usize, step: &StepDraft, needs: Option<Vec<New>>) -> Vec<(&'static str, New)> {
+fn step_keys(place: usize, step: &StepDraft, needs: Option<&[New]>) -> Vec<(&'static str, New)> {
     let said = |value: &Option<String>| value.as_deref().map(New::text);
     let title = unbroken(&step.title.value);
     let trace = &step.trace.0;
@@ -92,7 +91,7 @@ fn step_keys(place: usize, step: &StepDraft, needs: Option<Vec<New>>) -> Vec<(&'
         "output" => said(&trace.output),
         "error" => said(&trace.error),
         "affectedFiles" => trace.affected_files.as_ref().map(New::texts),
-        "dependsOn" => needs.clone().map(New::List),
+        "dependsOn" => needs.map(|needs| New::List(needs.to_vec())),
         "instructions" if step.task.as_ref().is_some_and(|task| task.value == title) => None,
         "contract" if step.contract.as_ref().is_some_and(|contract| contract.command.is_none()) => {
             Some(New::text("manual"))
