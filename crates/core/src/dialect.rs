@@ -194,7 +194,7 @@ impl Dialect {
         if let PlanEdit::Mark { mark: Some(mark), .. } = change
             && !self.marks.contains(mark)
         {
-            return Err(EditError::NoWord { what: mark.word().to_owned(), dialect: self.name });
+            return Err(self.no_word(mark.word()));
         }
         if let PlanEdit::Set { key, .. } = change
             && self.owned.contains(&key.as_str())
@@ -202,6 +202,11 @@ impl Dialect {
             return Err(EditError::Owned { key: key.clone() });
         }
         Ok(())
+    }
+
+    /// The refusal of something that the dialect has no way to write.
+    fn no_word(&self, what: &str) -> EditError {
+        EditError::NoWord { what: what.to_owned(), dialect: self.name }
     }
 
     /// Whether this is the default dialect.

@@ -1,44 +1,54 @@
 //! The façade: what front ends call. Everything below it is an implementation detail of the engine.
 
+mod active_plan;
 pub mod agent;
 mod ask;
 pub mod audit;
 pub mod caller;
 mod convert;
+mod create;
 pub mod decision;
 mod diagnostics;
 mod discovery;
+mod draft;
 mod edit;
 pub mod error;
 mod export;
 mod format;
 mod inbox;
 mod input;
+mod list;
 pub mod merge;
 mod next;
 pub mod notify;
 mod path;
 pub mod plan;
+mod planner;
 pub mod policy;
 pub mod proposal;
 mod queue;
 pub mod review;
+mod revise;
 mod run_state;
 pub mod session;
+mod shelve;
 mod show;
 mod simulate;
 mod standup;
 pub mod start;
 mod status;
+mod submission;
 pub mod target;
 mod verify;
 pub mod workspace;
 
+pub use active_plan::{ActivePlanView, BindingView, NamedPlansView, named_plans_of_session};
 pub use agent::{HookAnswer, answer_hook, bridge_acp};
 pub use ask::{answer_options, answers};
 pub use audit::{AnchorView, Audit, AuditFindingView, AuditOptions, AuditView, AuditedPlanView, RerunView};
 pub use caller::{Caller, Right};
 pub use convert::{Conversion, ConvertOptions, ConvertOutput, ConvertView, dialect_line};
+pub use create::{CopyView, NewPlanOptions, NewPlanView};
 pub use decision::{
     ApprovalOptions, ApprovalSubjectView, ApprovalView, CancelView, CommentsView, RejectionView, UndoView,
 };
@@ -47,6 +57,7 @@ pub use diagnostics::{
     ReviewFindingView, SpanView, SuggestionView, TextEditView, VerifyView, Warnings,
 };
 pub use discovery::DiscoveriesView;
+pub use draft::{AnswerOrigin, DraftAnswer, DraftRequest, DraftedView, QuickTask, WrittenDraft};
 pub use edit::{EditMode, EditRequest, EditView};
 pub use error::merge::merge_failed;
 pub use error::session::SessionCommands;
@@ -55,20 +66,27 @@ pub use export::{ExportOptions, ExportedRecords, ReceiptsView};
 pub use format::{FormatMode, FormatView};
 pub use inbox::{InboxAskView, InboxView, ReviewView, ReviewsView};
 pub use input::{STDIN, read_input};
+pub use list::{PlanFilter, PlanListView, RecordedPlanView, Shelf};
 pub use merge::MergeRequest;
 pub use next::{NextCommand, shell_word};
 pub use notify::Notifications;
 pub use path::shown;
 pub use plan::Plan;
+pub use planner::{Conversation, PlannerAnswer, ReturnedAnswer};
 pub use policy::{PolicyRuleView, PolicyView, ProjectPolicy, RequirementView, WhenView};
 pub use proposal::{ProposalView, ProposalsView, propose_written};
 pub use queue::{DashboardView, ParallelView, QueueView, QueuedPlanView, QueuedPlansView, dashboard};
 pub use review::PlanReview;
+pub use revise::{
+    NewVersion, ReopenView, Revision, RevisionAuthor, RevisionOptions, RevisionView, WrittenVersion,
+};
 pub use run_state::FindingView;
 pub use session::{CommitOutcomeView, DroppedThread, Session, SessionCommit, SessionProblem, SessionView};
+pub use shelve::{Archivable, ArchiveOptions, ArchiveView, DeleteView, Deletion, Outputs, ShelveView};
 pub use show::{ShowOptions, ShowView};
 pub use standup::StandupView;
 pub use status::{AskView, CurrentView, RunStatusView, StatusView};
+pub use submission::{AuthorGuide, FeedbackComment, FeedbackRejection, FeedbackView, SubmittedPlan};
 pub use target::{ChosenPlan, PlanRun, Target, step_of_run};
 pub use verify::{
     BaselineSummary, CheckInput, CheckSummary, CheckedPlan, PlanReviewer, REVIEWER, WarningLevels,
@@ -76,18 +94,23 @@ pub use verify::{
 pub use workspace::{OpenOptions, Workspace, dialect_named};
 
 pub use crate::agent::acp::AcpEnd;
+pub use crate::agent::planner::{Planner, PlannerReply};
 pub use crate::agent::planning_session::{CommitFault, Wrong};
 pub use crate::audit::AnchorRefs;
 pub use crate::audit::rerun::{Earlier, RerunOptions, RerunScope};
 pub use crate::git::merge_driver::{MergeFiles, MergedFile, drive as merge_files};
+pub use crate::portfolio::board::Twin;
 pub use crate::portfolio::merge_queue::{
     Evicted, EvictedView, MergeAction, MergeNotice, MergeReport, PlannedMerge,
 };
 pub use crate::run::Run;
 pub use crate::run::simulate::{SimulatedStep, SimulatedTool, Simulation, SimulationInput};
+pub use crate::store::journal::OldOutputs;
 pub use crate::store::plan_file::create as create_file;
 pub use crate::system::clock::{local as local_time, now, read as read_time};
 pub use crate::system::process::{Stop, job_above};
+pub use crate::workspace::project::Verified;
+pub use crate::workspace::template::FOLDER as TEMPLATES;
 
 // The vocabulary of core that front ends name.
 pub use planwright_core::agent::account::Usage;
@@ -99,10 +122,11 @@ pub use planwright_core::approval::review::{
 pub use planwright_core::approval::status::Comment;
 pub use planwright_core::audit::HistoryLine;
 pub use planwright_core::audit::rerun::{CurrentResult, RerunOutcome};
+pub use planwright_core::dialect::NATIVE;
 pub use planwright_core::dialect::proposal::{ProposalSection, inline as proposal_of_json};
 pub use planwright_core::plan::identity::{Identity, Role};
 pub use planwright_core::plan::verified::{Contract, Step, slug};
-pub use planwright_core::plan::view::{PlanView, StepView};
+pub use planwright_core::plan::view::{PlanView, StepView, Summary as PlanSummary};
 pub use planwright_core::run::baseline::{Baseline, BaselineResult};
 pub use planwright_core::run::event::RunOutcome;
 pub use planwright_core::syntax::diagnostic::{Diagnostic, Fix, Label, Severity};

@@ -3,20 +3,10 @@
 
 use std::path::PathBuf;
 
-use planwright_engine::Project;
-use planwright_engine::agent::{hook, session};
-use planwright_engine::core::dialect::named::Slug;
-use planwright_engine::workspace::active_plan;
-use planwright_engine::workspace::active_plan::PlanNamesListing;
-use schemars::JsonSchema;
-use serde::Serialize;
+use planwright_engine::api::{NamedPlansView, Workspace, named_plans_of_session, shown};
 
-use crate::interaction::project::project_at;
+use crate::interaction::project::{options, workspace_at};
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean, clean_line};
-use planwright_engine::api::shown;
-
-/// Placeholder for a plan that the marker doesn't name.
-const NOBODY: &str = "?";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -31,144 +21,64 @@ pub(crate) struct Args {
     project_root: Option<PathBuf>,
 }
 
-/// The data of the envelope.
-#[derive(Debug, Default, Serialize, JsonSchema)]
-pub(crate) struct Plans {
-    /// The `.harness` directory; `None` if it doesn't exist.
-    pub(crate) folder: Option<String>,
-    /// The plans: the one without a name first, then by name.
-    pub(crate) plans: Vec<PlanData>,
-    /// The slug of the plan that this worktree is bound to.
-    pub(crate) bound: Option<String>,
-    /// Why the marker of this worktree leads to no plan.
-    pub(crate) dangling: Option<String>,
-    /// Conflict copies of sync services, ignored as plans.
-    pub(crate) copies: Vec<String>,
-    /// The session-start text.
-    pub(crate) text: Option<String>,
-    /// What the gate does not let through.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) breaches: Vec<BreachData>,
-}
-
-/// One plan.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct PlanData {
-    /// Its slug; `None` for the one without a name.
-    pub(crate) name: Option<String>,
-    /// Its file.
-    pub(crate) plan: String,
-    /// The file of its progress.
-    pub(crate) progress: String,
-}
-
-/// One thing that the gate does not let through.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct BreachData {
-    /// `singleton`, `no-resolver`, `unasked`, `drift` or `missing`.
-    pub(crate) kind: String,
-    /// What it is.
-    pub(crate) what: String,
-    /// What helps.
-    pub(crate) fix: String,
-}
-
 /// Lists the plans; `words` are the words that mean a command, which the gate looks for.
 pub(crate) fn run(args: &Args, words: fn() -> Vec<String>, out: &mut Out<'_>) -> Result<Response, Failure> {
     if args.session {
         return Ok(tell(args, out));
     }
-    let project = project_at(args.project_root.as_deref())?;
+    let workspace = workspace_at(args.project_root.as_deref())?;
     if args.gate {
-        return gate(&project, &words(), out);
+        return gate(&workspace, &words(), out);
     }
-    let listing = active_plan::list(&project)?;
-    for (_, plan, _) in listing.files() {
-        out.line(&plan.to_string_lossy());
+    let view = workspace.named_plans()?;
+    for plan in &view.plans {
+        out.line(&plan.plan);
     }
-    match &listing.bound {
-        None => {}
-        Some(Ok(slug)) => out.line(&format!("active-binding={slug}")),
-        Some(Err(fault)) => {
-            out.line(&format!("active-binding={}", fault.slug().map_or(NOBODY, Slug::as_str)));
-            out.warn(&format!("DANGLING: {fault}"));
-        }
+    if let Some(marked) = &view.marked {
+        out.line(&format!("active-binding={marked}"));
     }
-    for copy in &listing.copies {
+    if let Some(fault) = &view.dangling {
+        out.warn(&format!("DANGLING: {fault}"));
+    }
+    for copy in &view.copies {
         out.warn(&format!("{copy} is a conflict copy; planwright ignores it"));
     }
-    let first = listing.files().next().map(|(_, plan, _)| shown(&plan));
-    let next = match (&listing.bound, first) {
-        (Some(Err(_)), _) => NextCommand::new(["planwright", "use", "--clear"]),
-        (Some(Ok(_)), _) => NextCommand::new(["planwright", "use"]),
-        (None, Some(plan)) => NextCommand::new(["planwright", "show", plan.as_str()]),
-        (None, None) => NextCommand::new(["planwright", "list"]),
+    let next = match (&view.dangling, &view.bound, view.plans.first()) {
+        (Some(_), ..) => NextCommand::new(["planwright", "use", "--clear"]),
+        (None, Some(_), _) => NextCommand::new(["planwright", "use"]),
+        (None, None, Some(first)) => {
+            NextCommand::new(["planwright", "show", shown(first.plan.as_ref()).as_str()])
+        }
+        (None, None, None) => NextCommand::new(["planwright", "list"]),
     };
-    Ok(Response::done("list-plans", &data(&listing)).next(next))
+    Ok(Response::done("list-plans", &view).next(next))
 }
 
-fn data(listing: &PlanNamesListing) -> Plans {
-    let text = |path: PathBuf| path.to_string_lossy().into_owned();
-    Plans {
-        folder: Some(text(listing.folder.clone())),
-        plans: listing
-            .files()
-            .map(|(name, plan, progress)| PlanData {
-                name: name.slug().map(Slug::to_string),
-                plan: text(plan),
-                progress: text(progress),
-            })
-            .collect(),
-        bound: listing.bound.as_ref().and_then(|bound| bound.as_ref().ok()).map(Slug::to_string),
-        dangling: listing.bound.as_ref().and_then(|bound| bound.as_ref().err()).map(ToString::to_string),
-        copies: listing.copies.clone(),
-        text: listing.told(),
-        breaches: Vec::new(),
-    }
-}
-
-/// Prints the session-start text. Errors never block a session, and planwright's own agents get no plan.
+/// Prints the session-start text. Errors never block a session.
 fn tell(args: &Args, out: &mut Out<'_>) -> Response {
-    let said = hook::folder_in(&hook::read_request(hook::SESSION_PATIENCE));
-    let root = args.project_root.clone().or(said);
-    if session::is_attempt() {
-        return Response::done("list-plans", &Plans::default());
-    }
-    let listing =
-        project_at(root.as_deref()).and_then(|project| active_plan::list(&project).map_err(Failure::from));
-    match listing {
-        Ok(listing) => {
-            let data = data(&listing);
-            out.data(&clean(data.text.as_deref().unwrap_or_default()));
-            Response::done("list-plans", &data)
+    let view = named_plans_of_session(args.project_root.clone(), options()).map_err(Failure::from);
+    let view = view.unwrap_or_else(|failure| {
+        if failure.exit != Exit::No {
+            out.warn(&format!("cannot show plans: {}", failure.message));
         }
-        Err(failure) => {
-            if failure.exit != Exit::No {
-                out.warn(&format!("cannot show plans: {}", failure.message));
-            }
-            Response::done("list-plans", &Plans::default())
-        }
-    }
+        NamedPlansView::default()
+    });
+    out.data(&clean(view.text.as_deref().unwrap_or_default()));
+    Response::done("list-plans", &view)
 }
 
 /// Looks for what would lead a worker to the wrong plan again.
-fn gate(project: &Project, words: &[String], out: &mut Out<'_>) -> Result<Response, Failure> {
-    let breaches = active_plan::breaches(project, words)?;
-    for breach in &breaches {
-        let word = out.palette().paint(Tone::Bad, breach.word());
-        out.line(&format!("{word}  {}", clean_line(&breach.to_string())));
-        out.line(&format!("  help: {}", clean_line(&breach.way_out())));
+fn gate(workspace: &Workspace, words: &[String], out: &mut Out<'_>) -> Result<Response, Failure> {
+    let view = workspace.naming_breaches(words)?;
+    for breach in &view.breaches {
+        let word = out.palette().paint(Tone::Bad, &breach.kind);
+        out.line(&format!("{word}  {}", clean_line(&breach.what)));
+        out.line(&format!("  help: {}", clean_line(&breach.fix)));
     }
-    let exit = if breaches.is_empty() { Exit::Done } else { Exit::No };
-    if breaches.is_empty() {
+    let exit = if view.breaches.is_empty() { Exit::Done } else { Exit::No };
+    if view.breaches.is_empty() {
         let word = out.palette().paint(Tone::Good, "ok");
         out.line(&format!("{word}  no document claims a single plan; scripts and resolver are up to date"));
     }
-    let data = breaches.iter().map(|breach| BreachData {
-        kind: breach.word().to_owned(),
-        what: breach.to_string(),
-        fix: breach.way_out(),
-    });
-    let data = Plans { breaches: data.collect(), ..Plans::default() };
-    Ok(Response::new(exit, "list-plans", &data).next(NextCommand::new(["planwright", "help", "list-plans"])))
+    Ok(Response::new(exit, "list-plans", &view).next(NextCommand::new(["planwright", "help", "list-plans"])))
 }

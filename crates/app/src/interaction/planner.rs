@@ -1,130 +1,74 @@
 //! Asks a planner until its answer is valid; shared by `draft` and `revise --planner`. Shows progress and never
 //! writes a plan.
 
-use std::io::{self, Read as _};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use planwright_engine::Project;
-use planwright_engine::agent::planner;
-use planwright_engine::agent::planner::{Planner, PlannerReply};
-use planwright_engine::core::agent::planner as planning;
-use planwright_engine::core::agent::planner::PlannerFeedback;
-use planwright_engine::core::syntax::count;
-use planwright_engine::core::syntax::source::Source;
-use planwright_engine::store::plan_file;
-use planwright_engine::system::process;
-use planwright_engine::system::process::Stop;
+use planwright_engine::api::{Conversation, Error, PlannerAnswer, PlannerReply, Stop};
 
 use crate::interaction::signal::Signals;
-use crate::output::{Exit, Failure, NextCommand, Out, Tone, clean_line, shell_word};
+use crate::output::wording;
+use crate::output::{Failure, Out, Tone, clean_line, shell_word};
 
 /// How often the clock is drawn, and how soon a signal is heard.
 const TICK: Duration = Duration::from_millis(50);
-/// How many diagnostics about the last answer are shown.
-const COMPLAINTS_SHOWN_MAX: usize = 5;
 /// How many lines of a reasoning are shown; `history` has all of it.
 const REASONING_LINES_MAX: usize = 6;
 /// How many files are named.
 const FILES_NAMED_MAX: usize = 10;
-/// The most that is read as an answer or an issue.
-const INPUT_BYTES_MAX: u64 = 4 << 20;
-/// Argument for standard input.
-const STDIN: &str = "-";
 
-/// What an answer is worth.
-pub(crate) enum Judged<T> {
-    /// It can be used.
-    Fit(T),
-    /// It goes back to the planner.
-    Returned {
-        /// The plan in it, if there is one.
-        plan: Option<Source>,
-        /// Everything that is wrong, a paragraph each.
-        complaints: Vec<String>,
-    },
-}
-
-/// A planner and what to ask it.
-pub(crate) struct Talk<'a> {
-    pub(crate) project: &'a Project,
-    pub(crate) planner: &'a Planner,
-    pub(crate) first: String,
-    /// How often they are asked at most.
-    pub(crate) tries: u32,
-    /// The command that accepts a fixed answer, without the file.
-    pub(crate) hand_in: Vec<String>,
-}
-
-/// An answer that can be used.
-pub(crate) struct Reached<T> {
-    pub(crate) value: T,
-    /// How often it took.
-    pub(crate) tries: u32,
-    /// Files of the workspace that changed meanwhile.
-    pub(crate) changed: Vec<String>,
-}
-
-/// The agent that plans. One that is itself a part of a run or of a planner may not start another.
-pub(crate) fn find(project: &Project, asked: Option<&str>) -> Result<Planner, Failure> {
-    if process::job_above().is_some() {
-        let message = "an agent started by planwright cannot start a planner";
-        return Err(Failure::new(Exit::Person, message).hint("pass the plan yourself: --from FILE"));
-    }
-    Ok(Planner::find(&project.config, asked)?)
+/// What a conversation ends with.
+pub(crate) enum Reached<T> {
+    /// An answer that can be used, and after how many tries.
+    Plan(Box<T>, u32),
+    /// The planner wants a person to look at a step.
+    Escalated { step: Option<String>, reason: String },
 }
 
 /// Asks until the answer can be used or the tries are spent. What changed meanwhile is said however it ends.
 pub(crate) fn converse<T>(
-    talk: &Talk<'_>,
-    judge: impl FnMut(&str) -> Result<Judged<T>, Failure>,
+    talk: &mut Conversation,
+    read: impl Fn(&str) -> Result<PlannerAnswer<T>, Error>,
     out: &mut Out<'_>,
 ) -> Result<Reached<T>, Failure> {
-    let mut changed = Vec::new();
-    let reached = turns(talk, judge, &mut changed, out);
-    warn_of_changes(&clean_line(&talk.planner.name), &changed, out);
-    let (value, tries) = reached?;
-    Ok(Reached { value, tries, changed })
+    let reached = turns(talk, read, out);
+    warn_of_changes(&clean_line(&talk.planner.name), &talk.changed, out);
+    reached
 }
 
-/// The value that was reached, and by how many tries.
 fn turns<T>(
-    talk: &Talk<'_>,
-    mut judge: impl FnMut(&str) -> Result<Judged<T>, Failure>,
-    changed: &mut Vec<String>,
+    talk: &mut Conversation,
+    read: impl Fn(&str) -> Result<PlannerAnswer<T>, Error>,
     out: &mut Out<'_>,
-) -> Result<(T, u32), Failure> {
+) -> Result<Reached<T>, Failure> {
     let name = clean_line(&talk.planner.name).into_owned();
     let words: Vec<String> = talk.planner.command.iter().map(|word| shell_word(word)).collect();
     let because = clean_line(&talk.planner.because).into_owned();
     let word = out.talk_palette().paint(Tone::Strong, "planner");
     out.talk(&format!("{word}  {name} ({because}): {}", clean_line(&words.join(" "))));
     let signals = Signals::listen().ok();
-    let mut prompt = talk.first.clone();
-    let mut last = (String::new(), Vec::new());
     for number in 1..=talk.tries {
-        let said = ask(talk, (&prompt, number, changed), signals.as_ref(), out)?;
-        match judge(&said.text)? {
-            Judged::Fit(value) => {
+        let said = ask(talk, number, signals.as_ref(), out)?.text;
+        let returned = match read(&said)? {
+            PlannerAnswer::Plan(value) => {
                 out.talk(&format!("verify   try {number}: no errors"));
-                return Ok((value, number));
+                return Ok(Reached::Plan(value, number));
             }
-            Judged::Returned { plan, complaints } => {
-                let faults = count::number(complaints.len(), "problem");
-                let goes = if number < talk.tries { ", sent back to the planner" } else { "" };
-                out.talk(&format!("verify   try {number}: {faults}{goes}"));
-                let returned = PlannerFeedback { plan: plan.as_ref(), complaints: &complaints };
-                prompt = planning::again(&talk.first, &returned);
-                last = (said.text, complaints);
-            }
-        }
+            PlannerAnswer::Escalate { step, reason } => return Ok(Reached::Escalated { step, reason }),
+            PlannerAnswer::Returned(returned) => returned,
+            PlannerAnswer::Done(_) => talk.report_returned(),
+        };
+        let faults = wording::number(returned.complaints.len(), "problem");
+        let goes = if number < talk.tries { ", sent back to the planner" } else { "" };
+        out.talk(&format!("verify   try {number}: {faults}{goes}"));
+        talk.send_back(said, returned);
     }
-    Err(spent(talk, &last))
+    Err(talk.spent().into())
 }
 
 fn ask(
-    talk: &Talk<'_>,
-    (prompt, number, changed): (&str, u32, &mut Vec<String>),
+    talk: &mut Conversation,
+    number: u32,
     signals: Option<&Signals>,
     out: &mut Out<'_>,
 ) -> Result<PlannerReply, Failure> {
@@ -137,7 +81,7 @@ fn ask(
         out.talk(&line);
     }
     let answered = thread::scope(|scope| {
-        let working = scope.spawn(|| talk.planner.ask(talk.project, prompt, &stop, changed));
+        let working = scope.spawn(|| talk.ask(&stop));
         while !working.is_finished() {
             thread::sleep(TICK);
             let told = signals.and_then(Signals::leave).filter(|_| left.is_none());
@@ -182,39 +126,6 @@ fn warn_of_changes(name: &str, changed: &[String], out: &mut Out<'_>) {
     ));
 }
 
-fn spent(talk: &Talk<'_>, (said, complaints): &(String, Vec<String>)) -> Failure {
-    let tries = count::counted(talk.tries, "try", "tries");
-    let message = format!("planner {} returned no valid plan in {tries}", talk.planner.name);
-    let mut failure = Failure::new(Exit::No, message);
-    failure.causes = complaints.iter().take(COMPLAINTS_SHOWN_MAX).cloned().collect();
-    // The paid answer is saved.
-    match planner::keep_answer(talk.project, said) {
-        Ok(path) => {
-            let path = path.to_string_lossy().into_owned();
-            let hint =
-                format!("nothing was written; fix its last answer, saved as {path}, and pass it with --from");
-            let words = talk.hand_in.iter().map(String::as_str).chain([path.as_str()]);
-            failure.hint(hint).next(NextCommand::new(words))
-        }
-        Err(error) => failure.hint(format!("nothing was written; cannot save its last answer: {error}")),
-    }
-}
-
-/// Reads an answer or an issue from standard input or a file.
-pub(crate) fn input(file: &str) -> Result<String, Failure> {
-    let text = match file {
-        STDIN => {
-            let mut text = String::new();
-            io::stdin().take(INPUT_BYTES_MAX).read_to_string(&mut text).map(|_| text)
-        }
-        file => plan_file::read_stream_at(file.as_ref(), INPUT_BYTES_MAX),
-    };
-    text.map_err(|error| match error.kind() == io::ErrorKind::NotFound {
-        true => Failure::new(Exit::Usage, format!("file {file} not found")),
-        false => Failure::new(Exit::Machine, format!("cannot read {file}")).because(&error),
-    })
-}
-
 /// Says why a plan is as it is, in a few lines.
 pub(crate) fn tell_reasoning(label: &str, reasoning: &str, out: &mut Out<'_>) {
     let lines: Vec<&str> = reasoning.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -225,4 +136,10 @@ pub(crate) fn tell_reasoning(label: &str, reasoning: &str, out: &mut Out<'_>) {
     if lines.len() > REASONING_LINES_MAX {
         out.line(&format!("  {:<9} and {} more lines", "", lines.len() - REASONING_LINES_MAX));
     }
+}
+
+/// Says that the agent reports the work as done; only contracts decide.
+pub(crate) fn tell_report(summary: &str, out: &mut Out<'_>) {
+    out.line(&format!("the agent reports: {}", clean_line(summary)));
+    out.talk("no plan was written: the agent reports the work as done, but only contracts decide");
 }

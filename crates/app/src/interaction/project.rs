@@ -54,11 +54,6 @@ pub(crate) fn here() -> Result<Project, Failure> {
     Ok(workspace()?.project().clone())
 }
 
-/// The project of a folder that somebody names; without one, the project that the user stands in.
-pub(crate) fn project_at(folder: Option<&Path>) -> Result<Project, Failure> {
-    Ok(workspace_at(folder)?.project().clone())
-}
-
 /// The project that a plan belongs to, which need not be the one that the user stands in.
 pub(crate) fn project_of(plan: &Path) -> Result<Project, Failure> {
     Ok(Workspace::open_for(plan, options())?.project().clone())

@@ -1,30 +1,12 @@
 //! Tools for agents that write plans: read, check and propose. Approve and reject only return the command a person
 //! types.
 
-use std::path::PathBuf;
-
-use planwright_engine::agent::submission;
-use planwright_engine::agent::submission::Submission;
-use planwright_engine::approval::{Approvals, Proposed};
-use planwright_engine::core::agent::integration::SKILL;
-use planwright_engine::core::dialect;
-use planwright_engine::core::dialect::{NewPlan, proposal};
-use planwright_engine::core::plan::tool::ToolKind;
-use planwright_engine::core::syntax::diagnostic::Severity;
-use planwright_engine::core::verify;
-use planwright_engine::run::baseline;
-use planwright_engine::run::permission;
-use planwright_engine::run::simulate::{SimulatedStep, simulate as look_ahead};
-use planwright_engine::store::plan_file;
-use planwright_engine::store::plan_file::FileText;
-use planwright_engine::system::clock;
-use planwright_engine::workspace::facts;
-use planwright_engine::{Project, Verified};
+use planwright_engine::api::{FeedbackView, ProposalView, Severity, SimulatedStep, SubmittedPlan, Verified};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::shared::{One, PLAN_GET, PLAN_LIST, complaints, refusal, shown};
+use super::shared::{One, PLAN_GET, PLAN_LIST, complaints, refusal};
 use super::tool::{McpTool, ToolEffect, ToolError, ToolOutcome, ToolReply, ToolRequest, ToolResult, schema};
 use crate::output::wording;
 
@@ -140,31 +122,12 @@ struct Which {
     path: Option<String>,
 }
 
-/// A plan that a call is about, checked.
-struct Given {
-    project: Project,
-    path: PathBuf,
-    verified: Verified,
-}
-
-fn there(call: &ToolRequest<'_>, id: &str) -> Result<Given, ToolError> {
-    let (project, path) = call.session.plan(id)?;
-    let verified = baseline::verify(&project, &path, &shown(&project, &path))?;
-    Ok(Given { project, path, verified })
-}
-
-fn handed_in(call: &ToolRequest<'_>, text: &str, path: Option<&str>) -> Result<Given, ToolError> {
-    let project = call.session.project()?;
-    let Submission { path, text } = Submission::of(&project, text, path)?;
-    let verified = baseline::verify_text(&project, text)?;
-    Ok(Given { project, path, verified })
-}
-
-fn which(call: &ToolRequest<'_>) -> Result<Given, ToolError> {
+fn which(call: &ToolRequest<'_>) -> Result<SubmittedPlan, ToolError> {
     let Which { id, plan, path } = call.read()?;
+    let workspace = call.session.workspace()?;
     match (id, plan) {
-        (Some(id), None) => there(call, &id),
-        (None, Some(text)) => handed_in(call, &text, path.as_deref()),
+        (Some(id), None) => Ok(workspace.submitted_plan(&id)?),
+        (None, Some(text)) => Ok(workspace.submit_text(&text, path.as_deref())?),
         (Some(_), Some(_)) | (None, None) => {
             Err(ToolError::new("pass either `id` of an existing plan, or `plan`, the text of one"))
         }
@@ -173,54 +136,40 @@ fn which(call: &ToolRequest<'_>) -> Result<Given, ToolError> {
 
 fn propose(call: &ToolRequest<'_>) -> ToolResult {
     let given: Propose = call.read()?;
-    let Given { project, path, verified } = match given {
+    let workspace = call.session.workspace()?;
+    let plan = match given {
         Propose { plan: Some(text), title: None, steps: None, path, .. } => {
-            handed_in(call, &text, path.as_deref())?
+            workspace.submit_text(&text, path.as_deref())?
         }
-        Propose { plan: None, title: Some(_), steps: Some(_), path: None, .. } => inline(call, &given)?,
-        Propose { plan: None, title: None, steps: None, path: Some(path), .. } => there(call, &path)?,
+        Propose { plan: None, title: Some(title), steps: Some(steps), path: None, context } => {
+            let mut text = json!({ "title": title, "steps": steps });
+            if let Some(context) = context {
+                text["context"] = json!(context);
+            }
+            workspace.submit_steps(&text.to_string())?
+        }
+        Propose { plan: None, title: None, steps: None, path: Some(path), .. } => {
+            workspace.submitted_plan(&path)?
+        }
         Propose { .. } => {
             return Err(ToolError::new(
                 "pass `plan` (the text of a plan file, with or without `path`), or `title` and `steps`, or `path` alone",
             ));
         }
     };
-    if verified.plan.is_none() {
-        return Err(refusal(&verified, "nothing was proposed and nothing was written"));
+    if plan.verified.plan.is_none() {
+        return Err(refusal(&plan.verified, "nothing was proposed and nothing was written"));
     }
-    let decisions = Approvals::open(&project)?;
-    // Expired plans no longer block this one.
-    decisions.sweep()?;
-    let (verified, proposed) = submission::propose(&decisions, &path, verified, &call.session.agent())?;
-    Ok(ToolReply::text(told(&shown(&project, &path), &verified, &proposed)).into())
+    let path = plan.shown();
+    let (verified, proposed) = plan.propose()?;
+    Ok(ToolReply::text(told(&path, &verified, &proposed)).into())
 }
 
-/// A proposal out of the steps that document C's `plan_propose` takes.
-fn inline(call: &ToolRequest<'_>, given: &Propose) -> Result<Given, ToolError> {
-    let project = call.session.project()?;
-    let Propose { title, steps, context, .. } = given;
-    let mut text = json!({ "title": title, "steps": steps });
-    if let Some(context) = context {
-        text["context"] = json!(context);
-    }
-    let draft =
-        proposal::inline(&text.to_string()).map_err(|why| ToolError(format!("invalid steps: {why}")))?;
-    let dialect = dialect::named("proposal").expect("the proposal dialect exists");
-    let home = (dialect.home)("proposal", &planwright_engine::store::plan_file::chance()?);
-    let text = dialect.compose(&draft, &NewPlan { id: &home.id, now: &clock::utc_now() });
-    let source = planwright_engine::core::syntax::source::Source::new(home.path.as_str(), text);
-    let source = source.at(home.path.as_str()).written_in(dialect);
-    let path = project.root.join(&home.path);
-    let verified = baseline::verify_text(&project, FileText::Plan(source))?;
-    Ok(Given { project, path, verified })
-}
-
-fn told(path: &str, verified: &Verified, proposed: &Proposed) -> String {
-    let revision = &proposed.revision;
-    let digest = &revision.subject.digest[..8];
+fn told(path: &str, verified: &Verified, proposed: &ProposalView) -> String {
     let word = if proposed.is_known { "was already proposed" } else { "is proposed" };
-    let mut text = format!("{path} {word}: revision {}, digest {digest}.\n", revision.number);
-    match &proposed.rule {
+    let (revision, digest) = (proposed.revision, &proposed.digest[..8]);
+    let mut text = format!("{path} {word}: revision {revision}, digest {digest}.\n");
+    match &proposed.approved_by_rule {
         Some(rule) => text.push_str(&format!("Policy rule `{rule}` approved it.\n")),
         None => text.push_str(&format!(
             "It is pending review: a person decides with `planwright review {path}`. You can't; plan_feedback shows their feedback.\n"
@@ -234,40 +183,28 @@ fn told(path: &str, verified: &Verified, proposed: &Proposed) -> String {
 
 fn approve(call: &ToolRequest<'_>) -> ToolResult {
     let One { id } = call.read()?;
-    let (what, commands) = standing(call, &id, |path, digest| {
-        let approve = digest.map(|digest| format!("planwright approve {path} --rev {digest}"));
-        std::iter::once(format!("planwright review {path}")).chain(approve).collect()
-    })?;
-    Ok(left_to_a_person("approves", &what, &commands))
+    let standing = call.session.workspace()?.feedback(&id)?;
+    let path = wording::word(&standing.plan);
+    let approve = standing.digest.as_ref().map(|digest| format!("planwright approve {path} --rev {digest}"));
+    let commands: Vec<String> = std::iter::once(format!("planwright review {path}")).chain(approve).collect();
+    Ok(left_to_a_person("approves", &standing, &commands))
 }
 
 fn reject(call: &ToolRequest<'_>) -> ToolResult {
     let Reject { id, feedback } = call.read()?;
+    let standing = call.session.workspace()?.feedback(&id)?;
     let feedback = wording::word(feedback.as_deref().unwrap_or("what should change"));
-    let (what, commands) =
-        standing(call, &id, |path, _| vec![format!("planwright reject {path} -m {feedback}")])?;
-    Ok(left_to_a_person("rejects", &what, &commands))
+    let command = format!("planwright reject {} -m {feedback}", wording::word(&standing.plan));
+    Ok(left_to_a_person("rejects", &standing, &[command]))
 }
 
 /// The state of a plan, and the commands a person can type.
-fn standing(
-    call: &ToolRequest<'_>,
-    id: &str,
-    commands: impl FnOnce(&str, Option<&str>) -> Vec<String>,
-) -> Result<(String, Vec<String>), ToolError> {
-    let (project, path) = call.session.plan(id)?;
-    let shown = shown(&project, &path);
-    let case = Approvals::open_existing(&project)?.map(|decisions| decisions.case(&path)).transpose()?;
-    let newest = case.as_ref().and_then(|case| Some((case.state(), case.standing.newest()?)));
-    let what = match &newest {
-        Some((state, newest)) => format!("{shown} is {state} (revision {})", newest.number),
-        None => format!("{shown} is not proposed"),
+fn left_to_a_person(verb: &str, standing: &FeedbackView, commands: &[String]) -> ToolOutcome {
+    let plan = &standing.plan;
+    let what = match standing.revision {
+        Some(revision) => format!("{plan} is {} (revision {revision})", standing.state),
+        None => format!("{plan} is not proposed"),
     };
-    let digest = newest.as_ref().and_then(|(_, newest)| newest.subject.digest.get(..8));
-    Ok((what, commands(&wording::word(&shown), digest)))
-}
-
-fn left_to_a_person(verb: &str, what: &str, commands: &[String]) -> ToolOutcome {
     let text = format!(
         "Only a person {verb} a plan, never an agent. Nothing was changed: {what}. Ask the person to type:\n  {}",
         commands.join("\n  ")
@@ -277,18 +214,14 @@ fn left_to_a_person(verb: &str, what: &str, commands: &[String]) -> ToolOutcome 
 
 fn format(call: &ToolRequest<'_>) -> ToolResult {
     call.read::<Nothing>()?;
-    let project = call.session.project()?;
-    let mut text = format!("{TAUGHT}{}\n", section(SKILL, "\n## The format\n", "\n## Which model"));
-    let roles = project.config.roles.iter().map(|(role, agent)| format!("{role} ({agent})"));
-    let others = facts::agents(&project).into_iter().filter(|name| !project.config.roles.contains_key(name));
-    let targets: Vec<String> = roles.chain(others).collect();
-    text.push_str(&format!("\nAvailable targets: {}.\n", targets.join(", ")));
-    let tools = permission::inventory(&project.config);
-    if !tools.is_empty() {
-        let all: Vec<&str> = ToolKind::words().collect();
+    let guide = call.session.workspace()?.author_guide();
+    let mut text = format!("{TAUGHT}{}\n", section(guide.skill, "\n## The format\n", "\n## Which model"));
+    text.push_str(&format!("\nAvailable targets: {}.\n", guide.targets.join(", ")));
+    if !guide.tools.is_empty() {
         text.push_str(&format!(
-            "\n{tools}Steps can use these, and the tools of every agent: {}.\n",
-            all.join(", ")
+            "\n{}Steps can use these, and the tools of every agent: {}.\n",
+            guide.tools,
+            guide.tool_kinds.join(", ")
         ));
     }
     Ok(ToolReply::text(text).into())
@@ -302,7 +235,7 @@ fn section<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
 }
 
 fn verify_plan(call: &ToolRequest<'_>) -> ToolResult {
-    let Given { verified, .. } = which(call)?;
+    let SubmittedPlan { verified, .. } = which(call)?;
     match &verified.plan {
         None => Err(refusal(&verified, "nothing was written")),
         Some(plan) => {
@@ -315,11 +248,10 @@ fn verify_plan(call: &ToolRequest<'_>) -> ToolResult {
 }
 
 fn simulate(call: &ToolRequest<'_>) -> ToolResult {
-    let Given { project, path, verified } = which(call)?;
-    let Some(plan) = verify::trusted(&verified.source) else {
-        return Err(refusal(&verified, "so nothing would run"));
+    let plan = which(call)?;
+    let Some(simulation) = plan.simulate()? else {
+        return Err(refusal(&plan.verified, "so nothing would run"));
     };
-    let simulation = look_ahead(&project, &plan_file::name(&path), &plan)?;
     let waves: Vec<Vec<serde_json::Value>> =
         simulation.waves.iter().map(|wave| wave.iter().map(ahead).collect()).collect();
     let data = json!({
@@ -349,29 +281,5 @@ fn ahead(step: &SimulatedStep) -> serde_json::Value {
 
 fn feedback(call: &ToolRequest<'_>) -> ToolResult {
     let One { id } = call.read()?;
-    let (project, path) = call.session.plan(&id)?;
-    let case = Approvals::open(&project)?.case(&path)?;
-    let standing = &case.standing;
-    let rejections = standing.rejections.iter().map(|rejection| {
-        json!({"revision": rejection.revision, "by": rejection.by.to_string(), "feedback": rejection.feedback})
-    });
-    let comments = standing.comments.iter().map(|comment| {
-        json!({
-            "number": comment.number,
-            "revision": comment.revision,
-            "step": comment.step,
-            "by": comment.by.to_string(),
-            "text": comment.text,
-            "answer": comment.answer.as_ref().map(|(_, text)| text),
-        })
-    });
-    let data = json!({
-        "plan": shown(&project, &path),
-        "state": case.state().to_string(),
-        "revision": standing.newest().map(|newest| newest.number),
-        "rejections": rejections.collect::<Vec<_>>(),
-        "comments": comments.collect::<Vec<_>>(),
-        "lapsed_because": standing.moved,
-    });
-    Ok(ToolReply::data(&data).into())
+    Ok(ToolReply::data(&call.session.workspace()?.feedback(&id)?).into())
 }

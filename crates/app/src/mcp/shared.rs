@@ -1,22 +1,12 @@
 //! Tools shared by several roles: plan lists, one plan, and diagnostics.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-
-use planwright_engine::approval;
-use planwright_engine::approval::Approvals;
-use planwright_engine::core::syntax::diagnostic::{Diagnostic, Severity};
-use planwright_engine::core::syntax::source::Source;
-use planwright_engine::run::Runs;
-use planwright_engine::run::baseline;
-use planwright_engine::store::plan_file;
-use planwright_engine::{Project, Verified};
+use planwright_engine::Project;
+use planwright_engine::api::{Diagnostic, Severity, Source, Verified};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::tool::{McpTool, ToolEffect, ToolError, ToolReply, ToolRequest, ToolResult, schema};
 use crate::output::wording;
-use crate::output::wording::{run_word, step_word};
 
 /// How many plans a list names.
 const PLANS_MAX: usize = 100;
@@ -77,17 +67,10 @@ struct Listing {
 
 fn list(call: &ToolRequest<'_>) -> ToolResult {
     let List { status } = call.read()?;
-    let project = call.session.project()?;
-    let mut survey = project.survey()?;
-    let recorded = recorded_states(&project)?;
-    for plan in &mut survey.plans {
-        if let Some(state) = recorded.get(Path::new(&plan.path)) {
-            plan.status.clone_from(state);
-        }
-    }
-    let names: Vec<String> = survey.plans.iter().map(|plan| plan.name.clone()).collect();
+    let all = call.session.workspace()?.recorded_plans()?;
+    let names: Vec<String> = all.iter().map(|plan| plan.name.clone()).collect();
     let is_wanted = |word: &String| status.as_ref().is_none_or(|status| word.eq_ignore_ascii_case(status));
-    let wanted: Vec<_> = survey.plans.into_iter().filter(|plan| is_wanted(&plan.status)).collect();
+    let wanted: Vec<_> = all.into_iter().filter(|plan| is_wanted(&plan.status)).collect();
     let left_out = wanted.len().saturating_sub(PLANS_MAX);
     let plans = wanted.into_iter().take(PLANS_MAX).map(|plan| Row {
         // Where several plans have a name, only the path says which one is meant.
@@ -105,77 +88,10 @@ fn list(call: &ToolRequest<'_>) -> ToolResult {
     Ok(ToolReply::data(&Listing { plans: plans.collect(), left_out }).into())
 }
 
-/// Where plans stand by the record, by their paths: what the file says of a plan that was proposed is a mirror, in words of its own.
-fn recorded_states(project: &Project) -> Result<BTreeMap<PathBuf, String>, ToolError> {
-    let Some(decisions) = Approvals::open_existing(project)? else { return Ok(BTreeMap::new()) };
-    let rows = decisions.runs().store().ledgers().map_err(approval::Error::from)?;
-    let proposed = rows.into_iter().filter(|row| row.summary.revision > 0);
-    proposed.map(|row| Ok((row.plan.clone(), decisions.case_of(row.plan)?.state().to_string()))).collect()
-}
-
-#[derive(Serialize)]
-struct PlanData {
-    id: String,
-    path: String,
-    dialect: String,
-    title: String,
-    /// Its state by the record, or by the file if it was never proposed.
-    state: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    revision: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    digest: Option<String>,
-    errors: usize,
-    warnings: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    run: Option<&'static str>,
-    steps: Vec<StepData>,
-    text: String,
-}
-
-#[derive(Serialize)]
-struct StepData {
-    id: String,
-    title: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<String>,
-}
-
 fn get(call: &ToolRequest<'_>) -> ToolResult {
     let One { id } = call.read()?;
-    let (project, path) = call.session.plan(&id)?;
-    let verified = baseline::verify(&project, &path, &shown(&project, &path))?;
-    let case = Approvals::open_existing(&project)?.map(|decisions| decisions.case(&path)).transpose()?;
-    let newest = case.as_ref().and_then(|case| case.standing.newest());
-    let run = Runs::open_existing(&project)?.map(|runs| runs.latest(&path)).transpose()?.flatten();
-    let draft = verified.source.draft();
-    let ids = planwright_engine::core::plan::verified::ids(&draft);
-    let steps = draft.steps.iter().zip(ids).map(|(step, id)| StepData {
-        status: run.as_ref().and_then(|run| step_word(run, &id)),
-        title: step.title.value.clone(),
-        id,
-    });
-    let said = |text: Option<&planwright_engine::core::syntax::source::Spanned<String>>| {
-        planwright_engine::core::syntax::source::text(text)
-    };
-    let data = PlanData {
-        id: plan_file::name(&path),
-        path: shown(&project, &path),
-        dialect: verified.dialect().name.to_owned(),
-        title: said(draft.title.as_ref()),
-        state: match (&case, newest) {
-            (Some(case), Some(_)) => case.state().to_string(),
-            (Some(_) | None, _) => said(draft.status.0.as_ref()),
-        },
-        revision: newest.map(|newest| newest.number),
-        digest: newest.map(|newest| newest.subject.digest.clone()),
-        errors: verified.count(Severity::Error),
-        warnings: verified.count(Severity::Warning),
-        run: run.as_ref().map(run_word),
-        steps: steps.collect(),
-        text: verified.source.text().to_owned(),
-    };
-    Ok(ToolReply::data(&data).into())
+    let (_, path) = call.session.plan(&id)?;
+    Ok(ToolReply::data(&call.session.workspace()?.recorded_plan(&path)?).into())
 }
 
 /// A plan as it is called here: its path from the root of the project.

@@ -356,11 +356,6 @@ pub(crate) fn notice_of(runs: &Runs, run: &Run, recorded: &RecordedEvent) -> Not
     runs.notification(run, recorded)
 }
 
-/// What is known of a step of a run, in a few words.
-pub(crate) fn step_word(run: &Run, id: &str) -> Option<String> {
-    run.step_word(id)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

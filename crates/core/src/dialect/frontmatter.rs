@@ -116,7 +116,7 @@ pub(crate) fn nodes(
 pub fn list(source: &Source, parts: &FrontmatterParts, key: &str) -> Vec<Spanned<String>> {
     let (entries, _) = nodes(source, parts);
     let Some(node) = tree::first(&entries, key) else { return Vec::new() };
-    node.one_or_more().iter().filter_map(Node::spanned).filter(|item| !item.value.is_empty()).collect()
+    node.each().iter().filter_map(Node::spanned).filter(|item| !item.value.is_empty()).collect()
 }
 
 /// The lines for the non-empty lists.
@@ -167,13 +167,23 @@ pub fn set_part(source: &Source, part: Span, key: &str, value: &str) -> Option<E
     let Some(entry) = frontmatter.entry(key) else {
         return Some(Edit::insert(block.end, format!("{}: {quoted}{newline}", yaml::quote(key))));
     };
-    let present = entry.value.as_ref()?;
-    if present.span.is_empty() {
-        // `key:` has no value to replace: insert it after the colon, whatever blanks or comment follow.
-        let colon = entry.key.span.end + source.text()[entry.key.span.end..].find(':')? + 1;
-        return Some(Edit::insert(colon, format!(" {quoted}")));
-    }
-    Some(Edit::replace(present.span, quoted))
+    set_value(source, entry, &quoted)
+}
+
+/// The edit that sets the value of a present key; `None` if it is not plain text on one line.
+pub(super) fn set_value(source: &Source, entry: &FrontmatterEntry, spelled: &str) -> Option<Edit> {
+    let present = entry.value.as_ref()?.span;
+    // `key:` has no value to replace: insert it after the colon, whatever blanks or comment follow.
+    Some(match present.is_empty() {
+        true => Edit::insert(colon_end(source, entry)?, format!(" {spelled}")),
+        false => Edit::replace(present, spelled),
+    })
+}
+
+/// Where the colon of a key ends.
+pub(super) fn colon_end(source: &Source, entry: &FrontmatterEntry) -> Option<usize> {
+    let end = entry.key.span.end;
+    Some(end + source.text()[end..].find(':')? + 1)
 }
 
 /// The text of a YAML file of keys with `key` set to `value`; everything else in it stays. `None` if the present value

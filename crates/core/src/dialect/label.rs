@@ -59,11 +59,8 @@ impl Labels {
             Markdown::Strict => name,
             Markdown::Lenient => name.split(['(', '（']).next().unwrap_or_default().trim(),
         };
-        let is_same = |known: &&str| plain(known).eq(plain(name));
-        self.fields
-            .iter()
-            .find(|(_, names)| names.iter().any(|known| is_same(&known)))
-            .map(|&(field, _)| field)
+        let is_same = |known: &&'static str| plain(known).eq(plain(name));
+        self.fields.iter().find(|(_, names)| names.iter().any(is_same)).map(|&(field, _)| field)
     }
 
     /// The label at the start of `line`: `**name:** value`, `**name**: value` or `**name: value**`.

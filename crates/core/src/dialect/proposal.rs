@@ -259,7 +259,7 @@ fn first_heading(draft: &Draft, outline: &ProposalOutline) -> Option<Spanned<Str
 pub fn tools_required(source: &Source) -> Vec<Spanned<String>> {
     let (entries, _) = frontmatter::nodes(source, &frontmatter::split(source.text()));
     let Some(node) = tree::first(&entries, "tools_required") else { return Vec::new() };
-    let texts = node.one_or_more().iter().filter_map(|item| Some((item.text()?, item.span)));
+    let texts = node.each().iter().filter_map(|item| Some((item.text()?, item.span)));
     let names = texts
         .flat_map(|(text, span)| text.split(',').map(move |name| Spanned::new(name.trim().to_owned(), span)));
     names.filter(|name| !name.value.is_empty()).collect()

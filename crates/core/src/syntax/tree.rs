@@ -88,8 +88,8 @@ impl Node {
         }
     }
 
-    /// The items of a list; anything else is a list of one.
-    pub fn one_or_more(&self) -> &[Self] {
+    /// The items of a list, or the only value.
+    pub(crate) fn each(&self) -> &[Self] {
         if self.is_list() { self.items() } else { std::slice::from_ref(self) }
     }
 

@@ -25,7 +25,7 @@ pub fn answers(subject: &str, reason: AskReason, judged_by: JudgedBy) -> Vec<Nex
             AnswerKind::Budget => (" +1.00", "raise the budget: money, tokens or time"),
             AnswerKind::Stop => ("", "pause the run"),
         };
-        answer(format!("planwright answer {subject} {}{more}", option(*kind)), what)
+        answer(format!("planwright answer {subject} --{}{more}", kind.word()), what)
     };
     reason.answers(judged_by).iter().map(choice).collect()
 }
@@ -35,19 +35,8 @@ pub fn answer_options(reason: AskReason, judged_by: JudgedBy) -> String {
     if reason == AskReason::Stalled {
         return "resume, fail, cancel".to_owned();
     }
-    let options: Vec<&str> = reason.answers(judged_by).iter().map(|&kind| option(kind)).collect();
-    let judged = if options.contains(&"--take-over") { "; the contract still decides" } else { "" };
+    let answers = reason.answers(judged_by);
+    let options: Vec<String> = answers.iter().map(|kind| format!("--{}", kind.word())).collect();
+    let judged = if answers.contains(&AnswerKind::TakeOver) { "; the contract still decides" } else { "" };
     options.join(", ") + judged
-}
-
-const fn option(kind: AnswerKind) -> &'static str {
-    match kind {
-        AnswerKind::Retry => "--retry",
-        AnswerKind::TakeOver => "--take-over",
-        AnswerKind::Confirm => "--confirm",
-        AnswerKind::Skip => "--skip",
-        AnswerKind::Revise => "--revise",
-        AnswerKind::Stop => "--stop",
-        AnswerKind::Budget => "--budget",
-    }
 }

@@ -122,6 +122,7 @@ impl Checkout {
         std::fs::create_dir_all(&path).map_err(|source| Error::File { path, source })?;
         Ok(checkout)
     }
+
     /// A temporary checkout in which contracts of a project run, with these siblings next to it and with the
     /// ports that a worktree has.
     pub(crate) fn for_contracts(

@@ -23,9 +23,7 @@ pub(super) fn edits(source: &Source, draft: &Draft, change: &PlanEdit) -> Result
         PlanEdit::Renumber => {
             draft.steps.first().map_or(Ok(Vec::new()), |step| Err(in_file_name(source, step)))
         }
-        PlanEdit::Append { .. } => {
-            Err(EditError::NoWord { what: "a new step".to_owned(), dialect: super::DIALECT.name })
-        }
+        PlanEdit::Append { .. } => Err(DIALECT.no_word("a new step")),
         PlanEdit::Expand { step, .. } => Err(EditError::NotATemplate { step: *step }),
     }
 }
@@ -36,18 +34,14 @@ fn in_file_name(source: &Source, step: &StepDraft) -> EditError {
 }
 
 fn set(source: &Source, key: &str, value: &str) -> Result<Edit, EditError> {
-    let no_word = || EditError::NoWord { what: key.to_owned(), dialect: DIALECT.name };
-    if !DIALECT.keys.contains(&key) {
-        return Err(no_word());
-    }
-    let part = plan_part(source).ok_or_else(no_word)?;
+    let part = plan_part(source).filter(|_| DIALECT.keys.contains(&key));
+    let part = part.ok_or_else(|| DIALECT.no_word(key))?;
     frontmatter::set_part(source, part.span, key, value)
         .ok_or_else(|| EditError::NotPlain { key: key.to_owned() })
 }
 
 fn append_note(source: &Source, text: &str) -> Result<Edit, EditError> {
-    let no_file = || EditError::NoWord { what: "a note".to_owned(), dialect: DIALECT.name };
-    let part = plan_part(source).ok_or_else(no_file)?.span;
+    let part = plan_part(source).ok_or_else(|| DIALECT.no_word("a note"))?.span;
     let newline = source.line_ending_in(part);
     let body = Span::new(frontmatter::split_part(source, part).body, part.end);
     let blocks = Blocks::read_in(source, body);

@@ -132,5 +132,5 @@ fn mark(status: &Spanned<String>) -> Option<Spanned<Mark>> {
 
 fn names(node: &Node) -> Vec<Spanned<String>> {
     let name = |node: &Node| Some(Spanned::new(legal(node.text()?)?, node.span));
-    node.one_or_more().iter().filter_map(name).collect()
+    node.each().iter().filter_map(name).collect()
 }

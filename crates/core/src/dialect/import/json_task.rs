@@ -217,7 +217,7 @@ fn needs(node: &Node) -> Vec<Spanned<String>> {
         Some(text) => {
             text.split([',', ';']).map(|id| Spanned::new(id.trim().to_owned(), node.span)).collect()
         }
-        None => node.one_or_more().iter().filter_map(one).collect(),
+        None => node.each().iter().filter_map(one).collect(),
     };
     let is_named = |need: &Spanned<String>| {
         !need.value.is_empty() && !NONE.contains(&need.value.to_lowercase().as_str())
@@ -271,7 +271,7 @@ fn contract(node: &Node) -> ContractDraft {
         .flat_map(|list| list.items().iter().filter_map(|item| item.any(COMMANDS)));
     let commands: Vec<Spanned<String>> = of_task
         .chain(of_criteria)
-        .flat_map(Node::one_or_more)
+        .flat_map(Node::each)
         .filter_map(|node| Some(Spanned::new(node.said()?, node.span)))
         .filter(|command| !matches!(command.value.as_str(), "true" | "false" | "manual" | "none" | "N/A"))
         .collect();

@@ -268,7 +268,7 @@ fn is_beads(place: &str, head: &str) -> Option<String> {
 fn beads(source: &Source) -> Draft {
     let (values, mut found) = Collector::of_lines(source);
     let mut issues: Vec<&Node> = Vec::new();
-    for value in values.iter().flat_map(Node::one_or_more) {
+    for value in values.iter().flat_map(Node::each) {
         if value.any(&["title", "description"]).is_some()
             || (value.get("id").is_some() && value.get("kind").is_none())
         {

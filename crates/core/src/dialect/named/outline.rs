@@ -189,7 +189,7 @@ impl NamedOutline {
         let title_line = title.map(|section| section.heading.span);
         let title = title.map(|section| section.title.clone());
         let begin = title_line.map_or(blocks.body.start, |line| line.end);
-        let first_section = sections.iter().map(|section| section.start()).find(|&start| start >= begin);
+        let first_section = sections.iter().map(Section::start).find(|&start| start >= begin);
         let header = Span::new(begin, first_section.unwrap_or(end).min(first_task).max(begin));
         Self { title, title_line, header, sections, tasks }
     }

@@ -8,7 +8,7 @@ use crate::plan::draft::{Draft, DraftField, Mark, StepDraft};
 use crate::plan::edit::{EditError, PlanEdit};
 use crate::plan::lifecycle::PlanState;
 use crate::syntax::markdown::Blocks;
-use crate::syntax::outline::is_rule;
+use crate::syntax::outline::{Section, is_rule};
 use crate::syntax::source::{Edit, Source, Span};
 
 /// The heading of the notes.
@@ -41,13 +41,9 @@ pub(super) fn edits(source: &Source, draft: &Draft, change: &PlanEdit) -> Result
             patch::relocate(source, draft, &slots, *step, *to)
         }
         PlanEdit::Renumber => patch::renumber(source, draft),
-        PlanEdit::Append { .. } => return Err(no_word("a new step")),
-        PlanEdit::Expand { .. } => return Err(no_word("an expanded template")),
+        PlanEdit::Append { .. } => return Err(DIALECT.no_word("a new step")),
+        PlanEdit::Expand { .. } => return Err(DIALECT.no_word("an expanded template")),
     })
-}
-
-fn no_word(what: &str) -> EditError {
-    EditError::NoWord { what: what.to_owned(), dialect: DIALECT.name }
 }
 
 /// Marks a task in its box, in its status, or with a sign before its title. A note after a status stays.
@@ -145,7 +141,7 @@ pub(super) fn notes_region(outline: &NamedOutline) -> Option<Span> {
     let is_notes = |section: &&super::outline::NamedSection| {
         section.title.value.eq_ignore_ascii_case(NOTES) && !outline.is_in_task(section.start())
     };
-    outline.sections.iter().rev().find(is_notes).map(|section| section.below())
+    outline.sections.iter().rev().find(is_notes).map(Section::below)
 }
 
 fn append_note(source: &Source, outline: &NamedOutline, text: &str) -> Edit {
@@ -156,7 +152,7 @@ fn append_note(source: &Source, outline: &NamedOutline, text: &str) -> Edit {
 /// Inserts a field before the others, bulleted like them.
 fn insert_field(source: &Source, task: &NamedTask, step: &StepDraft, line: &str) -> Result<Edit, EditError> {
     if task.shape != Shape::Heading {
-        return Err(no_word("an id or needs in a list item"));
+        return Err(DIALECT.no_word("an id or needs in a list item"));
     }
     let newline = source.line_ending();
     let Some(first) = step.fields.0.first() else {

@@ -139,7 +139,10 @@ fn space_out(source: &Source) -> String {
     let starts: Vec<usize> = headings.iter().map(|heading| source.line_at(heading.start).start).collect();
     let ends: Vec<usize> = headings.iter().map(|heading| source.line_at(heading.end).end).collect();
     let mut text = String::with_capacity(source.text().len());
-    for line in source.lines_in(Span::new(0, source.text().len())) {
+    let mut at = 0;
+    while at < source.text().len() {
+        let line = source.line_at(at);
+        at = source.next_line(at).max(at + 1);
         let is_kept = kept.covers(line);
         let content = if is_kept { source.slice(line) } else { source.slice(line).trim_end_matches(BLANKS) };
         let is_blank = content.is_empty() && !is_kept;

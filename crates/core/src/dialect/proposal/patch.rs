@@ -5,7 +5,7 @@ use super::{DIALECT, KEYS, id_of, spell};
 use crate::dialect::frontmatter;
 use crate::dialect::frontmatter::FrontmatterParts;
 use crate::dialect::patch;
-use crate::plan::draft::{Draft, Frontmatter, FrontmatterEntry, ParseIssue, StepDraft};
+use crate::plan::draft::{Draft, Frontmatter, ParseIssue, StepDraft};
 use crate::plan::edit::{EditError, PlanEdit};
 use crate::plan::lifecycle::PlanState;
 use crate::syntax::source::{Edit, Source, Span};
@@ -37,9 +37,7 @@ pub(super) fn edits(source: &Source, draft: &Draft, change: &PlanEdit) -> Result
             patch::relocate(source, draft, &slots, *step, *to)
         }
         PlanEdit::Renumber => patch::renumber(source, draft),
-        PlanEdit::Append { .. } => {
-            return Err(EditError::NoWord { what: "a new step".to_owned(), dialect: super::DIALECT.name });
-        }
+        PlanEdit::Append { .. } => return Err(DIALECT.no_word("a new step")),
         PlanEdit::Expand { step, .. } => return Err(EditError::NotATemplate { step: *step }),
     })
 }
@@ -72,26 +70,17 @@ impl<'a> Keys<'a> {
             let newline = self.source.line_ending();
             return Some(Edit::insert(self.place(key), format!("{key}: {spelled}{newline}")));
         };
-        let present = entry.value.as_ref()?;
-        if present.span.is_empty() {
-            return Some(Edit::insert(self.colon(entry)?, format!(" {spelled}")));
-        }
-        let quote = self.source.slice(present.span).chars().next().filter(|sign| matches!(sign, '"' | '\''));
-        let is_bare = !spelled.starts_with(['"', '\'']);
-        let quote = quote.filter(|_| is_bare).map(String::from).unwrap_or_default();
-        Some(Edit::replace(present.span, format!("{quote}{spelled}{quote}")))
+        let present = self.source.slice(entry.value.as_ref()?.span);
+        let quote = present.get(..1).filter(|sign| ["\"", "'"].contains(sign));
+        let quote = quote.filter(|_| !spelled.starts_with(['"', '\''])).unwrap_or_default();
+        frontmatter::set_value(self.source, entry, &format!("{quote}{spelled}{quote}"))
     }
 
     /// The edit that clears a key.
     fn clear(&self, key: &str) -> Option<Edit> {
         let entry = self.frontmatter.entry(key)?;
         let present = entry.value.as_ref().filter(|value| !value.span.is_empty())?;
-        Some(Edit::delete(Span::new(self.colon(entry)?, present.span.end)))
-    }
-
-    fn colon(&self, entry: &FrontmatterEntry) -> Option<usize> {
-        let end = entry.key.span.end;
-        Some(end + self.source.text()[end..].find(':')? + 1)
+        Some(Edit::delete(Span::new(frontmatter::colon_end(self.source, entry)?, present.span.end)))
     }
 
     /// Where to insert a missing key: before the next key in the order of the dialect and its comments, or at the end.

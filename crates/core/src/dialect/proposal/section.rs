@@ -9,6 +9,7 @@ use super::{id_of, parse};
 use crate::dialect::frontmatter;
 use crate::plan::verified;
 use crate::syntax::markdown::Code;
+use crate::syntax::outline::Section;
 use crate::syntax::source::{Edit, Source, Span};
 use crate::syntax::text::unbroken;
 
@@ -125,7 +126,7 @@ pub fn context_bytes(source: &Source) -> usize {
 }
 
 fn reaches(outline: &ProposalOutline) -> impl Iterator<Item = Span> {
-    outline.sections.iter().filter(|section| section.read.0 == CONTEXT).map(|section| section.below())
+    outline.sections.iter().filter(|section| section.read.0 == CONTEXT).map(Section::below)
 }
 
 /// A plan whose context is within the limit again.

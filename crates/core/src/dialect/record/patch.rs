@@ -34,12 +34,8 @@ pub(super) fn edits(source: &Source, draft: &Draft, change: &PlanEdit) -> Result
         PlanEdit::Need { step, on } => desk.need(draft, *step, on),
         PlanEdit::Move { step, to } => desk.relocate(draft, *step, *to),
         PlanEdit::Renumber => desk.renumber(draft, &(0..draft.steps.len()).collect::<Vec<_>>()),
-        PlanEdit::Append { .. } => {
-            Err(EditError::NoWord { what: "a new step".to_owned(), dialect: super::DIALECT.name })
-        }
-        PlanEdit::Expand { .. } => {
-            Err(EditError::NoWord { what: "expand".to_owned(), dialect: super::DIALECT.name })
-        }
+        PlanEdit::Append { .. } => Err(super::DIALECT.no_word("a new step")),
+        PlanEdit::Expand { .. } => Err(super::DIALECT.no_word("expand")),
     }
 }
 

@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 
 use planwright_core::run::receipt::Blob;
 use rusqlite::{Connection, OptionalExtension, params};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::Value;
 
 use super::error::failed;
@@ -13,12 +15,14 @@ use super::{Error, Store};
 
 const NAME_CHARS: usize = 64;
 
-/// Outputs of old runs that could be deleted.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// Outputs of old runs that were or could be deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct OldOutputs {
+    /// How many runs were over before that time.
     pub runs: usize,
     /// How many outputs only they name.
     pub outputs: usize,
+    /// How many bytes these have.
     pub bytes: u64,
 }
 
