@@ -110,11 +110,6 @@ pub(crate) fn step(title: Spanned<String>, whole: Span) -> StepDraft {
     step
 }
 
-/// A text without line breaks and repeated blanks.
-pub(crate) fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 /// A step id derived from another tool's id: `T001` is `t001`, `1.2` is `task-1-2`, which can't be a number. `None` if
 /// nothing is left.
 pub(crate) fn legal(name: &str) -> Option<String> {

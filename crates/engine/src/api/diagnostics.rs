@@ -3,6 +3,7 @@
 use std::fmt;
 
 use planwright_core::run::baseline::Baseline;
+use planwright_core::syntax::count::number;
 use planwright_core::syntax::diagnostic::{Diagnostic, Severity};
 use planwright_core::syntax::source::{Edit, Source, Span};
 use schemars::JsonSchema;
@@ -220,12 +221,11 @@ impl CheckedFile<'_> {
 /// "2 errors, 1 warning", leaving out what there is none of, unless there is none of either.
 impl fmt::Display for CheckCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let many = |count, word| if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") };
         match (self.errors, self.warnings) {
             (0, 0) => f.write_str("no errors, no warnings"),
-            (errors, 0) => f.write_str(&many(errors, "error")),
-            (0, warnings) => f.write_str(&many(warnings, "warning")),
-            (errors, warnings) => write!(f, "{}, {}", many(errors, "error"), many(warnings, "warning")),
+            (errors, 0) => f.write_str(&number(errors, "error")),
+            (0, warnings) => f.write_str(&number(warnings, "warning")),
+            (errors, warnings) => write!(f, "{}, {}", number(errors, "error"), number(warnings, "warning")),
         }
     }
 }

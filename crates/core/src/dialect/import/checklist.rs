@@ -4,10 +4,11 @@
 use super::lenient_markdown::{BlockKind, Checkbox, MarkdownItem, MarkdownPage};
 use super::order;
 use super::order::{ImportOrder, Nest};
-use super::{legal, one_line, prose, step};
+use super::{legal, prose, step};
 use crate::dialect::frontmatter;
 use crate::plan::draft::{Draft, Frontmatter, Layout, Mark, ParseIssue, StepDraft};
 use crate::syntax::source::{Source, Span, Spanned};
+use crate::syntax::text::one_line;
 
 /// The nesting limit; deeper tasks are treated as if at this depth.
 const DEPTH_MAX: usize = 64;

@@ -56,7 +56,7 @@ fn heading(title: &Spanned<String>) -> (Spanned<String>, Option<(String, Option<
         .map(|character| if character.is_control() { ' ' } else { character })
         .filter(|&character| !crate::syntax::invisible::is_hidden(character))
         .collect();
-    let plain = super::one_line(&visible);
+    let plain = crate::syntax::text::one_line(&visible);
     let (readable, mark) = in_heading(&plain);
     let readable = if readable.is_empty() { "Untitled".to_owned() } else { readable };
     let is_whole = readable == plain && title.value.lines().count() <= 1;

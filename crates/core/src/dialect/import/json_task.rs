@@ -4,10 +4,11 @@
 use super::item::ImportedItem;
 use super::status;
 use super::status::ImportedStatus;
-use super::{files, manual, one_line};
+use super::{files, manual};
 use crate::plan::draft::{ContractDraft, Mark, ParseIssue};
 use crate::syntax::json;
 use crate::syntax::source::{Excerpt, Span, Spanned};
+use crate::syntax::text::one_line;
 use crate::syntax::tree::{Node, Value};
 
 const IDS: &[&str] = &["id", "key", "taskId", "task_id", "storyId", "story_id"];

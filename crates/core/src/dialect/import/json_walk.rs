@@ -5,10 +5,11 @@ use std::path::Path;
 
 use super::item;
 use super::item::ImportedItem;
-use super::{json_task, one_line, prose};
+use super::{json_task, prose};
 use crate::plan::draft::{Draft, Layout, ParseIssue};
 use crate::syntax::json;
 use crate::syntax::source::{Source, Span, Spanned};
+use crate::syntax::text::one_line;
 use crate::syntax::tree::Node;
 
 /// The tasks that were found so far.
