@@ -311,7 +311,7 @@ fn settle(command: &mut Command) -> Result<(), Failure> {
         named.work(plan)?;
     }
     if let Command::Propose(propose::Args { name, plans, steps: None, .. }) = command
-        && !plans.iter().any(|plan| plan == propose::STDIN)
+        && !plans.iter().any(|plan| plan == planwright_engine::api::STDIN)
     {
         NamedPlan::of(name.as_deref()).work_all(plans)?;
     }

@@ -6,7 +6,6 @@ pub(crate) mod conversion;
 pub(crate) mod driver;
 pub(crate) mod duplicate;
 pub(crate) mod notifier;
-pub(crate) mod pending;
 pub(crate) mod planner;
 pub(crate) mod project;
 pub(crate) mod proposal;

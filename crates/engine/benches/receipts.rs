@@ -13,7 +13,9 @@ use planwright_core::audit::hash_chain;
 use planwright_core::audit::{AuditContext, CheckSet, Claimed, audit};
 use planwright_core::plan::digest::Digest;
 use planwright_core::plan::identity::Identity;
-use planwright_core::run::event::{AttemptEnd, Event, RunOutcome};
+use planwright_core::run::event::{
+    AttemptEnd, AttemptFinish, AttemptStart, Event, Judged, RunEvent, RunOutcome, RunStart, StepEvent,
+};
 use planwright_core::run::judge::{ContractRun, Observation};
 use planwright_core::run::receipt::{Blob, Provenance, Receipt};
 use planwright_core::syntax::source::Source;
@@ -98,7 +100,7 @@ fn bundle(steps: usize) -> AuditBundle {
     }
     let plan = verify::trusted(&Source::new("it", text.as_str()).at("plans/it.md")).expect("it verifies");
     let digest = Digest::of(&plan).to_string();
-    let mut events = vec![Event::RunStarted {
+    let mut events = vec![Event::Run(RunEvent::Started(RunStart {
         digest: digest.clone(),
         approved_by: "ada".to_owned(),
         approved_at: "rev".to_owned(),
@@ -107,21 +109,26 @@ fn bundle(steps: usize) -> AuditBundle {
         sealed: std::collections::BTreeMap::default(),
         approvals: Vec::new(),
         note: String::new(),
-    }];
+    }))];
     let said = Blob(blake3::hash(b"said").to_hex().to_string());
     for number in 1..=steps {
         let step = format!("s{number}");
         let observation = Observation::Exited(0);
         let (agent, prompt) = ("shell".to_owned(), said.clone());
-        events.push(Event::AttemptStarted { step: step.clone(), attempt: 1, agent, prompt });
-        events.push(Event::AttemptFinished {
+        events.push(Event::Step {
             step: step.clone(),
-            attempt: 1,
-            end: AttemptEnd::Exited(0),
-            output: Some(said.clone()),
-            usage: Usage::default(),
-            changed: vec!["a".to_owned()],
-            account: planwright_core::agent::account::Account::default(),
+            event: StepEvent::Started(AttemptStart { attempt: 1, agent, prompt }),
+        });
+        events.push(Event::Step {
+            step: step.clone(),
+            event: StepEvent::Finished(AttemptFinish {
+                attempt: 1,
+                end: AttemptEnd::Exited(0),
+                output: Some(said.clone()),
+                usage: Usage::default(),
+                changed: vec!["a".to_owned()],
+                account: planwright_core::agent::account::Account::default(),
+            }),
         });
         let receipt = Receipt::new(
             &ContractRun {
@@ -139,9 +146,9 @@ fn bundle(steps: usize) -> AuditBundle {
                 ..Provenance::default()
             },
         );
-        events.push(Event::ContractFinished { step, attempt: 1, receipt });
+        events.push(Event::Step { step, event: StepEvent::Judged { of: Judged::Attempt(1), receipt } });
     }
-    events.push(Event::RunFinished { outcome: RunOutcome::Done, why: String::new() });
+    events.push(Event::Run(RunEvent::Finished { outcome: RunOutcome::Done, why: String::new() }));
     let book = book(&events, hash_chain::run_genesis(&digest, text.as_bytes()));
     let run =
         RunBook { book, name: "it".to_owned(), digest, text, dialect: "native".to_owned(), created_at_ms: 1 };

@@ -20,7 +20,10 @@ use planwright_core::agent::account::Usage;
 use planwright_core::plan::digest::Digest;
 use planwright_core::plan::verified::Plan;
 use planwright_core::plan::view::Summary;
-use planwright_core::run::event::{AgentCommands, AskReason, AttemptEnd, Event, RunOutcome, StopMode};
+use planwright_core::run::event::{
+    AgentCommands, AskEvent, AskReason, AttemptEnd, AttemptFinish, AttemptStart, Event, RunEvent, RunOutcome,
+    RunStart, StepEvent, StopMode,
+};
 use planwright_core::run::judge::{ContractRun, Observation};
 use planwright_core::run::receipt::{Provenance, Receipt};
 use planwright_core::run::state::RunState;
@@ -104,7 +107,7 @@ fn record(store: &Store, (root, path): (&Path, &Path), text: &str, number: usize
         dialect: "native".to_owned(),
         created_at_ms: 1_000,
     };
-    let started = Event::RunStarted {
+    let started = Event::Run(RunEvent::Started(RunStart {
         digest: new.digest.clone(),
         approved_by: "ada".to_owned(),
         approved_at: "terminal".to_owned(),
@@ -113,7 +116,7 @@ fn record(store: &Store, (root, path): (&Path, &Path), text: &str, number: usize
         sealed: BTreeMap::new(),
         approvals: Vec::new(),
         note: String::new(),
-    };
+    }));
     let mut state = RunState::new(&plan);
     state.apply(&started).expect("a run begins");
     let run = store.begin_run(&new, &started, &RunSummary::of(&plan, &state)).expect("a run is recorded");
@@ -140,11 +143,13 @@ fn story(plan: &Plan, number: usize) -> Vec<Event> {
             events.push(judged(&step.id, 0, 0));
             continue;
         }
-        events.push(Event::AttemptStarted {
+        events.push(Event::Step {
             step: step.id.clone(),
-            attempt: 1,
-            agent: "claude".to_owned(),
-            prompt: blob_of(b"Do it."),
+            event: StepEvent::Started(AttemptStart {
+                attempt: 1,
+                agent: "claude".to_owned(),
+                prompt: blob_of(b"Do it."),
+            }),
         });
         if number % 100 == 1 {
             return events;
@@ -152,52 +157,59 @@ fn story(plan: &Plan, number: usize) -> Vec<Event> {
         events.push(finished(&step.id));
         if number.is_multiple_of(100) {
             events.push(judged(&step.id, 1, 1));
-            events.push(Event::AskOpened {
+            events.push(Event::Ask {
                 ask: format!("{}/1", step.id),
-                step: Some(step.id.clone()),
-                reason: AskReason::AttemptsSpent,
-                text: "The contract failed once: exit 1.".to_owned(),
+                event: AskEvent::Opened {
+                    step: Some(step.id.clone()),
+                    reason: AskReason::AttemptsSpent,
+                    text: "The contract failed once: exit 1.".to_owned(),
+                },
             });
             return events;
         }
         events.push(judged(&step.id, 1, 0));
         if number % 100 == 2 {
-            events.push(Event::RunStopped { by: "ada".to_owned(), when: StopMode::AfterAttempts });
+            events
+                .push(Event::Run(RunEvent::Stopped { by: "ada".to_owned(), mode: StopMode::AfterAttempts }));
             return events;
         }
     }
-    events.push(Event::RunFinished { outcome: RunOutcome::Done, why: String::new() });
+    events.push(Event::Run(RunEvent::Finished { outcome: RunOutcome::Done, why: String::new() }));
     events
 }
 
 fn finished(step: &str) -> Event {
-    Event::AttemptFinished {
+    Event::Step {
         step: step.to_owned(),
-        attempt: 1,
-        end: AttemptEnd::Exited(0),
-        output: None,
-        usage: Usage { tokens: Some(12_000), micro_dollars: Some(90_000), milliseconds: 60_000 },
-        changed: vec!["src/main.py".to_owned()],
-        account: planwright_core::agent::account::Account::default(),
+        event: StepEvent::Finished(AttemptFinish {
+            attempt: 1,
+            end: AttemptEnd::Exited(0),
+            output: None,
+            usage: Usage { tokens: Some(12_000), micro_dollars: Some(90_000), milliseconds: 60_000 },
+            changed: vec!["src/main.py".to_owned()],
+            account: planwright_core::agent::account::Account::default(),
+        }),
     }
 }
 
 fn judged(step: &str, attempt: u32, code: i32) -> Event {
     let observation = Observation::Exited(code);
-    Event::ContractFinished {
+    Event::Step {
         step: step.to_owned(),
-        attempt,
-        receipt: Receipt::new(
-            &ContractRun {
-                expect: Some(0),
-                contract: "c".to_owned(),
-                observation,
-                output: "o".to_owned(),
-                milliseconds: 40,
-            },
-            None,
-            Provenance { digest: "d".to_owned(), tier: "open".to_owned(), ..Provenance::default() },
-        ),
+        event: StepEvent::Judged {
+            of: attempt.into(),
+            receipt: Receipt::new(
+                &ContractRun {
+                    expect: Some(0),
+                    contract: "c".to_owned(),
+                    observation,
+                    output: "o".to_owned(),
+                    milliseconds: 40,
+                },
+                None,
+                Provenance { digest: "d".to_owned(), tier: "open".to_owned(), ..Provenance::default() },
+            ),
+        },
     }
 }
 

@@ -8,10 +8,13 @@ pub mod caller;
 mod convert;
 mod create;
 pub mod decision;
+mod demo;
 mod diagnostics;
 mod discovery;
+mod doctor;
 mod edit;
 pub mod error;
+mod explain;
 mod export;
 mod format;
 mod inbox;
@@ -33,36 +36,38 @@ mod show;
 mod simulate;
 mod standup;
 pub mod start;
+mod stats;
 mod status;
 pub mod target;
+mod tools;
 mod verify;
 pub mod workspace;
 
 pub use active_plan::{ActivePlanView, BindingView, NamedPlansView, named_plans_of_session};
 pub use agent::{HookAnswer, answer_hook, bridge_acp};
 pub use ask::{answer_options, answers};
-pub use audit::{
-    AnchorView, Audit, AuditFindingView, AuditOptions, AuditView, AuditedPlanView, RerunStepView, RerunView,
-};
+pub use audit::{AnchorView, Audit, AuditFindingView, AuditOptions, AuditView, AuditedPlanView, RerunView};
 pub use caller::{Caller, Right};
 pub use convert::{Conversion, ConvertOptions, ConvertOutput, ConvertView, dialect_line};
 pub use create::{CopyView, NewPlanOptions, NewPlanView};
 pub use decision::{
-    ApprovalOptions, ApprovalSubjectView, ApprovalView, CancelView, CommentView, CommentsView, RejectionView,
-    UndoView,
+    ApprovalOptions, ApprovalSubjectView, ApprovalView, CancelView, CommentsView, RejectionView, UndoView,
 };
+pub use demo::{DemoView, create_demo};
 pub use diagnostics::{
     BaselineView, CheckCounts, CheckedFile, DiagnosticView, FileView, FixView, RelatedView,
     ReviewFindingView, SpanView, SuggestionView, TextEditView, VerifyView, Warnings,
 };
 pub use discovery::DiscoveriesView;
+pub use doctor::{DoctorFindingView, DoctorView, Repair, doctor};
 pub use edit::{EditMode, EditRequest, EditView};
 pub use error::merge::merge_failed;
 pub use error::session::SessionCommands;
 pub use error::{Error, ErrorKind, WHAT_IS_A_PLAN, unchanged};
+pub use explain::{RulesView, explain, rules};
 pub use export::{ExportOptions, ExportedRecords, ReceiptsView};
 pub use format::{FormatMode, FormatView};
-pub use inbox::{InboxAskView, InboxView, ReviewView};
+pub use inbox::{InboxAskView, InboxView, ReviewView, ReviewsView};
 pub use input::{STDIN, read_input};
 pub use list::{PlanFilter, PlanListView, RecordedPlanView, Shelf};
 pub use merge::MergeRequest;
@@ -75,15 +80,14 @@ pub use proposal::{ProposalView, ProposalsView, propose_written};
 pub use queue::{DashboardView, ParallelView, QueueView, QueuedPlanView, QueuedPlansView, dashboard};
 pub use review::PlanReview;
 pub use run_state::FindingView;
-pub use session::{
-    CommitOutcomeView, DroppedThread, Session, SessionCommit, SessionProblem, SessionView, ThreadView,
-    session_trouble,
-};
+pub use session::{CommitOutcomeView, DroppedThread, Session, SessionCommit, SessionProblem, SessionView};
 pub use shelve::{Archivable, ArchiveOptions, ArchiveView, DeleteView, Deletion, Outputs, ShelveView};
 pub use show::{ShowOptions, ShowView};
 pub use standup::StandupView;
+pub use stats::{CostView, ProjectionView, StatsOptions, StatsView};
 pub use status::{AskView, CurrentView, RunStatusView, StatusView};
 pub use target::{ChosenPlan, PlanRun, Target, step_of_run};
+pub use tools::{RefusedCallView, ToolsView, TriageView};
 pub use verify::{
     BaselineSummary, CheckInput, CheckSummary, CheckedPlan, PlanReviewer, REVIEWER, WarningLevels,
 };
@@ -114,6 +118,7 @@ pub use planwright_core::approval::policy::BY_DEFAULT;
 pub use planwright_core::approval::review::{
     CommentReview, ContractReview, CostLimits, DiffSign, Difference, Direction, Review, ReviewReason,
 };
+pub use planwright_core::approval::status::Comment;
 pub use planwright_core::audit::HistoryLine;
 pub use planwright_core::audit::rerun::{CurrentResult, RerunOutcome};
 pub use planwright_core::dialect::NATIVE;
@@ -122,7 +127,9 @@ pub use planwright_core::plan::identity::{Identity, Role};
 pub use planwright_core::plan::verified::{Contract, Step, slug};
 pub use planwright_core::plan::view::{PlanView, StepView, Summary as PlanSummary};
 pub use planwright_core::run::baseline::{Baseline, BaselineResult};
+pub use planwright_core::run::cost::Spent;
 pub use planwright_core::run::event::RunOutcome;
+pub use planwright_core::run::stats::{ContractFigures, Figures, Gap, WaitTime};
 pub use planwright_core::syntax::diagnostic::{Diagnostic, Fix, Label, Severity};
 pub use planwright_core::syntax::invisible::is_unprintable;
 pub use planwright_core::syntax::source::{Edit, Source, Span};

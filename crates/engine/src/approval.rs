@@ -15,7 +15,7 @@ pub use action::Find;
 pub use batch::BatchAction;
 pub use expiry::Expired;
 pub use mirror::Drift;
-pub use review::{ReviewAsked, Reviewed};
+pub use review::Reviewed;
 pub use start::Started;
 pub use subject::moved;
 
@@ -486,7 +486,7 @@ fn ended(standing: &ApprovalStatus, run: &Run) -> Option<LedgerEntry> {
     (standing.state(None) == PlanState::Running).then(|| LedgerEntry::Ended {
         run: run.row.id.number(),
         outcome,
-        is_revised: run.state.is_revised,
+        is_revised: run.state.is_revised(),
     })
 }
 

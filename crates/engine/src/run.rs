@@ -24,11 +24,14 @@ use std::time::Duration;
 
 use planwright_core::agent::work_item::{WorkItem, WorkKind};
 use planwright_core::plan::verified::{Contract, Plan, Step};
-use planwright_core::run::event::{AgentCommands, AskAnswer, AskReason, Event, RunOutcome, StopMode};
+use planwright_core::run::event::{
+    AgentCommands, AgentsApproval, AskAnswer, AskEvent, AskReason, Event, RunEvent, RunOutcome, RunStart,
+    StopMode,
+};
 use planwright_core::run::receipt::ApprovedBy;
 use planwright_core::run::schedule::ScheduleLimits;
 use planwright_core::run::state::{Illegal, Phase, RunState};
-use planwright_core::run::summary::{ActiveAttempt, RunSummary};
+use planwright_core::run::summary::{ActiveAttempt, RunSummary, SummaryPhase};
 
 use crate::run::checkout::{Restored, RunCheckout, RunContext};
 use crate::run::driver::Progress;
@@ -115,17 +118,11 @@ impl Run {
     /// The approved commands of the agents.
     pub fn agents(&self) -> AgentCommands {
         let approved = self.events.iter().rev().find_map(|recorded| match &recorded.event {
-            Event::RunStarted { agents, .. } | Event::AgentsApproved { agents, .. } => Some(agents.clone()),
-            Event::AttemptStarted { .. }
-            | Event::AttemptFinished { .. }
-            | Event::ContractFinished { .. }
-            | Event::AskOpened { .. }
-            | Event::AskAnswered { .. }
-            | Event::BudgetWarned { .. }
-            | Event::RunStopped { .. }
-            | Event::RunResumed { .. }
-            | Event::StepsReopened { .. }
-            | Event::RunFinished { .. } => None,
+            Event::Run(
+                RunEvent::Started(RunStart { agents, .. })
+                | RunEvent::AgentsApproved(AgentsApproval { agents, .. }),
+            ) => Some(agents.clone()),
+            Event::Run(_) | Event::Step { .. } | Event::Ask { .. } => None,
         });
         approved.unwrap_or_default()
     }
@@ -133,7 +130,7 @@ impl Run {
     /// The approved hash of every sealed file.
     pub fn sealed(&self) -> BTreeMap<String, String> {
         match self.events.first().map(|first| &first.event) {
-            Some(Event::RunStarted { sealed, .. }) => sealed.clone(),
+            Some(Event::Run(RunEvent::Started(RunStart { sealed, .. }))) => sealed.clone(),
             Some(_) | None => BTreeMap::new(),
         }
     }
@@ -141,7 +138,7 @@ impl Run {
     /// The approvals that permitted it.
     pub fn approvals(&self) -> Vec<ApprovedBy> {
         match self.events.first().map(|recorded| &recorded.event) {
-            Some(Event::RunStarted { approvals, .. }) => approvals.clone(),
+            Some(Event::Run(RunEvent::Started(RunStart { approvals, .. }))) => approvals.clone(),
             Some(_) | None => Vec::new(),
         }
     }
@@ -349,7 +346,8 @@ impl Runs {
     pub fn approve_agents(&self, run: &Run, approval: &RunApproval) -> Result<(), Error> {
         let agents = self.project.commands_of(&run.plan);
         let (approved_by, approved_at) = (approval.by.clone(), approval.way.to_owned());
-        self.record(run, &Event::AgentsApproved { approved_by, approved_at, agents })
+        let approval = AgentsApproval { approved_by, approved_at, agents };
+        self.record(run, &Event::Run(RunEvent::AgentsApproved(approval)))
     }
 
     /// Runs a plan as far as it goes. `watch` sees every event once it is durable.
@@ -391,8 +389,8 @@ impl Runs {
             // Without it there is no rollback to before a step; nothing else is lost.
             host.mirror.complaints.push(format!("changes of steps are not saved: {error}"));
         }
-        if run.state.phase == Phase::Stopped {
-            self.record(run, &Event::RunResumed { by: user() })?;
+        if run.state.is_stopped() {
+            self.record(run, &Event::Run(RunEvent::Resumed { by: user() }))?;
         }
         for (ask, _) in run.state.asks.iter().filter(|(_, ask)| ask.reason == AskReason::Stalled) {
             self.answer(run, ask, AskAnswer::Retry { hint: String::new() })?;
@@ -473,10 +471,10 @@ impl Runs {
                 watch(&state, &recorded.event);
             }
             match state.phase {
-                Phase::Finished(outcome) => return Ok(Progress::Finished(outcome)),
+                Phase::Finished { outcome, .. } => return Ok(Progress::Finished(outcome)),
                 _ if leave.is_requested() => return Ok(Progress::Left),
                 _ if is_driven => drop(self.store.wait(id, seen, FOLLOW)?),
-                Phase::Stopped => return Ok(Progress::Stopped),
+                Phase::Stopped { .. } => return Ok(Progress::Stopped),
                 Phase::New | Phase::Running if state.asks.is_empty() => return Ok(Progress::Left),
                 Phase::New | Phase::Running => return Ok(Progress::NeedsPerson),
             }
@@ -593,7 +591,7 @@ impl Runs {
             .collect();
         ground.can_roll_back(&landings[first].before)?;
         // The journal first: after a crash, the steps are done again on whatever is there.
-        self.record(&run, &Event::StepsReopened { steps: reopened.clone(), by: user() })?;
+        self.record(&run, &Event::Run(RunEvent::Reopened { steps: reopened.clone(), by: user() }))?;
         let Restored { kept, files, removed } = ground.roll_back(&landings[first].before)?;
         self.mirror(run.row.id, path)?;
         Ok(RolledBack { reopened, files, removed, kept })
@@ -629,10 +627,10 @@ impl Runs {
     /// The same for a caller that is not at this terminal.
     pub fn answer_as(&self, run: &Run, ask: &str, answer: AskAnswer, by: &str) -> Result<(), Error> {
         let end = match &answer {
-            AskAnswer::Revise { reason } => Some(Event::RunFinished {
+            AskAnswer::Revise { reason } => Some(Event::Run(RunEvent::Finished {
                 outcome: RunOutcome::Cancelled,
                 why: format!("sent back for revision: {reason}"),
-            }),
+            })),
             AskAnswer::Retry { .. }
             | AskAnswer::TakeOver
             | AskAnswer::Confirm
@@ -640,7 +638,8 @@ impl Runs {
             | AskAnswer::Stop
             | AskAnswer::Budget { .. } => None,
         };
-        let answered = Event::AskAnswered { ask: ask.to_owned(), answer, by: by.to_owned() };
+        let answered =
+            Event::Ask { ask: ask.to_owned(), event: AskEvent::Answered { answer, by: by.to_owned() } };
         let news: Vec<Event> = std::iter::once(answered).chain(end).collect();
         self.record_all(run, &news)
     }
@@ -652,7 +651,7 @@ impl Runs {
 
     /// The same for a caller that is not at this terminal.
     pub fn stop_as(&self, run: &Run, when: StopMode, by: &str) -> Result<(), Error> {
-        self.record(run, &Event::RunStopped { by: by.to_owned(), when })
+        self.record(run, &Event::Run(RunEvent::Stopped { by: by.to_owned(), mode: when }))
     }
 
     /// Ends a run for good. Its owner ends what is running.
@@ -662,7 +661,7 @@ impl Runs {
 
     /// Ends a run for good with this outcome.
     pub fn end(&self, run: &Run, outcome: RunOutcome, why: &str) -> Result<(), Error> {
-        self.record(run, &Event::RunFinished { outcome, why: why.to_owned() })
+        self.record(run, &Event::Run(RunEvent::Finished { outcome, why: why.to_owned() }))
     }
 
     /// Asks what to do about runs that no process has run for a long time; `minutes_of` says how long that is
@@ -676,7 +675,7 @@ impl Runs {
         for glance in self.newest()? {
             let patience_ms = minutes_of(&glance.path).saturating_mul(60_000);
             let is_silent = now.saturating_sub(glance.changed_at_ms) >= patience_ms;
-            if glance.tally.phase != Phase::Running || !glance.tally.asks.is_empty() || !is_silent {
+            if glance.tally.phase != SummaryPhase::Running || !glance.tally.asks.is_empty() || !is_silent {
                 continue;
             }
             if self.holder_of(glance.run)?.is_some() {
@@ -688,11 +687,9 @@ impl Runs {
                 "Started {hours} h ago, {settled} of {steps} steps done, and no process is running it."
             );
             let run = self.run(glance.run)?;
-            let opened = Event::AskOpened {
+            let opened = Event::Ask {
                 ask: format!("stalled/{}", run.state.asked + 1),
-                step: None,
-                reason: AskReason::Stalled,
-                text: text.clone(),
+                event: AskEvent::Opened { step: None, reason: AskReason::Stalled, text: text.clone() },
             };
             self.record(&run, &opened)?;
             self.mirror(glance.run, &self.project.root.join(&glance.path))?;

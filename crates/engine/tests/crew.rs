@@ -17,7 +17,7 @@ use nix::unistd::Pid;
 use planwright_engine::Project;
 use planwright_engine::approval::{ApprovalRequest, Approvals};
 use planwright_engine::core::plan::identity::Identity;
-use planwright_engine::core::run::event::{Event, RunOutcome};
+use planwright_engine::core::run::event::{Event, RunEvent, RunOutcome};
 use planwright_engine::core::run::schedule::ScheduleLimits;
 use planwright_engine::run::baseline;
 use planwright_engine::run::driver;
@@ -371,7 +371,7 @@ fn a_worker_ends_what_nobody_wants_any_more() {
     driver.kill();
     let (store, run) = (place.store(), RunId::new(1));
     let seen = store.events(run, 0).expect("read").len() as u64;
-    let end = Event::RunFinished { outcome: RunOutcome::Cancelled, why: "no more".to_owned() };
+    let end = Event::Run(RunEvent::Finished { outcome: RunOutcome::Cancelled, why: "no more".to_owned() });
     store.append(run, seen, &[end], 1).expect("stalled: no process is running it, and it ends");
     wait_until("the agent is ended", || !is_alive(&agents[0]));
     assert_eq!(facts(&store).last().map(String::as_str), Some("run.finished"));

@@ -26,7 +26,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use planwright_core::run::event::{Event, RunOutcome, StopMode};
+use planwright_core::run::event::{Event, RunEvent, RunOutcome, StepEvent, StopMode};
 use planwright_engine::run::driver::Progress;
 use planwright_engine::system::process::{SHIM, shim_main};
 
@@ -102,7 +102,7 @@ fn a_stop_ends_an_attempt_that_nobody_has_taken() {
     let stop = |moment: Moment<'_>| {
         if matches!(moment, Moment::Waits) && !is_told {
             is_told = true;
-            trial.stage.record(&Event::RunStopped { by: "ada".to_owned(), when: StopMode::Now });
+            trial.stage.record(&Event::Run(RunEvent::Stopped { by: "ada".to_owned(), mode: StopMode::Now }));
         }
     };
     assert_eq!(trial.drive(Meddling::Nothing, stop), Some(Progress::Stopped));
@@ -120,9 +120,9 @@ fn nothing_begins_in_a_run_that_is_over() {
     trial.stage.fill();
     trial.stage.hold("s1");
     let cancel = |moment: Moment<'_>| {
-        if let Moment::Durable(Event::AttemptStarted { .. }) = moment {
+        if let Moment::Durable(Event::Step { event: StepEvent::Started(_), .. }) = moment {
             let why = "no more".to_owned();
-            trial.stage.record(&Event::RunFinished { outcome: RunOutcome::Cancelled, why });
+            trial.stage.record(&Event::Run(RunEvent::Finished { outcome: RunOutcome::Cancelled, why }));
         }
     };
     let progress = trial.drive(Meddling::Nothing, cancel);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use planwright_engine::core::approval::ledger::{ApprovalSubject, LedgerEntry};
 use planwright_engine::core::approval::status::ApprovalStatus;
 use planwright_engine::core::plan::identity::Identity;
-use planwright_engine::core::run::event::{AskReason, Event, RunOutcome};
+use planwright_engine::core::run::event::{AskEvent, AskReason, Event, RunEvent, RunOutcome};
 use planwright_engine::core::run::receipt::Blob;
 use planwright_engine::core::workspace::notification::{Notification, Trigger};
 use planwright_engine::store::journal::{Delivery, FeedFilter, LedgerSummary, NewRun, RunId, Statement};
@@ -71,7 +71,7 @@ fn begin(store: &Store, plan: &str, at_ms: u64) -> RunId {
 }
 
 fn finished(outcome: RunOutcome) -> Event {
-    Event::RunFinished { outcome, why: String::new() }
+    Event::Run(RunEvent::Finished { outcome, why: String::new() })
 }
 
 fn told(store: &Arc<Store>, filter: Filter) -> Vec<Notification> {
@@ -99,11 +99,9 @@ fn ledgers_and_journals_are_one_stream_whose_ids_stay() {
     say(&store, "plans/x.md", 10, proposed(1, "d1"));
     let run = begin(&store, "plans/y.md", 11);
     say(&store, "plans/x.md", 12, rejected(1));
-    let ask = Event::AskOpened {
+    let ask = Event::Ask {
         ask: "a/1".to_owned(),
-        step: None,
-        reason: AskReason::Lost,
-        text: "why".to_owned(),
+        event: AskEvent::Opened { step: None, reason: AskReason::Lost, text: "why".to_owned() },
     };
     store.append(run, 1, &[ask, finished(RunOutcome::Failed)], 13).expect("added");
     let expected = [

@@ -9,7 +9,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use planwright_engine::core::agent::account::Usage;
-use planwright_engine::core::run::event::{AskAnswer, AskReason, AttemptEnd, Event, RunOutcome, StopMode};
+use planwright_engine::core::run::event::{
+    AskAnswer, AskEvent, AskReason, AttemptEnd, AttemptFinish, AttemptStart, Event, RunEvent, RunOutcome,
+    StepEvent, StopMode,
+};
 use planwright_engine::store::journal::{
     Append, AppendResult, Health, LEASE_MS, NewRun, Queued, RunId, WorkClaim, blob_of, driver_name,
 };
@@ -59,34 +62,42 @@ fn burgle(store: &Store) -> Connection {
 
 fn started(step: &str, attempt: u32) -> Event {
     let (step, agent) = (step.to_owned(), "shell".to_owned());
-    Event::AttemptStarted { step, attempt, agent, prompt: blob_of(b"do it") }
+    Event::Step {
+        step,
+        event: StepEvent::Started(AttemptStart { attempt, agent, prompt: blob_of(b"do it") }),
+    }
 }
 
 fn finished(step: &str, attempt: u32, end: AttemptEnd) -> Event {
     let (step, usage) = (step.to_owned(), Usage::default());
-    Event::AttemptFinished {
+    Event::Step {
         step,
-        attempt,
-        end,
-        output: None,
-        usage,
-        changed: Vec::new(),
-        account: planwright_core::agent::account::Account::default(),
+        event: StepEvent::Finished(AttemptFinish {
+            attempt,
+            end,
+            output: None,
+            usage,
+            changed: Vec::new(),
+            account: planwright_core::agent::account::Account::default(),
+        }),
     }
 }
 
 fn asked(ask: &str, step: Option<&str>) -> Event {
     let (ask, step) = (ask.to_owned(), step.map(str::to_owned));
-    Event::AskOpened { ask, step, reason: AskReason::AttemptsSpent, text: "it fails".to_owned() }
+    Event::Ask {
+        ask,
+        event: AskEvent::Opened { step, reason: AskReason::AttemptsSpent, text: "it fails".to_owned() },
+    }
 }
 
 fn answered(ask: &str) -> Event {
     let answer = AskAnswer::Retry { hint: String::new() };
-    Event::AskAnswered { ask: ask.to_owned(), answer, by: "ada".to_owned() }
+    Event::Ask { ask: ask.to_owned(), event: AskEvent::Answered { answer, by: "ada".to_owned() } }
 }
 
 fn over() -> Event {
-    Event::RunFinished { outcome: RunOutcome::Cancelled, why: "enough".to_owned() }
+    Event::Run(RunEvent::Finished { outcome: RunOutcome::Cancelled, why: "enough".to_owned() })
 }
 
 #[track_caller]
@@ -251,7 +262,7 @@ impl Chance {
             }
             4 => self.asks.get_mut(&run).and_then(Vec::pop).map(|ask| answered(&ask)),
             5 if self.count.is_multiple_of(3) => {
-                Some(Event::RunStopped { by: "ada".to_owned(), when: StopMode::Now })
+                Some(Event::Run(RunEvent::Stopped { by: "ada".to_owned(), mode: StopMode::Now }))
             }
             _ => None,
         }

@@ -10,10 +10,9 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use planwright_engine::core::agent::account::Usage;
-use planwright_engine::core::run::event::{AskReason, Event, RunOutcome, StopMode};
+use planwright_engine::core::run::event::{AskEvent, AskReason, Event, RunEvent, RunOutcome, StopMode};
 use planwright_engine::core::run::receipt::Blob;
-use planwright_engine::core::run::state::Phase;
-use planwright_engine::core::run::summary::RunSummary;
+use planwright_engine::core::run::summary::{RunSummary, SummaryPhase};
 use planwright_engine::store::journal::{
     Append, AppendResult, BYTES_MAX, Break, ChainFault, Error, NewRun, RunId, blob_of,
 };
@@ -92,11 +91,9 @@ fn store(name: &str) -> (Scratch, Store, RunId) {
 }
 
 fn ask(name: &str) -> Event {
-    Event::AskOpened {
+    Event::Ask {
         ask: name.to_owned(),
-        step: None,
-        reason: AskReason::Budget,
-        text: format!("about {name}"),
+        event: AskEvent::Opened { step: None, reason: AskReason::Budget, text: format!("about {name}") },
     }
 }
 
@@ -109,7 +106,7 @@ fn nothing() -> Append<'static> {
 fn tally() -> RunSummary {
     RunSummary {
         findings: 0,
-        phase: Phase::Stopped,
+        phase: SummaryPhase::Stopped,
         steps: String::new(),
         attempts: Vec::new(),
         asks: Vec::new(),
@@ -119,7 +116,7 @@ fn tally() -> RunSummary {
 }
 
 fn stop(by: &str) -> Event {
-    Event::RunStopped { by: by.to_owned(), when: StopMode::AfterAttempts }
+    Event::Run(RunEvent::Stopped { by: by.to_owned(), mode: StopMode::AfterAttempts })
 }
 
 /// A store with one run of five events.
@@ -173,7 +170,7 @@ fn a_run_is_what_was_recorded_even_after_reopening() {
     let again = store.create_run(&new_run("plans/a.md")).expect("a run");
     assert_eq!((run.number(), other.number(), again.number()), (1, 2, 3));
     assert_eq!(run.to_string(), "run 1");
-    let end = Event::RunFinished { outcome: RunOutcome::Done, why: String::new() };
+    let end = Event::Run(RunEvent::Finished { outcome: RunOutcome::Done, why: String::new() });
     store.append(again, 0, &[ask("x"), end.clone()], 99).expect("appended");
     let folder = store.folder().to_owned();
     drop(store);
@@ -377,8 +374,10 @@ fn what_is_larger_than_the_limit_is_refused() {
     store.put(&large[1..]).expect("the limit itself is allowed");
     assert!(matches!(store.put(&large), Err(Error::TooLarge { .. })));
     let text = String::from_utf8(large).expect("text");
-    let event =
-        Event::AskOpened { ask: "a".to_owned(), step: None, reason: AskReason::Budget, text: text.clone() };
+    let event = Event::Ask {
+        ask: "a".to_owned(),
+        event: AskEvent::Opened { step: None, reason: AskReason::Budget, text: text.clone() },
+    };
     assert!(matches!(store.append(run, 0, &[event], 0), Err(Error::TooLarge { .. })));
     assert!(matches!(store.create_run(&NewRun { text, ..new_run("a.md") }), Err(Error::TooLarge { .. })));
     assert_eq!(store.runs().expect("runs").len(), 1);
@@ -767,11 +766,9 @@ fn a_full_disk_is_an_error_and_the_store_goes_on_when_there_is_room() {
         assert!(refused.starts_with("cannot store 32768 bytes in ") && full(&refused), "{refused}");
         let (mut written, text) = (0, "x".repeat(4000));
         let refused = (0..256).find_map(|number| {
-            let event = Event::AskOpened {
+            let event = Event::Ask {
                 ask: number.to_string(),
-                step: None,
-                reason: AskReason::Budget,
-                text: text.clone(),
+                event: AskEvent::Opened { step: None, reason: AskReason::Budget, text: text.clone() },
             };
             store.append(run, written, &[event], 0).map(|_| written += 1).err()
         });

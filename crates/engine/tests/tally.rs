@@ -8,7 +8,8 @@ use planwright_engine::core::agent::account::Usage;
 use planwright_engine::core::plan::digest::Digest;
 use planwright_engine::core::plan::verified::Plan;
 use planwright_engine::core::run::event::{
-    AgentCommands, AskReason, AttemptEnd, Event, RunOutcome, StopMode,
+    AgentCommands, AskEvent, AskReason, AttemptEnd, AttemptFinish, AttemptStart, Event, Judged, RunEvent,
+    RunOutcome, RunStart, StepEvent, StopMode,
 };
 use planwright_engine::core::run::judge::{ContractRun, Observation};
 use planwright_engine::core::run::receipt::{Blob, Provenance, Receipt};
@@ -48,7 +49,7 @@ impl<'a> Journal<'a> {
             dialect: "native".to_owned(),
             created_at_ms: 1,
         };
-        let started = Event::RunStarted {
+        let started = Event::Run(RunEvent::Started(RunStart {
             digest: new.digest.clone(),
             approved_by: "ada".to_owned(),
             approved_at: "rev".to_owned(),
@@ -57,7 +58,7 @@ impl<'a> Journal<'a> {
             sealed: BTreeMap::new(),
             approvals: Vec::new(),
             note: String::new(),
-        };
+        }));
         let mut state = RunState::new(&plan());
         state.apply(&started).expect("a run begins");
         let run = store.begin_run(&new, &started, &RunSummary::of(&plan(), &state)).expect("recorded");
@@ -88,23 +89,27 @@ impl<'a> Journal<'a> {
 }
 
 fn started() -> Event {
-    Event::AttemptStarted {
+    Event::Step {
         step: "first".to_owned(),
-        attempt: 1,
-        agent: "claude".to_owned(),
-        prompt: blob_of(b"prompt"),
+        event: StepEvent::Started(AttemptStart {
+            attempt: 1,
+            agent: "claude".to_owned(),
+            prompt: blob_of(b"prompt"),
+        }),
     }
 }
 
 fn exited(output: &[u8]) -> Event {
-    Event::AttemptFinished {
+    Event::Step {
         step: "first".to_owned(),
-        attempt: 1,
-        end: AttemptEnd::Exited(0),
-        output: Some(blob_of(output)),
-        usage: Usage { tokens: Some(7), micro_dollars: Some(9), milliseconds: 3 },
-        changed: Vec::new(),
-        account: planwright_core::agent::account::Account::default(),
+        event: StepEvent::Finished(AttemptFinish {
+            attempt: 1,
+            end: AttemptEnd::Exited(0),
+            output: Some(blob_of(output)),
+            usage: Usage { tokens: Some(7), micro_dollars: Some(9), milliseconds: 3 },
+            changed: Vec::new(),
+            account: planwright_core::agent::account::Account::default(),
+        }),
     }
 }
 
@@ -121,20 +126,22 @@ fn passed(output: &[u8]) -> Event {
         None,
         Provenance { digest: "d".to_owned(), tier: "open".to_owned(), ..Provenance::default() },
     );
-    Event::ContractFinished { step: "first".to_owned(), attempt: 1, receipt }
+    Event::Step { step: "first".to_owned(), event: StepEvent::Judged { of: Judged::Attempt(1), receipt } }
 }
 
 fn asked() -> Event {
-    Event::AskOpened {
+    Event::Ask {
         ask: "second/1".to_owned(),
-        step: Some("second".to_owned()),
-        reason: AskReason::Manual,
-        text: "Look.".to_owned(),
+        event: AskEvent::Opened {
+            step: Some("second".to_owned()),
+            reason: AskReason::Manual,
+            text: "Look.".to_owned(),
+        },
     }
 }
 
 fn over() -> Event {
-    Event::RunFinished { outcome: RunOutcome::Cancelled, why: "enough".to_owned() }
+    Event::Run(RunEvent::Finished { outcome: RunOutcome::Cancelled, why: "enough".to_owned() })
 }
 
 fn store(name: &str) -> (Scratch, Store) {
@@ -241,14 +248,17 @@ fn a_row_that_is_not_of_the_last_event_is_not_believed() {
     let (_scratch, store) = store("stale");
     let mut journal = Journal::begin(&store, "plans/a.md", "/project");
     assert!(journal.tally().is_some());
-    let stop = Event::RunStopped { by: "ada".to_owned(), when: StopMode::Now };
+    let stop = Event::Run(RunEvent::Stopped { by: "ada".to_owned(), mode: StopMode::Now });
     store.append(journal.run, 1, &[stop], 2).expect("recorded by somebody who has not folded");
     assert_eq!(journal.tally(), None);
     assert_eq!(store.check_projection().expect("checked"), ["`tally 1` is missing"]);
     store.rebuild_projection().expect("rebuilt");
     let tally = journal.tally().expect("a row");
     assert_eq!(tally.stopped_by.as_deref(), Some("ada"));
-    journal.state.apply(&Event::RunStopped { by: "ada".to_owned(), when: StopMode::Now }).expect("stopped");
+    journal
+        .state
+        .apply(&Event::Run(RunEvent::Stopped { by: "ada".to_owned(), mode: StopMode::Now }))
+        .expect("stopped");
     assert_eq!(tally, RunSummary::of(&plan(), &journal.state));
     // The journal of another history under the same row.
     burgle(&store).execute("UPDATE head SET hash = zeroblob(32)", []).expect("burgled");

@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
         Failure::new(Exit::No, format!("{shown} has errors; fix them first")).next(next)
     })?;
     let choice = choose(args, &project, &case, out);
-    if choice.by != BUILT_IN || was_asked(&choice) {
+    if choice.by != BUILT_IN || choice.is_overruled {
         record(&project, &path, &case, &choice)?;
     }
     let vacancies = fill(args, &project, &case)?;
@@ -123,11 +123,6 @@ fn choose(args: &Args, project: &Project, case: &ArbiterCase, out: &mut Out<'_>)
             case.choice_of(project, agent, &Stop::new())
         }
     }
-}
-
-/// Whether an agent was asked and not followed.
-fn was_asked(choice: &ArbiterChoice) -> bool {
-    choice.reasons.iter().any(|reason| reason.starts_with("ignored the answer of arbiter"))
 }
 
 /// Records the agent's choice as a comment on the plan.

@@ -1,6 +1,6 @@
 //! `comment`: a comment on a plan or a step, and answers to it. Changes no state. Without a text it lists comments.
 
-use planwright_engine::api::CommentView;
+use planwright_engine::api::Comment;
 
 use crate::interaction::project::workspace;
 use crate::interaction::target::NamedPlan;
@@ -39,12 +39,12 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     Ok(Response::done("comment", &view).next(next))
 }
 
-fn tell(comment: &CommentView, out: &mut Out<'_>) {
+fn tell(comment: &Comment, out: &mut Out<'_>) {
     let (tone, mark) =
         if comment.answer.is_some() { (Tone::Good, "answered") } else { (Tone::Attention, "open") };
     let word = out.palette().paint(tone, mark);
     let step = comment.step.as_deref().map(|step| format!(" on {step}")).unwrap_or_default();
-    let by = clean_line(&comment.author.to_string()).into_owned();
+    let by = clean_line(&comment.by.to_string()).into_owned();
     let text = clean_line(&comment.text).into_owned();
     out.line(&format!(
         "{word}  {}{}  r{}, {by}: {text}",
@@ -52,7 +52,7 @@ fn tell(comment: &CommentView, out: &mut Out<'_>) {
         clean_line(&step),
         comment.revision
     ));
-    if let (Some(who), Some(answer)) = (&comment.answered_by, &comment.answer) {
+    if let Some((who, answer)) = &comment.answer {
         out.line(&format!("          {}: {}", clean_line(&who.to_string()), clean_line(answer)));
     }
 }

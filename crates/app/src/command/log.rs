@@ -7,8 +7,7 @@ pub(crate) mod versions;
 
 use std::time::Duration;
 
-use planwright_engine::core::run::event::Event;
-use planwright_engine::core::run::state::Phase;
+use planwright_engine::core::run::event::{Event, RunEvent};
 use planwright_engine::run as runs;
 use planwright_engine::run::Run;
 use planwright_engine::store::journal::{RecordedEvent, RunId};
@@ -223,14 +222,14 @@ fn follow(found: &RunOf, wanted: &Wanted, out: &mut Out<'_>) -> Result<Response,
     let RunOf { runs, run, .. } = found;
     let (id, name) = (run.row.id, run.row.name.as_str());
     let mut seen = 0;
-    let mut is_over = matches!(run.state.phase, Phase::Finished(_));
+    let mut is_over = run.state.outcome().is_some();
     loop {
         // Check this before reading events, so that the last ones are not missed.
         let is_driven = runs.is_driven(run)?;
         let news = runs.store().events(id, seen).map_err(runs::Error::from)?;
         for recorded in &news {
             seen = recorded.seq;
-            is_over |= matches!(recorded.event, Event::RunFinished { .. });
+            is_over |= matches!(recorded.event, Event::Run(RunEvent::Finished { .. }));
             if wanted.has(name, &recorded.event) {
                 print(&[recorded], out);
                 out.event(&Response::done("event", &notice_of(runs, run, recorded)));

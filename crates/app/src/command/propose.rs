@@ -1,15 +1,11 @@
 //! `propose`: asks for approval of all named plans or none. Plans must have no errors; a policy rule may approve them
 //! immediately.
 
-use planwright_engine::api::{Plan, ProposalsView, proposal_of_json, slug};
+use planwright_engine::api::{Plan, ProposalsView, STDIN, proposal_of_json, read_input, slug};
 
-use crate::interaction::planner::input;
 use crate::interaction::project::workspace;
 use crate::interaction::proposal::print;
 use crate::output::{Exit, Failure, NextCommand, Out, Response};
-
-/// Argument for standard input.
-pub(crate) const STDIN: &str = "-";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -56,12 +52,12 @@ fn candidate(plan: &str, args: &Args) -> Result<Plan, Failure> {
         let failure = Failure::new(Exit::Usage, "a plan from standard input needs a name");
         return Err(failure.hint("pass --name with lowercase letters, digits and dashes"));
     };
-    Ok(workspace()?.plan_of_text(name, input(STDIN)?)?)
+    Ok(workspace()?.plan_of_text(name, read_input(STDIN, STDIN)?)?)
 }
 
 /// A proposal out of steps that a planner names: document C's `plan_propose`.
 fn inline(file: &str) -> Result<Plan, Failure> {
-    let draft = proposal_of_json(&input(file)?).map_err(|why| {
+    let draft = proposal_of_json(&read_input(file, file)?).map_err(|why| {
         Failure::new(Exit::Usage, format!("{file} is not a proposal: {why}")).hint(
             "expected {\"title\": …, \"steps\": [{\"description\": …, \"tool\": …, \"operation\": …, \"target\": \
              …}], \"context\": …}",

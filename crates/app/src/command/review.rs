@@ -5,14 +5,11 @@ mod markdown;
 mod text;
 
 use clap::ValueEnum;
-use planwright_engine::api::{PlanReview, ResolvedBy};
-use schemars::JsonSchema;
-use serde::Serialize;
+use planwright_engine::api::{PlanReview, ResolvedBy, ReviewsView};
 
 use crate::interaction::choice::{Choice, Pressed, can_ask, choose, line};
 use crate::interaction::confirm::{AT_TERMINAL, say_approved};
-use crate::interaction::pending::{ReviewData, reviews};
-use crate::interaction::project::{here, workspace};
+use crate::interaction::project::workspace;
 use crate::interaction::target::NamedPlan;
 use crate::output::wording;
 use crate::output::{Cell, Failure, Glyph, NextCommand, Out, Response, Table, Tone, clean, clean_line};
@@ -55,13 +52,6 @@ impl Args {
     pub(crate) fn wants_json(&self) -> bool {
         self.format == Format::Json
     }
-}
-
-/// The data of the envelope where no plan is named.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Reviews {
-    /// What waits, the longest wait first.
-    pub(crate) waiting: Vec<ReviewData>,
 }
 
 /// How a review ended.
@@ -109,7 +99,8 @@ fn print_full(plan: &PlanReview, out: &mut Out<'_>) {
 
 /// What waits for a review.
 fn list(out: &mut Out<'_>) -> Result<Response, Failure> {
-    let waiting = reviews(&here()?, out)?;
+    let (waiting, warnings) = workspace()?.reviews()?;
+    out.warn_all(&warnings);
     let (now, palette) = (wording::now(), out.palette());
     let mut table = Table::new();
     for plan in &waiting {
@@ -130,7 +121,7 @@ fn list(out: &mut Out<'_>) -> Result<Response, Failure> {
         Some(first) => first.command(),
         None => NextCommand::new(["planwright", "status"]),
     };
-    Ok(Response::done("reviews", &Reviews { waiting }).next(next))
+    Ok(Response::done("reviews", &ReviewsView { waiting }).next(next))
 }
 
 /// Whether a person can decide now.

@@ -1,7 +1,6 @@
 //! `stop`: pauses a run. Running attempts finish first, or end immediately with `--now`; nothing is lost.
 
 use planwright_engine::core::run::event::StopMode;
-use planwright_engine::core::run::state::Phase;
 use planwright_engine::store::journal::LockHolder;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -47,7 +46,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     }
     let when = if args.now { StopMode::Now } else { StopMode::AfterAttempts };
     let busy = under_way(&run);
-    let is_known = run.state.phase == Phase::Stopped && (busy.is_empty() || !args.now);
+    let is_known = run.state.is_stopped() && (busy.is_empty() || !args.now);
     if !is_known {
         runs.stop(&run, when)?;
     }

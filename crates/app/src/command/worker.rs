@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use planwright_engine::core::run::event::Event;
+use planwright_engine::core::run::event::{Event, StepEvent};
 use planwright_engine::run::Runs;
 use planwright_engine::run::remote_worker;
 use planwright_engine::run::remote_worker::{WorkUntil, WorkerEvent, WorkerOptions};
@@ -91,17 +91,7 @@ fn name_of(runs: &Runs, run: RunId) -> String {
 
 fn ended(event: &Event) -> String {
     match event {
-        Event::AttemptFinished { end, .. } => wording::end_words(end),
-        Event::RunStarted { .. }
-        | Event::AgentsApproved { .. }
-        | Event::AttemptStarted { .. }
-        | Event::ContractFinished { .. }
-        | Event::AskOpened { .. }
-        | Event::AskAnswered { .. }
-        | Event::BudgetWarned { .. }
-        | Event::RunStopped { .. }
-        | Event::RunResumed { .. }
-        | Event::StepsReopened { .. }
-        | Event::RunFinished { .. } => String::new(),
+        Event::Step { event: StepEvent::Finished(finish), .. } => wording::end_words(&finish.end),
+        Event::Run(_) | Event::Step { .. } | Event::Ask { .. } => String::new(),
     }
 }

@@ -27,7 +27,7 @@ const REASONING_LINES_MAX: usize = 6;
 /// How many files are named.
 const FILES_NAMED_MAX: usize = 10;
 /// The most that is read as an answer or an issue.
-const INPUT_BYTES_MAX: u64 = 16 << 20;
+const INPUT_BYTES_MAX: u64 = 4 << 20;
 /// Argument for standard input.
 const STDIN: &str = "-";
 

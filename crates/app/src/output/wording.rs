@@ -16,7 +16,8 @@ use planwright_engine::core::agent::report::ReportFinding;
 use planwright_engine::core::plan::budget;
 use planwright_engine::core::plan::verified::Contract;
 use planwright_engine::core::run::event::{
-    AskAnswer, AskReason, AttemptEnd, Event, JudgedBy, RunOutcome, StopMode,
+    AskAnswer, AskEvent, AskReason, AttemptEnd, AttemptFinish, Event, JudgedBy, RunEvent, RunOutcome,
+    RunStart, StepEvent, StopMode,
 };
 use planwright_engine::core::run::forecast::Forecast;
 use planwright_engine::core::run::state::AskState;
@@ -209,12 +210,14 @@ pub(crate) fn answer_words(answer: &AskAnswer) -> String {
 /// What an event says, beyond its name.
 pub(crate) fn detail(event: &Event) -> String {
     match event {
-        Event::RunStarted { approved_by, digest, .. } => {
+        Event::Run(RunEvent::Started(RunStart { approved_by, digest, .. })) => {
             format!("{} approved by {approved_by}", digest.get(..8).unwrap_or(digest))
         }
-        Event::AgentsApproved { approved_by, .. } => format!("agent commands approved by {approved_by}"),
-        Event::AttemptStarted { agent, .. } => agent.clone(),
-        Event::AttemptFinished { end, changed, account, .. } => {
+        Event::Run(RunEvent::AgentsApproved(approval)) => {
+            format!("agent commands approved by {}", approval.approved_by)
+        }
+        Event::Step { event: StepEvent::Started(start), .. } => start.agent.clone(),
+        Event::Step { event: StepEvent::Finished(AttemptFinish { end, changed, account, .. }), .. } => {
             let found: Vec<ReportFinding> = report::findings(&account.report).cloned().collect();
             let found = match found.len() {
                 0 => String::new(),
@@ -223,21 +226,25 @@ pub(crate) fn detail(event: &Event) -> String {
             let changed = number(changed.len(), "file");
             format!("{}, {changed} changed{}{found}", end_words(end), scope_words(account))
         }
-        Event::ContractFinished { receipt, .. } => {
+        Event::Step { event: StepEvent::Judged { receipt, .. }, .. } => {
             let failure = receipt.verdict.failure();
             let said = failure.map_or_else(|| "passed".to_owned(), |failure| format!("failed: {failure}"));
             let opinion = receipt.opinion.as_ref().map(|opinion| format!("; {opinion}"));
             format!("{said}{}", opinion.unwrap_or_default())
         }
-        Event::AskOpened { reason, .. } => reason.words().to_owned(),
-        Event::AskAnswered { answer, by, .. } => format!("{} by {by}", answer_words(answer)),
-        Event::BudgetWarned { limit, percent } => format!("{percent}% of {limit}"),
-        Event::RunStopped { by, when: StopMode::AfterAttempts } | Event::RunResumed { by } => by.clone(),
-        Event::RunStopped { by, when: StopMode::Now } => format!("immediately, by {by}"),
-        Event::StepsReopened { steps, by } => format!("{} by {by}", steps.join(", ")),
-        Event::RunFinished { outcome: RunOutcome::Done, .. } => "done".to_owned(),
-        Event::RunFinished { outcome: RunOutcome::Failed, why } => format!("failed: {why}"),
-        Event::RunFinished { outcome: RunOutcome::Cancelled, why } => format!("cancelled: {why}"),
+        Event::Ask { event: AskEvent::Opened { reason, .. }, .. } => reason.words().to_owned(),
+        Event::Ask { event: AskEvent::Answered { answer, by }, .. } => {
+            format!("{} by {by}", answer_words(answer))
+        }
+        Event::Run(RunEvent::BudgetWarned { limit, percent }) => format!("{percent}% of {limit}"),
+        Event::Run(RunEvent::Stopped { by, mode: StopMode::AfterAttempts } | RunEvent::Resumed { by }) => {
+            by.clone()
+        }
+        Event::Run(RunEvent::Stopped { by, mode: StopMode::Now }) => format!("immediately, by {by}"),
+        Event::Run(RunEvent::Reopened { steps, by }) => format!("{} by {by}", steps.join(", ")),
+        Event::Run(RunEvent::Finished { outcome: RunOutcome::Done, .. }) => "done".to_owned(),
+        Event::Run(RunEvent::Finished { outcome: RunOutcome::Failed, why }) => format!("failed: {why}"),
+        Event::Run(RunEvent::Finished { outcome: RunOutcome::Cancelled, why }) => format!("cancelled: {why}"),
     }
 }
 
@@ -259,20 +266,10 @@ fn scope_words(account: &Account) -> String {
 pub(crate) fn place(plan: &str, event: &Event) -> String {
     let asked = match event {
         // An ask is named for its step; one about the run has a name that no step can have.
-        Event::AskAnswered { ask, .. } => {
+        Event::Ask { ask, event: AskEvent::Answered { .. } } => {
             ask.rsplit_once('/').map(|(step, _)| step).filter(|step| !step.contains('/'))
         }
-        Event::RunStarted { .. }
-        | Event::AgentsApproved { .. }
-        | Event::AttemptStarted { .. }
-        | Event::AttemptFinished { .. }
-        | Event::ContractFinished { .. }
-        | Event::AskOpened { .. }
-        | Event::BudgetWarned { .. }
-        | Event::RunStopped { .. }
-        | Event::RunResumed { .. }
-        | Event::StepsReopened { .. }
-        | Event::RunFinished { .. } => None,
+        Event::Ask { event: AskEvent::Opened { .. }, .. } | Event::Run(_) | Event::Step { .. } => None,
     };
     event.step().or(asked).map_or_else(|| plan.to_owned(), |step| format!("{plan}/{step}"))
 }
@@ -282,13 +279,14 @@ pub(crate) fn fields(event: &Event) -> String {
     let mut fields: Vec<(&str, String)> = Vec::new();
     fields.extend(event.attempt().map(|attempt| ("attempt", attempt.to_string())));
     match event {
-        Event::RunStarted { digest, approved_by, .. } => {
+        Event::Run(RunEvent::Started(RunStart { digest, approved_by, .. })) => {
             fields.push(("digest", digest.get(..8).unwrap_or(digest).to_owned()));
             fields.push(("by", approved_by.clone()));
         }
-        Event::AgentsApproved { approved_by, .. } => fields.push(("by", approved_by.clone())),
-        Event::AttemptStarted { agent, .. } => fields.push(("agent", agent.clone())),
-        Event::AttemptFinished { end, usage, changed, account, .. } => {
+        Event::Run(RunEvent::AgentsApproved(approval)) => fields.push(("by", approval.approved_by.clone())),
+        Event::Step { event: StepEvent::Started(start), .. } => fields.push(("agent", start.agent.clone())),
+        Event::Step { event: StepEvent::Finished(finish), .. } => {
+            let AttemptFinish { end, usage, changed, account, .. } = finish;
             fields.push(end_field(end));
             fields.push(("dur", duration(usage.milliseconds)));
             fields.extend(usage.micro_dollars.map(|dollars| ("cost", money(dollars)[1..].to_owned())));
@@ -300,7 +298,7 @@ pub(crate) fn fields(event: &Event) -> String {
                 fields.push(("outside", account.outside.len().to_string()));
             }
         }
-        Event::ContractFinished { receipt, .. } => {
+        Event::Step { event: StepEvent::Judged { receipt, .. }, .. } => {
             match receipt.verdict.failure() {
                 None => fields.push(("verdict", "passed".to_owned())),
                 Some(failure) => {
@@ -314,24 +312,26 @@ pub(crate) fn fields(event: &Event) -> String {
                 fields.push(("opinion", opinion.answer.word().to_owned()));
             }
         }
-        Event::AskOpened { reason, .. } => fields.push(("reason", reason.word().to_owned())),
-        Event::AskAnswered { answer, by, .. } => {
+        Event::Ask { event: AskEvent::Opened { reason, .. }, .. } => {
+            fields.push(("reason", reason.word().to_owned()));
+        }
+        Event::Ask { event: AskEvent::Answered { answer, by }, .. } => {
             fields.push(("answer", answer_words(answer).trim_end_matches(';').to_owned()));
             fields.push(("by", by.clone()));
         }
-        Event::BudgetWarned { limit, percent } => {
+        Event::Run(RunEvent::BudgetWarned { limit, percent }) => {
             fields.push(("limit", limit.clone()));
             fields.push(("percent", percent.to_string()));
         }
-        Event::RunStopped { by, when } => {
+        Event::Run(RunEvent::Stopped { by, mode: when }) => {
             let when = if *when == StopMode::Now { "now" } else { "after-attempts" };
             fields.extend([("when", when.to_owned()), ("by", by.clone())]);
         }
-        Event::RunResumed { by } => fields.push(("by", by.clone())),
-        Event::StepsReopened { steps, by } => {
+        Event::Run(RunEvent::Resumed { by }) => fields.push(("by", by.clone())),
+        Event::Run(RunEvent::Reopened { steps, by }) => {
             fields.extend([("steps", steps.join(",")), ("by", by.clone())]);
         }
-        Event::RunFinished { why, .. } => {
+        Event::Run(RunEvent::Finished { why, .. }) => {
             fields.push(("outcome", detail(event).split(':').next().unwrap_or_default().to_owned()));
             fields.extend((!why.is_empty()).then(|| ("why", why.clone())));
         }
@@ -387,14 +387,16 @@ mod tests {
 
     #[test]
     fn an_event_is_one_line_of_words() {
-        let finished = Event::AttemptFinished {
+        let finished = Event::Step {
             step: "fix".to_owned(),
-            attempt: 3,
-            end: AttemptEnd::TimedOut(9),
-            output: None,
-            usage: Usage { tokens: Some(7), micro_dollars: Some(360_000), milliseconds: 421_000 },
-            changed: vec!["a".to_owned()],
-            account: planwright_engine::core::agent::account::Account::default(),
+            event: StepEvent::Finished(AttemptFinish {
+                attempt: 3,
+                end: AttemptEnd::TimedOut(9),
+                output: None,
+                usage: Usage { tokens: Some(7), micro_dollars: Some(360_000), milliseconds: 421_000 },
+                changed: vec!["a".to_owned()],
+                account: planwright_engine::core::agent::account::Account::default(),
+            }),
         };
         assert_eq!(place("it", &finished), "it/fix");
         assert_eq!(
@@ -402,10 +404,9 @@ mod tests {
             "attempt=3 end='timed out after 9 s' dur=7m01s cost=0.36 tokens=7 changed=1"
         );
         let answer = AskAnswer::Skip { reason: "two\nlines".to_owned() };
-        let answered = |ask: &str| Event::AskAnswered {
+        let answered = |ask: &str| Event::Ask {
             ask: ask.to_owned(),
-            answer: answer.clone(),
-            by: "ada".to_owned(),
+            event: AskEvent::Answered { answer: answer.clone(), by: "ada".to_owned() },
         };
         assert_eq!(place("it", &answered("fix/2")), "it/fix");
         assert_eq!(place("it", &answered("run/budget/1")), "it");

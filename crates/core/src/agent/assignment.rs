@@ -33,10 +33,6 @@ pub struct Assignment {
 
 impl Assignment {
     pub fn of(step: &Step, attempt: u32) -> Self {
-        let (contract, expect) = match &step.contract {
-            Contract::Shell { command, expect } => (Some(command.clone()), *expect),
-            Contract::Manual => (None, 0),
-        };
         Self {
             step: step.id.clone(),
             title: step.title.clone(),
@@ -46,8 +42,8 @@ impl Assignment {
             touches: step.touches.clone(),
             sealed: step.sealed.clone(),
             tools: step.tools.clone(),
-            contract,
-            expect,
+            contract: step.contract.command().map(str::to_owned),
+            expect: step.contract.expected_code().unwrap_or_default(),
             setup: step.setup.clone(),
             env: step.env.clone(),
             contract_timeout_seconds: step.contract_timeout_seconds,

@@ -25,7 +25,7 @@ use crate::plan::draft::Draft;
 use crate::plan::identity::Identity;
 use crate::plan::lifecycle::PlanState;
 use crate::plan::verified;
-use crate::plan::verified::{Contract, Plan, Step};
+use crate::plan::verified::{Plan, Step};
 use crate::run::baseline::{Baseline, BaselineResult};
 use crate::run::forecast::Forecast;
 use crate::syntax::diagnostic::{Diagnostic, Severity};
@@ -374,7 +374,7 @@ impl Judge<'_> {
             let gone = old.steps.iter().enumerate().filter(|(place, _)| !kept.contains(place));
             contracts.extend(gone.map(|(_, step)| ContractReview {
                 direction: Some(Direction::Gone),
-                old_command: command(step).map(str::to_owned),
+                old_command: step.contract.command().map(str::to_owned),
                 command: None,
                 ..ContractReview::plain(step)
             }));
@@ -384,7 +384,7 @@ impl Judge<'_> {
 
     /// The recorded result of exactly this command.
     fn before(&self, step: &Step) -> Option<BaselineResult> {
-        let command = command(step)?;
+        let command = step.contract.command()?;
         let hash = blake3::hash(command.as_bytes()).to_hex();
         let found = self.red.iter().find(|red| red.step == step.id && red.contract == hash.as_str());
         found.map(|red| red.before.clone())
@@ -406,11 +406,8 @@ impl ContractReview {
             step: step.id.clone(),
             title: step.title.clone(),
             target: step.target.clone(),
-            command: command(step).map(str::to_owned),
-            expect: match step.contract {
-                Contract::Shell { expect, .. } => expect,
-                Contract::Manual => 0,
-            },
+            command: step.contract.command().map(str::to_owned),
+            expect: step.contract.expected_code().unwrap_or_default(),
             before: None,
             direction: None,
             because: Vec::new(),
@@ -425,16 +422,12 @@ impl ContractReview {
         self.direction = Some(direction);
         self.because = because;
         if old.contract != new.contract {
-            self.old_command = command(old).map(str::to_owned);
-            self.pieces = pieces(command(old).unwrap_or_default(), command(new).unwrap_or_default());
+            self.old_command = old.contract.command().map(str::to_owned);
+            self.pieces = pieces(
+                old.contract.command().unwrap_or_default(),
+                new.contract.command().unwrap_or_default(),
+            );
         }
-    }
-}
-
-fn command(step: &Step) -> Option<&str> {
-    match &step.contract {
-        Contract::Shell { command, .. } => Some(command),
-        Contract::Manual => None,
     }
 }
 

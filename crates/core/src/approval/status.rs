@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::approval::ledger::{ApprovalSubject, Drafting, LedgerEntry};
 use crate::plan::identity;
@@ -79,18 +79,28 @@ pub struct Revision {
     pub is_handed_in: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Comment {
     pub number: u32,
     /// The revision that it was made on.
     pub revision: u32,
     /// `None` for the whole plan.
     pub step: Option<String>,
+    #[serde(serialize_with = "identity::as_name")]
+    #[schemars(with = "String")]
     pub by: Identity,
     /// In milliseconds since 1970.
+    #[serde(skip)]
     pub at_ms: u64,
     pub text: String,
+    /// What was answered; `None`: it is open.
+    #[serde(serialize_with = "answer_text")]
+    #[schemars(with = "Option<String>")]
     pub answer: Option<(Identity, String)>,
+}
+
+fn answer_text<S: Serializer>(answer: &Option<(Identity, String)>, serializer: S) -> Result<S::Ok, S::Error> {
+    answer.as_ref().map(|(_, text)| text).serialize(serializer)
 }
 
 /// A text whose author gave reasons for it.

@@ -7,7 +7,7 @@ use crate::approval::ledger::{LedgerEntry, statement};
 use crate::approval::status::{ApprovalRecord, ApprovalStatus, undone};
 use crate::audit::bundle::{AuditBundle, ChainLink, RunBook};
 use crate::plan::identity::{Identity, Role};
-use crate::run::event::Event;
+use crate::run::event::{Event, RunEvent, RunStart, StepEvent};
 use crate::run::receipt::ApprovedBy;
 
 pub(super) fn approvals(bundle: &AuditBundle, world: &AuditContext<'_>, found: &mut Found<'_>) {
@@ -28,7 +28,7 @@ pub(super) fn approvals(bundle: &AuditBundle, world: &AuditContext<'_>, found: &
         let started = starts.iter().find(|(number, _)| *number == run.book.number);
         start(&entries, run, started.map(|(_, standing)| standing), found);
         for (link, event) in run.events() {
-            let Event::ContractFinished { step, receipt, .. } = event else { continue };
+            let Event::Step { step, event: StepEvent::Judged { receipt, .. } } = event else { continue };
             let where_ = format!("event {} of run {}", link.seq, run.book.number);
             for approval in &receipt.approvals {
                 if let Some(why) = other_entry(&entries, approval, &run.digest) {
@@ -67,9 +67,8 @@ fn start(
 ) {
     let where_ = format!("run {}", run.book.number);
     let first = run.events().next().map(|(_, event)| event);
-    let Some(begun @ Event::RunStarted { digest, approved_by, approvals: named, .. }) = &first else {
-        return;
-    };
+    let Some(Event::Run(RunEvent::Started(begun))) = &first else { return };
+    let RunStart { digest, approved_by, approvals: named, .. } = begun;
     let approvals = standing.map(|standing| standing.approvals.as_slice()).unwrap_or_default();
     let Some((standing, newest)) = standing.zip(approvals.last()) else {
         let text = format!("no approval in the ledger; the run claims an approval by {approved_by}");
@@ -94,8 +93,8 @@ fn start(
 }
 
 /// What differs between the approved subject and what the run started with.
-fn moved(begun: &Event, approval: &ApprovalRecord) -> Vec<String> {
-    let Event::RunStarted { base, agents, sealed, .. } = begun else { return Vec::new() };
+fn moved(begun: &RunStart, approval: &ApprovalRecord) -> Vec<String> {
+    let RunStart { base, agents, sealed, .. } = begun;
     let subject = &approval.subject;
     let mut moved = Vec::new();
     let approved = subject.base.as_ref().map(|base| &base.commit);

@@ -11,7 +11,7 @@ use blake3::Hash;
 
 use crate::approval::ledger::LedgerEntry;
 use crate::audit::hash_chain;
-use crate::run::event::Event;
+use crate::run::event::{Event, StepEvent};
 use crate::run::receipt::Blob;
 
 /// The end of a book. Stored elsewhere, it shows that nothing was cut off.
@@ -170,19 +170,11 @@ pub enum Need {
 }
 
 fn named_by(event: &Event) -> Vec<Blob> {
+    let Event::Step { event, .. } = event else { return Vec::new() };
     match event {
-        Event::AttemptStarted { prompt, .. } => vec![prompt.clone()],
-        Event::AttemptFinished { output, .. } => output.iter().cloned().collect(),
-        Event::ContractFinished { receipt, .. } => vec![receipt.output.clone()],
-        Event::RunStarted { .. }
-        | Event::AgentsApproved { .. }
-        | Event::AskOpened { .. }
-        | Event::AskAnswered { .. }
-        | Event::BudgetWarned { .. }
-        | Event::RunStopped { .. }
-        | Event::RunResumed { .. }
-        | Event::StepsReopened { .. }
-        | Event::RunFinished { .. } => Vec::new(),
+        StepEvent::Started(start) => vec![start.prompt.clone()],
+        StepEvent::Finished(finish) => finish.output.iter().cloned().collect(),
+        StepEvent::Judged { receipt, .. } => vec![receipt.output.clone()],
     }
 }
 

@@ -7,9 +7,8 @@ use crate::audit::bundle::AuditBundle;
 use crate::plan::draft::{Draft, Mark};
 use crate::plan::lifecycle::PlanState;
 use crate::plan::verified;
-use crate::plan::verified::Contract;
 use crate::run::event::RunOutcome;
-use crate::run::state::{Phase, RunStatus};
+use crate::run::state::StepStatus;
 use crate::syntax::source::Source;
 
 /// The steps that a draft marks as done, by id, each with its contract; `None` for a manual step.
@@ -43,8 +42,8 @@ pub(super) fn marks(bundle: &AuditBundle, folded: &[Folded], file: Option<&Sourc
 
 /// Whether the last finished run is done.
 fn is_done(folded: &[Folded]) -> bool {
-    let mut phases = folded.iter().filter_map(|run| run.state.as_ref()).map(|state| &state.phase);
-    phases.rfind(|phase| matches!(phase, Phase::Finished(_))) == Some(&Phase::Finished(RunOutcome::Done))
+    let last = folded.iter().rev().find_map(|run| run.state.as_ref()?.outcome());
+    last == Some(RunOutcome::Done)
 }
 
 /// Why a step isn't proven done. The last run that contains the step decides.
@@ -56,21 +55,17 @@ fn unproven(folded: &[Folded], id: &str, command: Option<&str>) -> Option<String
     });
     let Some((step, state)) = known else { return Some("it has no receipt".to_owned()) };
     match &state.status {
-        RunStatus::Passed { .. } => {}
-        RunStatus::Skipped { by, .. } => return Some(format!("it was skipped by {by}")),
-        RunStatus::Pending
-        | RunStatus::Running { .. }
-        | RunStatus::Judging { .. }
-        | RunStatus::Waiting { .. } => {
-            return Some(match state.failed.last() {
+        StepStatus::Passed { .. } => {}
+        StepStatus::Skipped { by, .. } => return Some(format!("it was skipped by {by}")),
+        StepStatus::Pending(_)
+        | StepStatus::Running { .. }
+        | StepStatus::Judging { .. }
+        | StepStatus::Waiting { .. } => {
+            return Some(match state.history.failed.last() {
                 Some(failed) => format!("its contract failed ({})", failed.failure),
                 None => "its contract has not passed".to_owned(),
             });
         }
     }
-    let judged = match &step.contract {
-        Contract::Shell { command, .. } => Some(command.as_str()),
-        Contract::Manual => None,
-    };
-    (judged != command).then(|| "its receipt is for a different contract".to_owned())
+    (step.contract.command() != command).then(|| "its receipt is for a different contract".to_owned())
 }

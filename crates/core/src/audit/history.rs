@@ -11,7 +11,7 @@ use crate::agent::report::ReportFinding;
 use crate::approval::ledger::LedgerEntry;
 use crate::audit::bundle::AuditBundle;
 use crate::plan::identity::Identity;
-use crate::run::event::{AskAnswer, Event};
+use crate::run::event::{AskAnswer, AskEvent, AttemptFinish, Event, RunEvent, RunStart, StepEvent};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HistoryLine {
@@ -126,18 +126,40 @@ fn said(at_ms: u64, entry: &LedgerEntry) -> HistoryLine {
 }
 
 fn happened(at_ms: u64, run: i64, event: &Event) -> Option<HistoryLine> {
-    let step = |id: &str| format!("run {run} step {id}");
-    Some(match event {
-        Event::RunStarted { digest, approved_by, base, .. } => {
+    match event {
+        Event::Run(event) => run_line(at_ms, run, event),
+        Event::Step { step, event } => step_line(at_ms, format!("run {run} step {step}"), event),
+        Event::Ask { event: AskEvent::Opened { step, text, .. }, .. } => {
+            let step = step.as_ref().map(|step| format!(" step {step}")).unwrap_or_default();
+            Some(line(at_ms, "harness", "asked", (format!("run {run}{step}"), quoted(text))))
+        }
+        Event::Ask { ask, event: AskEvent::Answered { answer, by } } => {
+            Some(line(at_ms, by, answer_word(answer), (format!("run {run} {ask}"), answer_note(answer))))
+        }
+    }
+}
+
+fn run_line(at_ms: u64, run: i64, event: &RunEvent) -> Option<HistoryLine> {
+    let (who, what, note) = match event {
+        RunEvent::Started(RunStart { digest, approved_by, base, .. }) => {
             let base = base.as_ref().map(|base| format!(", base {}", short(base))).unwrap_or_default();
-            let note = format!("{} approved by {approved_by}{base}", short(digest));
-            line(at_ms, "harness", "started", (format!("run {run}"), note))
+            ("harness", "started", format!("{} approved by {approved_by}{base}", short(digest)))
         }
-        Event::AgentsApproved { approved_by, .. } => {
-            let note = "new agent commands".to_owned();
-            line(at_ms, approved_by, "approved", (format!("run {run}"), note))
+        RunEvent::AgentsApproved(approval) => {
+            (approval.approved_by.as_str(), "approved", "new agent commands".to_owned())
         }
-        Event::ContractFinished { step: id, attempt, receipt } => {
+        RunEvent::Stopped { by, .. } => (by.as_str(), "stopped", String::new()),
+        RunEvent::Resumed { by } => (by.as_str(), "resumed", String::new()),
+        RunEvent::Reopened { steps, by } => (by.as_str(), "rolled back", steps.join(", ")),
+        RunEvent::Finished { outcome, why } => ("harness", outcome.word(), why.clone()),
+        RunEvent::BudgetWarned { .. } => return None,
+    };
+    Some(line(at_ms, who, what, (format!("run {run}"), note)))
+}
+
+fn step_line(at_ms: u64, about: String, event: &StepEvent) -> Option<HistoryLine> {
+    let (who, what, note) = match event {
+        StepEvent::Judged { of, receipt } => {
             let (what, why) = match receipt.verdict.failure() {
                 None => ("passed", String::new()),
                 Some(failure) => ("failed", format!(", {failure}")),
@@ -149,37 +171,20 @@ fn happened(at_ms: u64, run: i64, event: &Event) -> Option<HistoryLine> {
             let opinion = receipt.opinion.as_ref().map(|opinion| {
                 format!(", judged by: {} ({}): {}", opinion.by, opinion.weight.word(), opinion.answer.word())
             });
-            let note =
-                format!("attempt {attempt}{why}{tree}, {}{}", receipt.tier, opinion.unwrap_or_default());
-            line(at_ms, "harness", what, (step(id), note))
+            let note = format!("attempt {of}{why}{tree}, {}{}", receipt.tier, opinion.unwrap_or_default());
+            ("harness", what, note)
         }
-        Event::AskOpened { step: id, text, .. } => {
-            let about = id.as_ref().map_or_else(|| format!("run {run}"), |id| step(id));
-            line(at_ms, "harness", "asked", (about, quoted(text)))
-        }
-        Event::AskAnswered { ask, answer, by } => {
-            line(at_ms, by, answer_word(answer), (format!("run {run} {ask}"), answer_note(answer)))
-        }
-        Event::RunStopped { by, .. } => line(at_ms, by, "stopped", (format!("run {run}"), String::new())),
-        Event::RunResumed { by } => line(at_ms, by, "resumed", (format!("run {run}"), String::new())),
-        Event::StepsReopened { steps, by } => {
-            line(at_ms, by, "rolled back", (format!("run {run}"), steps.join(", ")))
-        }
-        Event::RunFinished { outcome, why } => {
-            let about = (format!("run {run}"), why.clone());
-            line(at_ms, "harness", outcome.word(), about)
-        }
-        Event::AttemptFinished { step: id, attempt, account, .. } => {
+        StepEvent::Finished(AttemptFinish { attempt, account, .. }) => {
             let found: Vec<ReportFinding> = report::findings(&account.report).cloned().collect();
             if found.is_empty() {
                 return None;
             }
-            let note = format!("attempt {attempt}, {}", finding::counted(&found));
-            line(at_ms, "reviewer", "found", (step(id), note))
+            ("reviewer", "found", format!("attempt {attempt}, {}", finding::counted(&found)))
         }
         // `log` shows the attempts; only their outcome matters here.
-        Event::AttemptStarted { .. } | Event::BudgetWarned { .. } => return None,
-    })
+        StepEvent::Started(_) => return None,
+    };
+    Some(line(at_ms, who, what, (about, note)))
 }
 
 const fn answer_word(answer: &AskAnswer) -> &'static str {

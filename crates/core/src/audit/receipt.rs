@@ -7,7 +7,7 @@ use crate::audit::bundle::{AuditBundle, Need, RunBook};
 use crate::dialect;
 use crate::plan::digest::Digest;
 use crate::plan::verified::{Plan, Step};
-use crate::run::event::Event;
+use crate::run::event::{Event, StepEvent};
 use crate::run::receipt::Receipt;
 use crate::run::state::RunState;
 use crate::syntax::source::Source;
@@ -88,7 +88,9 @@ pub(super) fn receipts(bundle: &AuditBundle, folded: &[Folded], found: &mut Foun
     }
     for (run, Folded { plan, .. }) in bundle.runs.iter().zip(folded) {
         for (link, event) in run.events() {
-            let Event::ContractFinished { step, attempt, receipt } = event else { continue };
+            let Event::Step { step, event: StepEvent::Judged { of: attempt, receipt } } = event else {
+                continue;
+            };
             let where_ = format!("event {} of run {}", link.seq, run.book.number);
             let what = format!("the verdict of step `{step}`, attempt {attempt},");
             if receipt.digest != run.digest {

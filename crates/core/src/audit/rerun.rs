@@ -12,7 +12,7 @@ mod tests;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::run::judge::{JudgeFailure, Verdict};
+use crate::run::judge::Verdict;
 
 pub use blame::{Broke, KnownTree, Suspect, first_bad, suspect};
 pub use claim::{AsRead, MarkClaim, as_read};
@@ -38,14 +38,8 @@ impl CurrentResult {
     pub fn of(verdict: &Verdict) -> Self {
         match verdict.failure() {
             None => Self::Passes,
-            Some(
-                failure @ (JudgeFailure::CannotRun(_)
-                | JudgeFailure::NotStarted(_)
-                | JudgeFailure::Timeout(_)),
-            ) => Self::CannotRun(failure.to_string()),
-            Some(
-                failure @ (JudgeFailure::Code(_) | JudgeFailure::Signal(_) | JudgeFailure::Opinion { .. }),
-            ) => Self::Fails(failure.to_string()),
+            Some(failure) if failure.is_inconclusive() => Self::CannotRun(failure.to_string()),
+            Some(failure) => Self::Fails(failure.to_string()),
         }
     }
 

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::audit::bundle::AuditBundle;
-use crate::run::event::Event;
+use crate::run::event::{Event, StepEvent};
 
 const STATEMENT: &str = "https://in-toto.io/Statement/v1";
 const PREDICATE: &str = "https://in-toto.io/attestation/test-result/v0.1";
@@ -23,7 +23,9 @@ pub fn test_results(bundle: &AuditBundle) -> Vec<TestResult> {
     let mut results = Vec::new();
     for run in &bundle.runs {
         for (link, event) in run.events() {
-            let Event::ContractFinished { step, attempt, receipt } = event else { continue };
+            let Event::Step { step, event: StepEvent::Judged { of: attempt, receipt } } = event else {
+                continue;
+            };
             // Without a tree there is no subject, and a statement requires one.
             if receipt.tree.is_empty() {
                 continue;

@@ -53,6 +53,11 @@ impl fmt::Display for Identity {
     }
 }
 
+/// Serializes an identity as its name alone.
+pub fn as_name<S: Serializer>(identity: &Identity, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&identity.name)
+}
+
 /// Serializes an identity as people read it.
 pub fn as_text<S: Serializer>(identity: &Identity, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(identity)

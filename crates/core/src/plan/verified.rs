@@ -87,6 +87,13 @@ pub enum Contract {
 }
 
 impl Contract {
+    pub fn command(&self) -> Option<&str> {
+        match self {
+            Self::Shell { command, .. } => Some(command),
+            Self::Manual => None,
+        }
+    }
+
     /// The exit code that means done.
     pub const fn expected_code(&self) -> Option<u8> {
         match self {
@@ -97,10 +104,9 @@ impl Contract {
 
     /// The hash by which receipts name the command; empty without one.
     pub fn hash(&self) -> String {
-        match self {
-            Self::Shell { command, .. } => blake3::hash(command.as_bytes()).to_hex().to_string(),
-            Self::Manual => String::new(),
-        }
+        self.command()
+            .map(|command| blake3::hash(command.as_bytes()).to_hex().to_string())
+            .unwrap_or_default()
     }
 }
 

@@ -16,15 +16,15 @@ use serde::Serialize;
 use crate::agent::reply;
 use crate::agent::work_item::WorkKind;
 use crate::plan::verified::Plan;
-use crate::run::event::{AskAnswer, AskReason, AttemptEnd, Event};
+use crate::run::event::{AskAnswer, AskReason, AttemptEnd, AttemptFinish, Event, Judged, StepEvent};
 use crate::run::schedule;
 use crate::run::schedule::{Action, HUMAN, SHELL, ScheduleLimits, next_actions};
-use crate::run::state::{CLAIM, Phase, RunState};
+use crate::run::state::{Phase, RunState};
 
 /// The name given for a choice that no agent made.
 pub const BUILT_IN: &str = "built-in";
 /// After this many consecutive failures with the same output, a new plan helps more than another question.
-const SAME_FAILURES: u32 = 2;
+const SAME_FAILURES: usize = 2;
 /// Longer reasons are truncated.
 const REASON_BYTES_MAX: usize = 512;
 
@@ -74,6 +74,9 @@ pub struct ArbiterChoice {
     pub reasons: Vec<String>,
     /// [`BUILT_IN`], or the name of an agent.
     pub by: String,
+    /// Whether an agent's answer was ignored.
+    #[serde(skip)]
+    pub is_overruled: bool,
 }
 
 /// An agent's success rate at one kind of work.
@@ -93,29 +96,19 @@ impl ArbiterRecords {
     pub fn count<'a>(&mut self, plan: &Plan, events: impl Iterator<Item = &'a Event>) {
         let mut agents: BTreeMap<(&str, u32), &str> = BTreeMap::new();
         for event in events {
-            let (Some(step), Some(attempt)) = (event.step(), event.attempt()) else { continue };
+            let Event::Step { step, event } = event else { continue };
             let is_passed = match event {
-                Event::AttemptStarted { agent, .. } => {
-                    agents.insert((step, attempt), agent);
+                StepEvent::Started(start) => {
+                    agents.insert((step, start.attempt), &start.agent);
                     continue;
                 }
-                Event::AttemptFinished { end: AttemptEnd::TimedOut(_), .. } => false,
-                Event::ContractFinished { receipt, .. } if attempt != CLAIM => receipt.verdict.is_passed(),
-                Event::AttemptFinished { .. }
-                | Event::ContractFinished { .. }
-                | Event::RunStarted { .. }
-                | Event::AgentsApproved { .. }
-                | Event::AskOpened { .. }
-                | Event::AskAnswered { .. }
-                | Event::BudgetWarned { .. }
-                | Event::RunStopped { .. }
-                | Event::RunResumed { .. }
-                | Event::StepsReopened { .. }
-                | Event::RunFinished { .. } => continue,
+                StepEvent::Finished(AttemptFinish { end: AttemptEnd::TimedOut(_), .. }) => false,
+                StepEvent::Judged { of: Judged::Attempt(_), receipt } => receipt.verdict.is_passed(),
+                StepEvent::Finished(_) | StepEvent::Judged { of: Judged::Claim, .. } => continue,
             };
             // Manual work has no agent.
-            let Some(agent) = agents.get(&(step, attempt)) else { continue };
-            let Some(own) = plan.steps.iter().find(|own| own.id == step) else { continue };
+            let Some(agent) = agents.get(&(step.as_str(), event.attempt())) else { continue };
+            let Some(own) = plan.steps.iter().find(|own| own.id == *step) else { continue };
             let share = self.0.entry(((*agent).to_owned(), WorkKind::of(&own.target).word())).or_default();
             share.judged += 1;
             share.passed += u64::from(is_passed);
@@ -212,8 +205,8 @@ fn turn(
     let commands = next_actions(plan, state, limits, now);
     let said = commands.iter().filter_map(|command| match command {
         Action::Attempt { step, .. } => {
-            let action =
-                if state.steps[*step].failures > 0 { ArbiterAction::Retry } else { ArbiterAction::Continue };
+            let is_fresh = state.steps[*step].history.failed.is_empty();
+            let action = if is_fresh { ArbiterAction::Continue } else { ArbiterAction::Retry };
             Some((Some(*step), vec![action]))
         }
         Action::Contract { step, .. } => Some((Some(*step), vec![ArbiterAction::Continue])),
@@ -251,7 +244,7 @@ pub fn choose(plan: &Plan, state: &RunState, agents: &Agents, table: &Candidates
     }
     let (action, why) = action_for(state, table);
     reasons.push(why);
-    ArbiterChoice { step: table.step, agent, action, reasons, by: BUILT_IN.to_owned() }
+    ArbiterChoice { step: table.step, agent, action, reasons, by: BUILT_IN.to_owned(), is_overruled: false }
 }
 
 /// The agent for a target: the one it names, else the best by history, else the first by name.
@@ -284,8 +277,8 @@ pub fn agent_for(target: &str, agents: &Agents, among: &[String]) -> Option<(Str
 fn action_for(state: &RunState, table: &Candidates) -> (ArbiterAction, String) {
     let usual = table.actions[0];
     let now = table.step.map(|place| &state.steps[place]);
-    let same = now.map_or(0, |now| now.same_failure);
-    let failure = now.and_then(|now| now.failed.last()).map(|last| last.failure.to_string());
+    let same = now.map_or(0, |now| now.history.same_failure());
+    let failure = now.and_then(|now| now.history.failed.last()).map(|last| last.failure.to_string());
     let because = failure.map(|failure| format!(": {failure}")).unwrap_or_default();
     match usual {
         ArbiterAction::Continue if table.step.is_none() => (usual, "there are no choices left".to_owned()),
@@ -327,6 +320,7 @@ pub fn bounded(
     let refuse = |built_in: ArbiterChoice, why: String| {
         let mut choice = built_in;
         choice.reasons.insert(0, format!("ignored the answer of arbiter `{by}`: {why}"));
+        choice.is_overruled = true;
         choice
     };
     let object = match said {
@@ -352,5 +346,5 @@ pub fn bounded(
     let agent = Some(agent).filter(|agent| table.agents.contains(agent));
     let reason = reply::text(&object, "reason", REASON_BYTES_MAX);
     let reasons = if reason.is_empty() { vec!["it gave no reason".to_owned()] } else { vec![reason] };
-    ArbiterChoice { step: table.step, agent, action, reasons, by: by.to_owned() }
+    ArbiterChoice { step: table.step, agent, action, reasons, by: by.to_owned(), is_overruled: false }
 }

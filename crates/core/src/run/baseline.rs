@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::run::judge::{JudgeFailure, Verdict};
+use crate::run::judge::Verdict;
 
 /// The result of one step's contract on the base commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -35,17 +35,8 @@ impl BaselineResult {
         match (verdict.failure(), excuse) {
             (None, None) => Self::Passes,
             (None, Some(reason)) => Self::Excused(reason.to_owned()),
-            (
-                Some(JudgeFailure::CannotRun(_) | JudgeFailure::NotStarted(_) | JudgeFailure::Timeout(_)),
-                _,
-            ) => Self::CannotRun(verdict.failure().map(ToString::to_string).unwrap_or_default()),
-            (
-                Some(
-                    failure
-                    @ (JudgeFailure::Code(_) | JudgeFailure::Signal(_) | JudgeFailure::Opinion { .. }),
-                ),
-                _,
-            ) => Self::Fails(failure.to_string()),
+            (Some(failure), _) if failure.is_inconclusive() => Self::CannotRun(failure.to_string()),
+            (Some(failure), _) => Self::Fails(failure.to_string()),
         }
     }
 

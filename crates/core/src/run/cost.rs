@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::agent::account::Usage;
 use crate::plan::verified::Plan;
-use crate::run::event::Event;
+use crate::run::event::{Event, StepEvent};
 use crate::run::state::RunState;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -58,31 +58,21 @@ pub fn of_run<'a>(name: &str, plan: &Plan, events: impl Iterator<Item = &'a Even
     let mut agents: BTreeMap<(&str, u32), &str> = BTreeMap::new();
     let mut spent: BTreeMap<(usize, String), Spent> = BTreeMap::new();
     for event in events {
-        let place = event.step().and_then(|id| plan.steps.iter().position(|step| step.id == id));
-        let (Some(place), Some(step), Some(attempt)) = (place, event.step(), event.attempt()) else {
-            continue;
-        };
+        let Event::Step { step, event } = event else { continue };
+        let Some(place) = plan.steps.iter().position(|own| own.id == *step) else { continue };
         let (agent, usage, attempts) = match event {
-            Event::AttemptStarted { agent, .. } => {
-                agents.insert((step, attempt), agent);
+            StepEvent::Started(start) => {
+                agents.insert((step, start.attempt), &start.agent);
                 continue;
             }
-            Event::AttemptFinished { usage, .. } => {
-                (agents.get(&(step, attempt)).copied().unwrap_or_default(), *usage, 1)
+            StepEvent::Finished(finish) => {
+                let agent = agents.get(&(step.as_str(), finish.attempt));
+                (agent.copied().unwrap_or_default(), finish.usage, 1)
             }
-            Event::ContractFinished { receipt, .. } => match &receipt.opinion {
+            StepEvent::Judged { receipt, .. } => match &receipt.opinion {
                 Some(opinion) => (opinion.by.as_str(), opinion.usage, 0),
                 None => continue,
             },
-            Event::RunStarted { .. }
-            | Event::AgentsApproved { .. }
-            | Event::AskOpened { .. }
-            | Event::AskAnswered { .. }
-            | Event::BudgetWarned { .. }
-            | Event::RunStopped { .. }
-            | Event::RunResumed { .. }
-            | Event::StepsReopened { .. }
-            | Event::RunFinished { .. } => continue,
         };
         let own = spent.entry((place, agent.to_owned())).or_insert_with(|| Spent::nothing(name, step, agent));
         own.add(usage);

@@ -1,7 +1,10 @@
 //! The journal's only vocabulary: what happened to a run, in order. Owns no state: [`crate::run::state`] folds
 //! events into one.
 
+mod wire;
+
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -12,91 +15,28 @@ use crate::run::receipt::{ApprovedBy, Blob, Receipt};
 /// Agent commands, by the target of the steps that they run.
 pub type AgentCommands = BTreeMap<String, Vec<String>>;
 
+/// What happened, by what it happened to. Journals keep it flat.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "event")]
+#[serde(from = "wire::Event", into = "wire::Event")]
 pub enum Event {
-    /// The run started, approved for this digest by this person.
-    #[serde(rename = "run.started")]
-    RunStarted {
-        digest: String,
-        approved_by: String,
-        /// How: `terminal` or `rev`.
-        approved_at: String,
-        /// The commit of the workspace, if it is a repository.
-        base: Option<String>,
-        /// The agent commands by step target, which are part of what was approved.
-        #[serde(default)]
-        agents: AgentCommands,
-        /// The hash of every sealed file, by path.
-        #[serde(default)]
-        sealed: BTreeMap<String, String>,
-        /// The approvals that the run started on.
-        #[serde(default)]
-        approvals: Vec<ApprovedBy>,
-        /// The approvers' notes to the agents.
-        #[serde(default)]
-        note: String,
-    },
-    /// New agent commands were approved.
-    #[serde(rename = "agents.approved")]
-    AgentsApproved {
-        approved_by: String,
-        /// How: `terminal` or `rev`.
-        approved_at: String,
-        /// By step target.
-        agents: AgentCommands,
-    },
-    /// An attempt is about to start. Written before the agent starts.
-    #[serde(rename = "attempt.started")]
-    AttemptStarted {
+    Run(RunEvent),
+    Step {
         step: String,
-        /// Counted from 1.
-        attempt: u32,
-        agent: String,
-        /// What the agent is given.
-        prompt: Blob,
+        event: StepEvent,
     },
-    /// An attempt ended, and none of its processes is alive.
-    #[serde(rename = "attempt.finished")]
-    AttemptFinished {
-        step: String,
-        attempt: u32,
-        end: AttemptEnd,
-        /// What the agent printed.
-        output: Option<Blob>,
-        /// What it cost, as far as the agent reports it.
-        usage: Usage,
-        /// Files of the workspace that it changed.
-        changed: Vec<String>,
-        /// What else is known about it.
-        #[serde(default, skip_serializing_if = "Account::is_empty")]
-        account: Account,
-    },
-    /// planwright ran a contract and judged it.
-    #[serde(rename = "contract.finished")]
-    ContractFinished {
-        step: String,
-        /// The attempt that was judged.
-        attempt: u32,
-        /// The observation and the verdict that follows from it.
-        receipt: Receipt,
-    },
-    /// A question that only a person can answer.
-    #[serde(rename = "ask.opened")]
-    AskOpened {
+    Ask {
         /// Unique within the run.
         ask: String,
-        /// The step that is blocked; `None` for the whole run.
-        step: Option<String>,
-        reason: AskReason,
-        /// The text of the question.
-        text: String,
+        event: AskEvent,
     },
-    /// A person answered it.
-    #[serde(rename = "ask.answered")]
-    AskAnswered { ask: String, answer: AskAnswer, by: String },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunEvent {
+    Started(RunStart),
+    /// New agent commands were approved.
+    AgentsApproved(AgentsApproval),
     /// Most of a budget is spent.
-    #[serde(rename = "budget.warned")]
     BudgetWarned {
         /// Which limit: `tokens`, `dollars` or `time`.
         limit: String,
@@ -104,98 +44,224 @@ pub enum Event {
         percent: u64,
     },
     /// The run is paused.
-    #[serde(rename = "run.stopped")]
-    RunStopped {
+    Stopped {
         by: String,
         /// What happens to running attempts.
-        #[serde(default)]
-        when: StopMode,
+        mode: StopMode,
     },
-    /// The run resumes.
-    #[serde(rename = "run.resumed")]
-    RunResumed { by: String },
+    Resumed {
+        by: String,
+    },
     /// A person rolled the work back: these steps have to run again.
-    #[serde(rename = "steps.reopened")]
-    StepsReopened { steps: Vec<String>, by: String },
-    /// The run is finished.
-    #[serde(rename = "run.finished")]
-    RunFinished {
+    Reopened {
+        steps: Vec<String>,
+        by: String,
+    },
+    Finished {
         outcome: RunOutcome,
         /// Empty if it is done.
         why: String,
     },
 }
 
+/// A run started, approved for this digest by this person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunStart {
+    pub digest: String,
+    pub approved_by: String,
+    /// How: `terminal` or `rev`.
+    pub approved_at: String,
+    /// The commit of the workspace, if it is a repository.
+    pub base: Option<String>,
+    /// The agent commands by step target, which are part of what was approved.
+    #[serde(default)]
+    pub agents: AgentCommands,
+    /// The hash of every sealed file, by path.
+    #[serde(default)]
+    pub sealed: BTreeMap<String, String>,
+    /// The approvals that the run started on.
+    #[serde(default)]
+    pub approvals: Vec<ApprovedBy>,
+    /// The approvers' notes to the agents.
+    #[serde(default)]
+    pub note: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentsApproval {
+    pub approved_by: String,
+    /// How: `terminal` or `rev`.
+    pub approved_at: String,
+    /// By step target.
+    pub agents: AgentCommands,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StepEvent {
+    /// An attempt is about to start. Written before the agent starts.
+    Started(AttemptStart),
+    /// An attempt ended, and none of its processes is alive.
+    Finished(AttemptFinish),
+    /// planwright ran a contract and judged it.
+    Judged {
+        of: Judged,
+        /// The observation and the verdict that follows from it.
+        receipt: Receipt,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttemptStart {
+    /// Counted from 1.
+    pub attempt: u32,
+    pub agent: String,
+    /// What the agent is given.
+    pub prompt: Blob,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AttemptFinish {
+    pub attempt: u32,
+    pub end: AttemptEnd,
+    /// What the agent printed.
+    pub output: Option<Blob>,
+    /// What it cost, as far as the agent reports it.
+    pub usage: Usage,
+    /// Files of the workspace that it changed.
+    pub changed: Vec<String>,
+    /// What else is known about it.
+    #[serde(default, skip_serializing_if = "Account::is_empty")]
+    pub account: Account,
+}
+
+/// What a contract judged. As a number, a claim is 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(from = "u32", into = "u32")]
+pub enum Judged {
+    /// A mark in the file that says that the step is done.
+    Claim,
+    /// Counted from 1.
+    Attempt(u32),
+}
+
+impl From<u32> for Judged {
+    fn from(number: u32) -> Self {
+        if number == 0 { Self::Claim } else { Self::Attempt(number) }
+    }
+}
+
+impl From<Judged> for u32 {
+    fn from(judged: Judged) -> Self {
+        match judged {
+            Judged::Claim => 0,
+            Judged::Attempt(attempt) => attempt,
+        }
+    }
+}
+
+impl fmt::Display for Judged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        u32::from(*self).fmt(f)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AskEvent {
+    /// A question that only a person can answer.
+    Opened {
+        /// The step that is blocked; `None` for the whole run.
+        step: Option<String>,
+        reason: AskReason,
+        /// The text of the question.
+        text: String,
+    },
+    /// A person answered it.
+    Answered { answer: AskAnswer, by: String },
+}
+
 impl Event {
     /// The name that people and programs see.
     pub const fn name(&self) -> &'static str {
         match self {
-            Self::RunStarted { .. } => "run.started",
-            Self::AgentsApproved { .. } => "agents.approved",
-            Self::AttemptStarted { .. } => "attempt.started",
-            Self::AttemptFinished { .. } => "attempt.finished",
-            Self::ContractFinished { .. } => "contract.finished",
-            Self::AskOpened { .. } => "ask.opened",
-            Self::AskAnswered { .. } => "ask.answered",
-            Self::BudgetWarned { .. } => "budget.warned",
-            Self::RunStopped { .. } => "run.stopped",
-            Self::RunResumed { .. } => "run.resumed",
-            Self::StepsReopened { .. } => "steps.reopened",
-            Self::RunFinished { .. } => "run.finished",
+            Self::Run(event) => event.name(),
+            Self::Step { event, .. } => event.name(),
+            Self::Ask { event, .. } => event.name(),
         }
     }
 
     /// What makes the event unique within its run; `None` if it may happen again.
     pub fn key(&self) -> Option<String> {
+        let name = self.name();
         match self {
-            Self::RunStarted { .. } => Some("run.started".to_owned()),
-            Self::AttemptStarted { step, attempt, .. } => Some(format!("{step}/{attempt}/attempt.started")),
-            Self::AttemptFinished { step, attempt, .. } => Some(format!("{step}/{attempt}/attempt.finished")),
-            Self::ContractFinished { step, attempt, .. } => {
-                Some(format!("{step}/{attempt}/contract.finished"))
-            }
-            Self::AskOpened { ask, .. } => Some(format!("{ask}/ask.opened")),
-            Self::AskAnswered { ask, .. } => Some(format!("{ask}/ask.answered")),
-            Self::BudgetWarned { limit, .. } => Some(format!("{limit}/budget.warned")),
-            Self::RunFinished { .. } => Some("run.finished".to_owned()),
-            Self::AgentsApproved { .. }
-            | Self::RunStopped { .. }
-            | Self::RunResumed { .. }
-            | Self::StepsReopened { .. } => None,
+            Self::Run(RunEvent::Started(_) | RunEvent::Finished { .. }) => Some(name.to_owned()),
+            Self::Run(RunEvent::BudgetWarned { limit, .. }) => Some(format!("{limit}/{name}")),
+            Self::Run(
+                RunEvent::AgentsApproved(_)
+                | RunEvent::Stopped { .. }
+                | RunEvent::Resumed { .. }
+                | RunEvent::Reopened { .. },
+            ) => None,
+            Self::Step { step, event } => Some(format!("{step}/{}/{name}", event.attempt())),
+            Self::Ask { ask, .. } => Some(format!("{ask}/{name}")),
         }
     }
 
-    pub const fn attempt(&self) -> Option<u32> {
+    /// The number of the attempt; 0 for a claim.
+    pub fn attempt(&self) -> Option<u32> {
         match self {
-            Self::AttemptStarted { attempt, .. }
-            | Self::AttemptFinished { attempt, .. }
-            | Self::ContractFinished { attempt, .. } => Some(*attempt),
-            Self::RunStarted { .. }
-            | Self::AgentsApproved { .. }
-            | Self::AskOpened { .. }
-            | Self::AskAnswered { .. }
-            | Self::BudgetWarned { .. }
-            | Self::RunStopped { .. }
-            | Self::RunResumed { .. }
-            | Self::StepsReopened { .. }
-            | Self::RunFinished { .. } => None,
+            Self::Step { event, .. } => Some(event.attempt()),
+            Self::Run(_) | Self::Ask { .. } => None,
         }
     }
 
     pub fn step(&self) -> Option<&str> {
         match self {
-            Self::AttemptStarted { step, .. }
-            | Self::AttemptFinished { step, .. }
-            | Self::ContractFinished { step, .. } => Some(step),
-            Self::AskOpened { step, .. } => step.as_deref(),
-            Self::RunStarted { .. }
-            | Self::AgentsApproved { .. }
-            | Self::AskAnswered { .. }
-            | Self::BudgetWarned { .. }
-            | Self::RunStopped { .. }
-            | Self::RunResumed { .. }
-            | Self::StepsReopened { .. }
-            | Self::RunFinished { .. } => None,
+            Self::Step { step, .. } => Some(step),
+            Self::Ask { event: AskEvent::Opened { step, .. }, .. } => step.as_deref(),
+            Self::Ask { event: AskEvent::Answered { .. }, .. } | Self::Run(_) => None,
+        }
+    }
+}
+
+impl RunEvent {
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Started(_) => "run.started",
+            Self::AgentsApproved(_) => "agents.approved",
+            Self::BudgetWarned { .. } => "budget.warned",
+            Self::Stopped { .. } => "run.stopped",
+            Self::Resumed { .. } => "run.resumed",
+            Self::Reopened { .. } => "steps.reopened",
+            Self::Finished { .. } => "run.finished",
+        }
+    }
+}
+
+impl StepEvent {
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Started(_) => "attempt.started",
+            Self::Finished(_) => "attempt.finished",
+            Self::Judged { .. } => "contract.finished",
+        }
+    }
+
+    /// The number of the attempt; 0 for a claim.
+    pub fn attempt(&self) -> u32 {
+        match self {
+            Self::Started(AttemptStart { attempt, .. }) | Self::Finished(AttemptFinish { attempt, .. }) => {
+                *attempt
+            }
+            Self::Judged { of, .. } => (*of).into(),
+        }
+    }
+}
+
+impl AskEvent {
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Opened { .. } => "ask.opened",
+            Self::Answered { .. } => "ask.answered",
         }
     }
 }
@@ -287,6 +353,20 @@ pub enum AnswerKind {
     Revise,
     Stop,
     Budget,
+}
+
+impl AnswerKind {
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Retry => "retry",
+            Self::TakeOver => "take-over",
+            Self::Confirm => "confirm",
+            Self::Skip => "skip",
+            Self::Revise => "revise",
+            Self::Stop => "stop",
+            Self::Budget => "budget",
+        }
+    }
 }
 
 impl AskAnswer {

@@ -114,6 +114,16 @@ pub(super) fn judge_observation(expect: u8, observation: &Observation, opinion: 
     Verdict(failure.map_or(Answer::Passed, Answer::Failed))
 }
 
+impl JudgeFailure {
+    /// Whether it says nothing about the work: the contract could not run to its end.
+    pub const fn is_inconclusive(&self) -> bool {
+        match self {
+            Self::CannotRun(_) | Self::NotStarted(_) | Self::Timeout(_) => true,
+            Self::Code(_) | Self::Signal(_) | Self::Opinion { .. } => false,
+        }
+    }
+}
+
 impl std::fmt::Display for JudgeFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

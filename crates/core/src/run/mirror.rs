@@ -10,8 +10,10 @@ use crate::plan::lifecycle;
 use crate::plan::lifecycle::PlanState;
 use crate::plan::verified;
 use crate::plan::verified::Plan;
-use crate::run::event::{AskAnswer, AskReason, AttemptEnd, Event, RunOutcome};
-use crate::run::state::{RunState, RunStatus};
+use crate::run::event::{
+    AskAnswer, AskEvent, AskReason, AttemptEnd, AttemptFinish, Event, RunEvent, RunOutcome, StepEvent,
+};
+use crate::run::state::{RunState, StepStatus};
 use crate::syntax::source::Source;
 
 /// Pending changes to the file.
@@ -41,56 +43,73 @@ impl MirrorState {
 
     /// Collects the changes that follow from an event, and reports what is written beside the plan.
     pub fn see(&mut self, plan: &Plan, seen: EventWithContext<'_>, tell: &mut dyn FnMut(&PlanEvent<'_>)) {
-        let place = seen.event.step().and_then(|id| plan.steps.iter().position(|step| step.id == id));
-        let at = seen.at;
+        let place = |id: &str| plan.steps.iter().position(|step| step.id == id);
         match seen.event {
-            Event::RunStarted { .. } | Event::RunResumed { .. } => self.reach(PlanState::Running, at, tell),
-            Event::StepsReopened { steps, by } => {
+            Event::Run(event) => self.see_run(plan, event, seen.at, tell),
+            Event::Step { step, event } => {
+                if let Some(step) = place(step) {
+                    self.see_step(step, event, seen, tell);
+                }
+            }
+            Event::Ask { ask, event: AskEvent::Opened { step, reason, .. } } => {
+                let step = step.as_deref().and_then(place);
+                self.asks.insert(ask.clone(), (step, *reason));
+                if let (Some(step), AskReason::AttemptsSpent | AskReason::Lost) = (step, reason) {
+                    self.marks.insert(step, Some(Mark::Failed));
+                }
+                self.reach(PlanState::Waiting(waits_for(*reason)), seen.at, tell);
+            }
+            Event::Ask { ask, event: AskEvent::Answered { answer, by } } => {
+                self.answered((ask, answer, by), seen.at, tell);
+            }
+        }
+    }
+
+    fn see_run(&mut self, plan: &Plan, event: &RunEvent, at: &str, tell: &mut dyn FnMut(&PlanEvent<'_>)) {
+        match event {
+            RunEvent::Started(_) | RunEvent::Resumed { .. } => self.reach(PlanState::Running, at, tell),
+            RunEvent::Reopened { steps, by } => {
                 for (place, _) in plan.steps.iter().enumerate().filter(|(_, step)| steps.contains(&step.id)) {
                     self.marks.insert(place, None);
                 }
                 let text = format!("rolled back by {by}: {}", steps.join(", "));
                 tell(&PlanEvent::Noted { text: &text, at });
             }
-            Event::AttemptStarted { agent, .. } => {
-                if let Some(step) = place {
-                    self.marks.insert(step, Some(Mark::Running));
-                    let trace = self.traces.entry(step).or_default();
-                    trace.executed_by = Some(agent.clone());
-                    trace.started_at = Some(at.to_owned());
-                    trace.error = Some(String::new());
-                }
-            }
-            Event::AttemptFinished { changed, .. } => {
-                if let Some(step) = place {
-                    let trace = self.traces.entry(step).or_default();
-                    trace.output = seen.output.map(str::to_owned);
-                    trace.affected_files = Some(changed.clone());
-                }
-            }
-            Event::ContractFinished { receipt, .. } => {
-                let failure = receipt.verdict.failure().map(ToString::to_string);
-                if let Some(step) = place {
-                    self.judged(step, failure.as_deref(), at);
-                    let summary = failure.as_deref().unwrap_or("the contract passed");
-                    tell(&PlanEvent::Judged { step, passed: failure.is_none(), summary, at });
-                }
-            }
-            Event::AskOpened { ask, reason, .. } => {
-                self.asks.insert(ask.clone(), (place, *reason));
-                if let (Some(step), AskReason::AttemptsSpent | AskReason::Lost) = (place, reason) {
-                    self.marks.insert(step, Some(Mark::Failed));
-                }
-                self.reach(PlanState::Waiting(waits_for(*reason)), at, tell);
-            }
-            Event::AskAnswered { ask, answer, by } => self.answered((ask, answer, by), at, tell),
-            Event::RunFinished { outcome, .. } => {
+            RunEvent::Finished { outcome, .. } => {
                 // A plan that was sent back to its author is a draft again, whatever its run's outcome.
                 if self.state != Some(PlanState::Draft) {
                     self.reach(ended(*outcome), at, tell);
                 }
             }
-            Event::AgentsApproved { .. } | Event::BudgetWarned { .. } | Event::RunStopped { .. } => {}
+            RunEvent::AgentsApproved(_) | RunEvent::BudgetWarned { .. } | RunEvent::Stopped { .. } => {}
+        }
+    }
+
+    fn see_step(
+        &mut self,
+        step: usize,
+        event: &StepEvent,
+        EventWithContext { at, output, .. }: EventWithContext<'_>,
+        tell: &mut dyn FnMut(&PlanEvent<'_>),
+    ) {
+        let trace = self.traces.entry(step).or_default();
+        match event {
+            StepEvent::Started(start) => {
+                trace.executed_by = Some(start.agent.clone());
+                trace.started_at = Some(at.to_owned());
+                trace.error = Some(String::new());
+                self.marks.insert(step, Some(Mark::Running));
+            }
+            StepEvent::Finished(finish) => {
+                trace.output = output.map(str::to_owned);
+                trace.affected_files = Some(finish.changed.clone());
+            }
+            StepEvent::Judged { receipt, .. } => {
+                let failure = receipt.verdict.failure().map(ToString::to_string);
+                self.judged(step, failure.as_deref(), at);
+                let summary = failure.as_deref().unwrap_or("the contract passed");
+                tell(&PlanEvent::Judged { step, passed: failure.is_none(), summary, at });
+            }
         }
     }
 
@@ -144,11 +163,11 @@ impl MirrorState {
     pub fn stand(&mut self, state: &RunState) {
         for (step, now) in state.steps.iter().enumerate() {
             let mark = match &now.status {
-                RunStatus::Passed { .. } => Some(Mark::Done),
-                RunStatus::Skipped { .. } => Some(Mark::Skipped),
-                RunStatus::Running { .. } | RunStatus::Judging { .. } => Some(Mark::Running),
-                RunStatus::Waiting { .. } if now.failures > 0 => Some(Mark::Failed),
-                RunStatus::Waiting { .. } | RunStatus::Pending => continue,
+                StepStatus::Passed { .. } => Some(Mark::Done),
+                StepStatus::Skipped { .. } => Some(Mark::Skipped),
+                StepStatus::Running { .. } | StepStatus::Judging { .. } => Some(Mark::Running),
+                StepStatus::Waiting { .. } if !now.history.failed.is_empty() => Some(Mark::Failed),
+                StepStatus::Waiting { .. } | StepStatus::Pending(_) => continue,
             };
             self.marks.insert(step, mark);
         }
@@ -158,7 +177,7 @@ impl MirrorState {
     /// Keeps marks in the file on steps that aren't done yet: somebody set them, and may have done the work.
     pub fn spare(&mut self, draft: &Draft, run: &RunState) {
         for step in unproven(draft, run) {
-            if matches!(run.steps[step].status, RunStatus::Pending | RunStatus::Waiting { .. }) {
+            if matches!(run.steps[step].status, StepStatus::Pending(_) | StepStatus::Waiting { .. }) {
                 self.marks.remove(&step);
             }
         }
@@ -192,7 +211,7 @@ impl MirrorState {
 pub fn unproven(draft: &Draft, run: &RunState) -> Vec<usize> {
     let steps = draft.steps.iter().zip(&run.steps).enumerate();
     let claimed = steps.filter(|(_, (said, now))| {
-        said.mark() == Some(Mark::Done) && !matches!(now.status, RunStatus::Passed { .. })
+        said.mark() == Some(Mark::Done) && !matches!(now.status, StepStatus::Passed { .. })
     });
     claimed.map(|(place, _)| place).collect()
 }
@@ -202,7 +221,7 @@ pub fn state_of(run: &RunState) -> PlanState {
     let asks = || run.asks.values().map(|ask| ask.reason);
     let waits = asks().find(|reason| !is_manual(*reason)).or_else(|| asks().next());
     match (run.outcome(), waits) {
-        (Some(_), _) if run.is_revised => PlanState::Draft,
+        (Some(_), _) if run.is_revised() => PlanState::Draft,
         (Some(outcome), _) => ended(outcome),
         (None, Some(reason)) => PlanState::Waiting(waits_for(reason)),
         (None, None) => PlanState::Running,
@@ -229,22 +248,17 @@ const fn waits_for(reason: AskReason) -> lifecycle::WaitReason {
 /// The name of an event in the record dialect; `None` if it has none.
 pub fn event_name(event: &Event) -> Option<&'static str> {
     match event {
-        Event::RunStarted { .. } => Some("PLAN_CREATED"),
-        Event::AttemptStarted { .. } => Some("STEP_STARTED"),
-        Event::ContractFinished { receipt, .. } if receipt.verdict.is_passed() => Some("STEP_COMPLETED"),
-        // After a timeout no contract runs: the attempt has failed.
-        Event::ContractFinished { .. } | Event::AttemptFinished { end: AttemptEnd::TimedOut(_), .. } => {
-            Some("STEP_FAILED")
+        Event::Run(RunEvent::Started(_)) => Some("PLAN_CREATED"),
+        Event::Step { event: StepEvent::Started(_), .. } => Some("STEP_STARTED"),
+        Event::Step { event: StepEvent::Judged { receipt, .. }, .. } => {
+            Some(if receipt.verdict.is_passed() { "STEP_COMPLETED" } else { "STEP_FAILED" })
         }
-        Event::AttemptFinished { .. }
-        | Event::AgentsApproved { .. }
-        | Event::AskOpened { .. }
-        | Event::AskAnswered { .. }
-        | Event::BudgetWarned { .. }
-        | Event::RunStopped { .. }
-        | Event::RunResumed { .. }
-        | Event::StepsReopened { .. }
-        | Event::RunFinished { .. } => None,
+        // After a timeout no contract runs: the attempt has failed.
+        Event::Step {
+            event: StepEvent::Finished(AttemptFinish { end: AttemptEnd::TimedOut(_), .. }),
+            ..
+        } => Some("STEP_FAILED"),
+        Event::Step { event: StepEvent::Finished(_), .. } | Event::Run(_) | Event::Ask { .. } => None,
     }
 }
 

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use crate::plan::verified::{Contract, Last, Plan, Step};
-use crate::run::event::{AskAnswer, AskReason, JudgedBy, RunOutcome};
-use crate::run::state::{CLAIM, Phase, RunState, RunStatus, StepState};
+use crate::run::event::{AskAnswer, AskReason, Judged, JudgedBy, RunOutcome};
+use crate::run::state::{Pending, Phase, RunState, StepState, StepStatus};
 use crate::syntax::glob;
 use crate::syntax::glob::Glob;
 
@@ -50,10 +50,10 @@ pub enum Action {
         step: usize,
         attempt: u32,
     },
-    /// Run the contract of an attempt that ended.
+    /// Run the contract of a claim, or of an attempt that ended.
     Contract {
         step: usize,
-        attempt: u32,
+        of: Judged,
     },
     Ask {
         ask: String,
@@ -93,7 +93,7 @@ impl Action {
     pub fn key(&self, plan: &Plan) -> String {
         match self {
             Self::Attempt { step, attempt } => format!("{}/{attempt}/attempt", plan.steps[*step].id),
-            Self::Contract { step, attempt } => format!("{}/{attempt}/contract", plan.steps[*step].id),
+            Self::Contract { step, of } => format!("{}/{of}/contract", plan.steps[*step].id),
             Self::Ask { ask, .. } => format!("{ask}/ask"),
             Self::Warn { limit, .. } => format!("{limit}/warn"),
             Self::Wake { at } => format!("{at}/wake"),
@@ -106,9 +106,9 @@ impl Action {
 /// keys.
 pub fn next_actions(plan: &Plan, state: &RunState, limits: &ScheduleLimits, now: u64) -> Vec<Action> {
     let survey = match state.phase {
-        Phase::New | Phase::Finished(_) => return Vec::new(),
+        Phase::New | Phase::Finished { .. } => return Vec::new(),
         // Finished attempts are still judged; nothing starts.
-        Phase::Stopped => return judgements(plan, state, &Survey::of(plan, state)).collect(),
+        Phase::Stopped { .. } => return judgements(plan, state, &Survey::of(plan, state)).collect(),
         Phase::Running => Survey::of(plan, state),
     };
     let mut commands: Vec<Action> = judgements(plan, state, &survey).collect();
@@ -158,14 +158,14 @@ impl Survey {
         let mut survey = Self::default();
         for (place, now) in state.steps.iter().enumerate() {
             match now.status {
-                RunStatus::Passed { .. } | RunStatus::Skipped { .. } => continue,
-                RunStatus::Running { .. } => survey.active.push(place),
-                RunStatus::Judging { attempt, .. }
-                    if attempt != CLAIM || is_unblocked(plan, state, place) =>
-                {
+                StepStatus::Passed { .. } | StepStatus::Skipped { .. } => continue,
+                StepStatus::Running { .. } | StepStatus::Judging { of: Judged::Attempt(_), .. } => {
                     survey.active.push(place);
                 }
-                RunStatus::Pending => {
+                StepStatus::Judging { of: Judged::Claim, .. } => {
+                    survey.active.extend(is_unblocked(plan, state, place).then_some(place));
+                }
+                StepStatus::Pending(_) => {
                     let step = &plan.steps[place];
                     if survey.aborted.is_none() && is_spent(step, now) && step.on_fail.then == Last::Abort {
                         survey.aborted = Some(place);
@@ -174,7 +174,7 @@ impl Survey {
                         survey.unblocked.push(place);
                     }
                 }
-                RunStatus::Judging { .. } | RunStatus::Waiting { .. } => {}
+                StepStatus::Waiting { .. } => {}
             }
             survey.is_open = true;
         }
@@ -198,48 +198,52 @@ fn judgements<'a>(
     state: &'a RunState,
     survey: &'a Survey,
 ) -> impl Iterator<Item = Action> + 'a {
-    let running = |other: &usize| matches!(state.steps[*other].status, RunStatus::Running { .. });
+    let running = |other: &usize| matches!(state.steps[*other].status, StepStatus::Running { .. });
     survey.active.iter().filter_map(move |&step| match state.steps[step].status {
-        RunStatus::Judging { .. }
+        StepStatus::Judging { .. }
             if survey.active.iter().any(|other| running(other) && meet(plan, step, *other)) =>
         {
             None
         }
-        RunStatus::Judging { attempt, .. } => Some(Action::Contract { step, attempt }),
-        RunStatus::Pending
-        | RunStatus::Running { .. }
-        | RunStatus::Passed { .. }
-        | RunStatus::Waiting { .. }
-        | RunStatus::Skipped { .. } => None,
+        StepStatus::Judging { of, .. } => Some(Action::Contract { step, of }),
+        StepStatus::Pending(_)
+        | StepStatus::Running { .. }
+        | StepStatus::Passed { .. }
+        | StepStatus::Waiting { .. }
+        | StepStatus::Skipped { .. } => None,
     })
 }
 
 /// Whether all attempts that the step and people allow have failed.
 fn is_spent(step: &Step, now: &StepState) -> bool {
-    now.failures > step.on_fail.retries.saturating_add(now.granted)
+    now.history.failures() > step.on_fail.retries.saturating_add(now.history.granted)
 }
 
 /// The question about a step that isn't blocked otherwise.
 fn ask_about(plan: &Plan, state: &RunState, limits: &ScheduleLimits, place: usize) -> Option<Action> {
     let (step, now) = (&plan.steps[place], &state.steps[place]);
-    let reason = if now.question.is_some() && !now.is_handed_over {
+    let StepStatus::Pending(pending) = &now.status else { return None };
+    let history = &now.history;
+    let reason = if matches!(pending, Pending::Retry { question: Some(_) }) {
         AskReason::Question
     } else if is_spent(step, now) {
         AskReason::AttemptsSpent
-    } else if limits.is_straying_asked && !now.strayed.is_empty() {
+    } else if limits.is_straying_asked && !history.strayed.is_empty() {
         // Hold back the contract until a person has seen the change: more attempts would be wasted.
         AskReason::Strayed
-    } else if now.lost > limits.lost_max {
+    } else if history.lost > limits.lost_max {
         AskReason::Lost
-    } else if now.parked_until == Some(u64::MAX) || now.parked > limits.parked_max {
+    } else if matches!(pending, Pending::Unavailable { until: None, .. })
+        || history.unavailable > limits.parked_max
+    {
         AskReason::Parked
-    } else if step.target == HUMAN || now.is_handed_over {
+    } else if step.target == HUMAN || *pending == Pending::HandedOver {
         AskReason::Manual
     } else {
         return None;
     };
     // The counter makes a new question after one that was answered with "stop".
-    Some(Action::Ask { ask: format!("{}/{}", now.id, now.asked + 1), step: Some(place), reason })
+    Some(Action::Ask { ask: format!("{}/{}", now.id, history.asked + 1), step: Some(place), reason })
 }
 
 /// Whether everything that the step needs is done.
@@ -259,14 +263,16 @@ fn dispatch(
     let mut wake: Option<u64> = None;
     for place in in_order_of_need(plan, limits, ready) {
         let step = &state.steps[place];
-        if let Some(until) = step.parked_until.filter(|&until| until > now && until < u64::MAX) {
+        if let StepStatus::Pending(Pending::Unavailable { until: Some(until), .. }) = step.status
+            && until > now
+        {
             wake = Some(wake.map_or(until, |earliest| earliest.min(until)));
             continue;
         }
         let is_free = active.len() < limits.jobs && !active.iter().any(|&other| meet(plan, place, other));
         if is_free {
             active.push(place);
-            commands.push(Action::Attempt { step: place, attempt: step.attempts + 1 });
+            commands.push(Action::Attempt { step: place, attempt: step.history.attempts + 1 });
         }
     }
     commands.extend(wake.map(|at| Action::Wake { at }));

@@ -18,10 +18,9 @@ use crate::agent::account::Usage;
 use crate::agent::work_item::WorkKind;
 use crate::plan::verified::{Contract, Plan, Step};
 use crate::run::baseline::Baseline;
-use crate::run::event::{AttemptEnd, Event, RunOutcome};
+use crate::run::event::{AskEvent, AttemptEnd, Event, Judged, RunEvent, StepEvent};
 use crate::run::forecast::ForecastSample;
 use crate::run::receipt::Blob;
-use crate::run::state::CLAIM;
 
 pub struct StepRecord<'a> {
     pub name: &'a str,
@@ -150,7 +149,8 @@ impl Counter {
 
     fn count_steps(&mut self, record: &StepRecord<'_>) {
         let traced = trace(record.events);
-        let is_over = record.events.iter().any(|(_, event)| matches!(event, Event::RunFinished { .. }));
+        let is_end = |event: &Event| matches!(event, Event::Run(RunEvent::Finished { .. }));
+        let is_over = record.events.iter().any(|(_, event)| is_end(event));
         for step in &record.plan.steps {
             let Some(known) = traced.get(step.id.as_str()) else { continue };
             let Some(end) = end_of(step, known) else { continue };
@@ -247,41 +247,23 @@ fn trace(events: &[(u64, Event)]) -> BTreeMap<&str, Traced> {
         let known = steps.entry(step).or_default();
         known.last_ms = *at_ms;
         match event {
-            Event::AttemptStarted { agent, .. } => drop(known.agent.get_or_insert_with(|| agent.clone())),
-            Event::AttemptFinished { end, usage, .. } => {
-                add(&mut known.used, *usage);
-                known.failures += u32::from(matches!(end, AttemptEnd::TimedOut(_)));
+            Event::Step { event: StepEvent::Started(start), .. } => {
+                known.agent.get_or_insert_with(|| start.agent.clone());
             }
-            Event::ContractFinished { attempt, receipt, .. } if *attempt != CLAIM => {
+            Event::Step { event: StepEvent::Finished(finish), .. } => {
+                known.used = known.used.plus(finish.usage);
+                known.failures += u32::from(matches!(finish.end, AttemptEnd::TimedOut(_)));
+            }
+            Event::Step { event: StepEvent::Judged { of: Judged::Attempt(_), receipt }, .. } => {
                 known.used.milliseconds += receipt.milliseconds;
                 known.is_passed = receipt.verdict.is_passed();
                 known.failures += u32::from(!receipt.verdict.is_passed());
             }
-            Event::AskOpened { .. } => known.is_asked = true,
-            Event::ContractFinished { .. }
-            | Event::RunStarted { .. }
-            | Event::AgentsApproved { .. }
-            | Event::AskAnswered { .. }
-            | Event::BudgetWarned { .. }
-            | Event::RunStopped { .. }
-            | Event::RunResumed { .. }
-            | Event::StepsReopened { .. }
-            | Event::RunFinished {
-                outcome: RunOutcome::Done | RunOutcome::Failed | RunOutcome::Cancelled,
-                ..
-            } => {}
+            Event::Ask { event: AskEvent::Opened { .. }, .. } => known.is_asked = true,
+            Event::Step { event: StepEvent::Judged { of: Judged::Claim, .. }, .. }
+            | Event::Ask { event: AskEvent::Answered { .. }, .. }
+            | Event::Run(_) => {}
         }
     }
     steps
-}
-
-/// Stays `None` if neither is known.
-fn add(total: &mut Usage, more: Usage) {
-    let both = |one: Option<u64>, other: Option<u64>| match (one, other) {
-        (None, None) => None,
-        (one, other) => Some(one.unwrap_or(0).saturating_add(other.unwrap_or(0))),
-    };
-    total.tokens = both(total.tokens, more.tokens);
-    total.micro_dollars = both(total.micro_dollars, more.micro_dollars);
-    total.milliseconds = total.milliseconds.saturating_add(more.milliseconds);
 }

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use crate::agent::account::Usage;
 use crate::agent::work_item::WorkKind;
 use crate::plan::verified::{Contract, Plan};
-use crate::run::event::JudgedBy;
-use crate::run::state::{CLAIM, Phase, RunState, RunStatus};
+use crate::run::event::{Judged, JudgedBy, RunOutcome};
+use crate::run::state::{Phase, RunState, StepStatus};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunSummary {
-    pub phase: Phase,
+    pub phase: SummaryPhase,
     /// One letter per step, in plan order: see [`RunSummary::statuses`].
     pub steps: String,
     /// Running attempts.
@@ -26,6 +26,16 @@ pub struct RunSummary {
     pub stopped_by: Option<String>,
     #[serde(default, skip_serializing_if = "is_none")]
     pub findings: usize,
+}
+
+/// The phase of a run, as far as lists need it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SummaryPhase {
+    New,
+    Running,
+    Stopped,
+    Finished(RunOutcome),
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
@@ -62,15 +72,15 @@ const LETTERS: &[(char, &str)] = &[
     ('s', "skipped"),
 ];
 
-const fn letter(status: &RunStatus) -> char {
+const fn letter(status: &StepStatus) -> char {
     match status {
-        RunStatus::Pending => 'o',
-        RunStatus::Running { .. } => 'r',
-        RunStatus::Judging { attempt: CLAIM, .. } => 'c',
-        RunStatus::Judging { .. } => 'j',
-        RunStatus::Passed { .. } => 'p',
-        RunStatus::Waiting { .. } => 'w',
-        RunStatus::Skipped { .. } => 's',
+        StepStatus::Pending(_) => 'o',
+        StepStatus::Running { .. } => 'r',
+        StepStatus::Judging { of: Judged::Claim, .. } => 'c',
+        StepStatus::Judging { of: Judged::Attempt(_), .. } => 'j',
+        StepStatus::Passed { .. } => 'p',
+        StepStatus::Waiting { .. } => 'w',
+        StepStatus::Skipped { .. } => 's',
     }
 }
 
@@ -84,31 +94,45 @@ impl RunSummary {
     pub fn of(plan: &Plan, state: &RunState) -> Self {
         let steps = || plan.steps.iter().zip(&state.steps);
         let attempts = steps().filter_map(|(step, now)| match now.status {
-            RunStatus::Running { attempt } => Some(ActiveAttempt {
+            StepStatus::Running { attempt } => Some(ActiveAttempt {
                 number: step.number,
                 step: step.id.clone(),
                 attempt,
                 kind: WorkKind::of(&step.target),
             }),
-            RunStatus::Pending
-            | RunStatus::Judging { .. }
-            | RunStatus::Passed { .. }
-            | RunStatus::Waiting { .. }
-            | RunStatus::Skipped { .. } => None,
+            StepStatus::Pending(_)
+            | StepStatus::Judging { .. }
+            | StepStatus::Passed { .. }
+            | StepStatus::Waiting { .. }
+            | StepStatus::Skipped { .. } => None,
         });
         let is_manual = |place: usize| plan.steps[place].contract == Contract::Manual;
         let asks = state
             .asks
             .iter()
             .map(|(name, ask)| OpenAsk { ask: name.clone(), is_manual: ask.step.is_some_and(is_manual) });
+        let (phase, stopped_by) = match &state.phase {
+            Phase::New => (SummaryPhase::New, None),
+            Phase::Running => (SummaryPhase::Running, None),
+            Phase::Stopped { by, .. } => (SummaryPhase::Stopped, Some(by.clone())),
+            Phase::Finished { outcome, .. } => (SummaryPhase::Finished(*outcome), None),
+        };
         Self {
-            phase: state.phase.clone(),
+            phase,
             steps: state.steps.iter().map(|step| letter(&step.status)).collect(),
             attempts: attempts.collect(),
             asks: asks.collect(),
             spent: state.spent,
-            stopped_by: state.stopped_by.clone().filter(|_| state.phase == Phase::Stopped),
+            stopped_by,
             findings: state.findings().count(),
+        }
+    }
+
+    /// `None` if the run isn't finished.
+    pub const fn outcome(&self) -> Option<RunOutcome> {
+        match self.phase {
+            SummaryPhase::Finished(outcome) => Some(outcome),
+            SummaryPhase::New | SummaryPhase::Running | SummaryPhase::Stopped => None,
         }
     }
 
@@ -133,19 +157,20 @@ impl RunSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::state::{PassedBy, Pending};
 
     // Only statuses of the fold are shown: there must be no letter without a status.
     #[test]
     fn a_letter_is_the_word_of_its_status() {
-        let attempt = 1;
+        let judging = |of| StepStatus::Judging { of, changed: Vec::new(), otherwise: Pending::Fresh };
         let statuses = [
-            RunStatus::Pending,
-            RunStatus::Running { attempt },
-            RunStatus::Judging { attempt: CLAIM, changed: Vec::new() },
-            RunStatus::Judging { attempt, changed: Vec::new() },
-            RunStatus::Passed { attempt },
-            RunStatus::Waiting { ask: "a/1".to_owned() },
-            RunStatus::Skipped { by: "ada".to_owned(), reason: "no".to_owned() },
+            StepStatus::Pending(Pending::Fresh),
+            StepStatus::Running { attempt: 1 },
+            judging(Judged::Claim),
+            judging(Judged::Attempt(1)),
+            StepStatus::Passed { by: PassedBy::Person },
+            StepStatus::Waiting { ask: "a/1".to_owned(), before: Pending::Fresh },
+            StepStatus::Skipped { by: "ada".to_owned(), reason: "no".to_owned() },
         ];
         assert_eq!(statuses.len(), LETTERS.len());
         for (status, (known, word)) in statuses.iter().zip(LETTERS) {

@@ -9,7 +9,7 @@ use crate::approval::ledger::LedgerEntry;
 use crate::approval::status::{ApprovalStatus, RecordedEntry};
 use crate::plan::identity::Role;
 use crate::plan::lifecycle::{PlanState, WaitReason};
-use crate::run::event::{Event, RunOutcome};
+use crate::run::event::{AskEvent, Event, RunEvent, RunOutcome, StepEvent};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Notification {
@@ -106,21 +106,10 @@ pub const SCOPE_VIOLATED: &str = "scope.violated";
 
 fn also(event: &Event) -> Vec<String> {
     match event {
-        Event::AttemptFinished { account, .. } if !account.outside.is_empty() => {
+        Event::Step { event: StepEvent::Finished(finish), .. } if !finish.account.outside.is_empty() => {
             vec![SCOPE_VIOLATED.to_owned()]
         }
-        Event::AttemptFinished { .. }
-        | Event::RunStarted { .. }
-        | Event::AgentsApproved { .. }
-        | Event::AttemptStarted { .. }
-        | Event::ContractFinished { .. }
-        | Event::AskOpened { .. }
-        | Event::AskAnswered { .. }
-        | Event::BudgetWarned { .. }
-        | Event::RunStopped { .. }
-        | Event::RunResumed { .. }
-        | Event::StepsReopened { .. }
-        | Event::RunFinished { .. } => Vec::new(),
+        Event::Step { .. } | Event::Run(_) | Event::Ask { .. } => Vec::new(),
     }
 }
 
@@ -138,20 +127,10 @@ impl Trigger {
     /// Whether an event calls for attention. A run that a person cancelled is no news to them.
     const fn of_event(event: &Event) -> Option<Self> {
         match event {
-            Event::AskOpened { .. } => Some(Self::NeedsYou),
-            Event::RunFinished { outcome: RunOutcome::Done, .. } => Some(Self::Done),
-            Event::RunFinished { outcome: RunOutcome::Failed, .. } => Some(Self::Failed),
-            Event::RunFinished { outcome: RunOutcome::Cancelled, .. }
-            | Event::RunStarted { .. }
-            | Event::AgentsApproved { .. }
-            | Event::AttemptStarted { .. }
-            | Event::AttemptFinished { .. }
-            | Event::ContractFinished { .. }
-            | Event::AskAnswered { .. }
-            | Event::BudgetWarned { .. }
-            | Event::RunStopped { .. }
-            | Event::RunResumed { .. }
-            | Event::StepsReopened { .. } => None,
+            Event::Ask { event: AskEvent::Opened { .. }, .. } => Some(Self::NeedsYou),
+            Event::Run(RunEvent::Finished { outcome: RunOutcome::Done, .. }) => Some(Self::Done),
+            Event::Run(RunEvent::Finished { outcome: RunOutcome::Failed, .. }) => Some(Self::Failed),
+            Event::Run(_) | Event::Step { .. } | Event::Ask { event: AskEvent::Answered { .. }, .. } => None,
         }
     }
 

@@ -3,7 +3,7 @@
 use planwright_core::approval::ledger::LedgerEntry;
 use planwright_core::audit::Kind;
 use planwright_core::plan::identity::Identity;
-use planwright_core::run::event::{Event, RunOutcome};
+use planwright_core::run::event::{Event, Judged, RunEvent, RunOutcome, StepEvent};
 use planwright_core::run::judge::Observation;
 
 use super::sample::{Case, Mutation, approved, blob, digest, receipt, second};
@@ -61,11 +61,11 @@ pub(crate) const MEANINGS: &[Mutation] = mutations![
     "a code is made to fit a forged pass", |case| { case.event(3, r#"{"failed":{"code":1}}"#, r#""passed""#); case.event(3, r#""expect":0"#, r#""expect":1"#); case.run().book.links.drain(4..7); Case::renumber(&mut case.run().book); case.rehash(); }, [OtherContract], "expects exit code 1";
     "a verdict is taken over from another plan", |case| { let old = digest(&second()); case.event(6, &old, &"1".repeat(64)); case.rehash(); }, [OtherDigest], "step `make`, attempt 2";
     "another command was run", |case| { case.event(6, &blob(b"test -s made && grep -q right made").0, &blob(b"true").0); case.rehash(); }, [OtherContract], "a different command";
-    "a verdict for a step that a person confirms", |case| { case.event(7, "ask.opened", "ask.opened"); case.tell(7, &Event::ContractFinished { step: "sign".to_owned(), attempt: 0, receipt: receipt(0, Vec::new()) }); case.rehash(); }, [IllegalEvent, OtherContract, UnprovenMark], "sign";
+    "a verdict for a step that a person confirms", |case| { case.event(7, "ask.opened", "ask.opened"); case.tell(7, &Event::Step { step: "sign".to_owned(), event: StepEvent::Judged { of: Judged::Claim, receipt: receipt(0, Vec::new()) } }); case.rehash(); }, [IllegalEvent, OtherContract, UnprovenMark], "sign";
     "the failed attempt never was", |case| { case.run().book.links.drain(1..4); Case::renumber(&mut case.run().book); case.rehash(); }, [IllegalEvent, UnprovenMark], "event 2 of run 1";
     "the confirmation never was", |case| { case.run().book.links.remove(8); Case::renumber(&mut case.run().book); case.rehash(); }, [UnprovenMark], "step `sign`";
     "the end never was", |case| { case.run().book.links.pop(); case.rehash(); }, [UnprovenMark], "the status";
-    "the run failed", |case| { case.tell(9, &Event::RunFinished { outcome: RunOutcome::Failed, why: "x".to_owned() }); case.rehash(); }, [UnprovenMark], "the status";
+    "the run failed", |case| { case.tell(9, &Event::Run(RunEvent::Finished { outcome: RunOutcome::Failed, why: "x".to_owned() })); case.rehash(); }, [UnprovenMark], "the status";
     "something happened after the end", |case| { let link = case.run().book.links[9].clone(); case.run().book.links.push(link); Case::renumber(&mut case.run().book); case.rehash(); }, [IllegalEvent, UnprovenMark], "event 11 of run 1";
     "a verdict stands twice", |case| { let link = case.run().book.links[6].clone(); case.run().book.links.insert(7, link); Case::renumber(&mut case.run().book); case.rehash(); }, [IllegalEvent, UnprovenMark], "event 8 of run 1";
     "a verdict without an attempt", |case| { case.run().book.links.drain(4..6); Case::renumber(&mut case.run().book); case.rehash(); }, [IllegalEvent, UnprovenMark], "event 5 of run 1";

@@ -12,7 +12,10 @@ use planwright_core::audit::{
 };
 use planwright_core::plan::digest::Digest;
 use planwright_core::plan::identity::{Identity, Role};
-use planwright_core::run::event::{AskAnswer, AskReason, AttemptEnd, Event, RunOutcome};
+use planwright_core::run::event::{
+    AskAnswer, AskEvent, AskReason, AttemptEnd, AttemptFinish, AttemptStart, Event, RunEvent, RunOutcome,
+    RunStart, StepEvent,
+};
 use planwright_core::run::judge::{ContractRun, Observation};
 use planwright_core::run::receipt::{ApprovedBy, Blob, Provenance, Receipt};
 use planwright_core::syntax::source::Source;
@@ -116,25 +119,29 @@ pub(crate) fn receipt(code: i32, approvals: Vec<ApprovedBy>) -> Receipt {
 fn events(approvals: &[ApprovedBy]) -> Vec<Event> {
     let make = |attempt| {
         let (step, agent) = ("make".to_owned(), "shell".to_owned());
-        let begun = Event::AttemptStarted { step: step.clone(), attempt, agent, prompt: blob(b"do it\n") };
-        let ended = Event::AttemptFinished {
+        let begun = Event::Step {
+            step: step.clone(),
+            event: StepEvent::Started(AttemptStart { attempt, agent, prompt: blob(b"do it\n") }),
+        };
+        let ended = Event::Step {
             step,
-            attempt,
-            end: AttemptEnd::Exited(0),
-            output: Some(blob(b"did it\n")),
-            usage: Usage::default(),
-            changed: vec!["made".to_owned()],
-            account: planwright_core::agent::account::Account::default(),
+            event: StepEvent::Finished(AttemptFinish {
+                attempt,
+                end: AttemptEnd::Exited(0),
+                output: Some(blob(b"did it\n")),
+                usage: Usage::default(),
+                changed: vec!["made".to_owned()],
+                account: planwright_core::agent::account::Account::default(),
+            }),
         };
         [begun, ended]
     };
-    let judged = |attempt, code| Event::ContractFinished {
+    let judged = |attempt: u32, code| Event::Step {
         step: "make".to_owned(),
-        attempt,
-        receipt: receipt(code, approvals.to_vec()),
+        event: StepEvent::Judged { of: attempt.into(), receipt: receipt(code, approvals.to_vec()) },
     };
     let subject = subject(&second());
-    let mut events = vec![Event::RunStarted {
+    let mut events = vec![Event::Run(RunEvent::Started(RunStart {
         digest: subject.digest,
         approved_by: "ada, mara".to_owned(),
         approved_at: "terminal".to_owned(),
@@ -143,23 +150,24 @@ fn events(approvals: &[ApprovedBy]) -> Vec<Event> {
         sealed: subject.sealed,
         approvals: approvals.to_vec(),
         note: String::new(),
-    }];
+    }))];
     events.extend(make(1));
     events.push(judged(1, 1));
     events.extend(make(2));
     events.push(judged(2, 0));
-    events.push(Event::AskOpened {
+    events.push(Event::Ask {
         ask: "sign/1".to_owned(),
-        step: Some("sign".to_owned()),
-        reason: AskReason::Manual,
-        text: "Look.".to_owned(),
+        event: AskEvent::Opened {
+            step: Some("sign".to_owned()),
+            reason: AskReason::Manual,
+            text: "Look.".to_owned(),
+        },
     });
-    events.push(Event::AskAnswered {
+    events.push(Event::Ask {
         ask: "sign/1".to_owned(),
-        answer: AskAnswer::Confirm,
-        by: "ada".to_owned(),
+        event: AskEvent::Answered { answer: AskAnswer::Confirm, by: "ada".to_owned() },
     });
-    events.push(Event::RunFinished { outcome: RunOutcome::Done, why: String::new() });
+    events.push(Event::Run(RunEvent::Finished { outcome: RunOutcome::Done, why: String::new() }));
     events
 }
 

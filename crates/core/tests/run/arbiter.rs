@@ -8,7 +8,9 @@ use planwright_core::run::arbiter::{
     Agents, ArbiterAction, ArbiterChoice, ArbiterContext, ArbiterRecords, BUILT_IN, Candidates, DiagramStage,
     STAGES, begun, bounded, choose, context, diagram, history, prompt, table,
 };
-use planwright_core::run::event::{AskAnswer, AskReason, AttemptEnd, Event, RunOutcome};
+use planwright_core::run::event::{
+    AskAnswer, AskReason, AttemptEnd, AttemptStart, Event, RunOutcome, StepEvent,
+};
 use planwright_core::run::schedule::{Action, ScheduleLimits, next_actions};
 use planwright_core::run::state::RunState;
 
@@ -37,7 +39,7 @@ fn state(plan: &Plan, events: &[Event]) -> RunState {
 /// An attempt by this agent that is judged by this exit code.
 fn tried(step: &str, attempt: u32, (agent, code): (&str, i32)) -> [Event; 3] {
     let mut start = started(step, attempt);
-    if let Event::AttemptStarted { agent: by, .. } = &mut start {
+    if let Event::Step { event: StepEvent::Started(AttemptStart { agent: by, .. }), .. } = &mut start {
         agent.clone_into(by);
     }
     [start, exited(step, attempt), judged(step, attempt, code)]
@@ -220,7 +222,9 @@ fn an_action_is_one_that_decide_allows() {
 fn is_allowed(plan: &Plan, state: &RunState, choice: &ArbiterChoice) -> bool {
     let commands = next_actions(plan, state, &ScheduleLimits::default(), NOW);
     let tries = commands.iter().any(|command| match command {
-        Action::Attempt { step, .. } => Some(*step) == choice.step && state.steps[*step].failures > 0,
+        Action::Attempt { step, .. } => {
+            Some(*step) == choice.step && state.steps[*step].history.failures() > 0
+        }
         Action::Contract { .. }
         | Action::Ask { .. }
         | Action::Warn { .. }

@@ -2,7 +2,7 @@
 
 use planwright_core::agent::account::Usage;
 use planwright_core::run::cost::{of_run, projection, sums};
-use planwright_core::run::event::{AttemptEnd, Event};
+use planwright_core::run::event::{AttemptEnd, AttemptStart, Event, StepEvent};
 use planwright_core::run::state::RunState;
 
 use super::happened::{judged, spent, started};
@@ -15,7 +15,7 @@ fn used(tokens: Option<u64>, micro_dollars: Option<u64>, milliseconds: u64) -> U
 /// An attempt by this agent that used so much and was judged by this exit code.
 fn tried(step: &str, attempt: u32, agent: &str, (usage, code): (Usage, i32)) -> [Event; 3] {
     let mut start = started(step, attempt);
-    if let Event::AttemptStarted { agent: by, .. } = &mut start {
+    if let Event::Step { event: StepEvent::Started(AttemptStart { agent: by, .. }), .. } = &mut start {
         agent.clone_into(by);
     }
     [start, spent(step, attempt, (AttemptEnd::Exited(0), usage)), judged(step, attempt, code)]

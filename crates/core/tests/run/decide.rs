@@ -4,7 +4,7 @@ use planwright_core::agent::account::Usage;
 use planwright_core::plan::verified::Plan;
 use planwright_core::run::event::{AskAnswer, AskReason, AttemptEnd, Event, RunOutcome};
 use planwright_core::run::schedule::{Action, ScheduleLimits, next_actions, outlook};
-use planwright_core::run::state::RunState;
+use planwright_core::run::state::{Pending, RunState, StepStatus};
 
 use super::happened::{
     answered, asked, ended, exited, exited_asking, exited_straying, judged, parked, resumed, retry, skip,
@@ -53,6 +53,11 @@ impl Walk {
         self.takes(&[started(step, attempt), exited(step, attempt), judged(step, attempt, code)])
     }
 
+    /// Why the first step is not running.
+    fn pends(&self, pending: Pending) {
+        assert_eq!(self.state.steps[0].status, StepStatus::Pending(pending));
+    }
+
     fn says(&self) -> String {
         let commands = next_actions(&self.plan, &self.state, &self.limits, self.now);
         assert_eq!(
@@ -71,7 +76,7 @@ impl Walk {
         };
         match command {
             Action::Attempt { step, attempt } => format!("attempt {}@{attempt}", id(step)),
-            Action::Contract { step, attempt } => format!("contract {}@{attempt}", id(step)),
+            Action::Contract { step, of } => format!("contract {}@{of}", id(step)),
             Action::Ask { ask, step, reason } => {
                 assert!(step.as_ref().is_none_or(|place| ask.starts_with(id(place))), "{ask}");
                 format!("ask {ask} {reason:?}")
@@ -159,7 +164,7 @@ fn an_escalation_blocks_what_waits_for_it_and_nothing_else() {
     let mut again = Walk::of(walk.plan.clone());
     again.state = walk.state.clone();
     again.takes(&[answered("a/1", retry())]).expect("attempt a@2");
-    assert_eq!(again.state.steps[0].hint, "look again");
+    assert_eq!(again.state.steps[0].history.hint, "look again");
     again.tries("a", 2, 1).expect("ask a/2 AttemptsSpent");
     walk.takes(&[answered("a/1", AskAnswer::TakeOver)]).expect("contract a@2");
     walk.takes(&[judged("a", 2, 1)]).expect("ask a/2 AttemptsSpent");
@@ -191,7 +196,7 @@ fn a_lost_attempt_costs_nothing_until_there_are_too_many() {
     }
     walk.expect("ask s/1 Lost");
     walk.takes(&[asked("s/1", Some("s"), AskReason::Lost), answered("s/1", retry())]).expect("attempt s@5");
-    assert_eq!(walk.state.steps[0].failures, 0);
+    assert_eq!(walk.state.steps[0].history.failures(), 0);
 }
 
 #[test]
@@ -206,7 +211,7 @@ fn a_parked_step_waits_for_its_time_and_others_go_on() {
     // The clock was set back: the step waits again, and nothing else happens.
     walk.now = 10;
     walk.expect("wake 5000");
-    assert_eq!(walk.state.steps[0].failures, 0);
+    assert_eq!(walk.state.steps[0].history.failures(), 0);
 }
 
 #[test]
@@ -226,11 +231,12 @@ fn an_agent_that_is_out_of_quota_too_often_is_a_persons_to_see_to() {
         walk.takes(&[started("s", attempt), parked("s", attempt, Some(500))]);
     }
     walk.expect("ask s/1 Parked");
-    assert_eq!(walk.state.steps[0].parked_why, "out of quota");
+    let why = "out of quota".to_owned();
+    walk.pends(Pending::Unavailable { why, until: Some(500) });
     walk.takes(&[asked("s/1", Some("s"), AskReason::Parked), answered("s/1", retry())]).expect("attempt s@4");
     // One that worked in between begins to count anew.
     walk.takes(&[started("s", 4), parked("s", 4, Some(500)), started("s", 5), exited("s", 5)]);
-    assert_eq!(walk.state.steps[0].parked, 0);
+    assert_eq!(walk.state.steps[0].history.unavailable, 0);
 }
 
 #[test]
@@ -238,10 +244,11 @@ fn a_question_of_an_agent_is_put_to_a_person_if_its_contract_fails() {
     let mut walk = Walk::new("s retry=1\nt");
     walk.takes(&[started("s", 1), exited_asking("s", 1)]).expect("contract s@1");
     walk.takes(&[judged("s", 1, 1)]).expect("ask s/1 Question");
-    assert_eq!(walk.state.steps[0].question.as_deref(), Some("which one?"));
+    walk.pends(Pending::Retry { question: Some("which one?".to_owned()) });
     walk.takes(&[asked("s/1", Some("s"), AskReason::Question), answered("s/1", retry())])
         .expect("attempt s@2");
-    assert_eq!((walk.state.steps[0].hint.as_str(), &walk.state.steps[0].question), ("look again", &None));
+    walk.pends(Pending::Retry { question: None });
+    assert_eq!(walk.state.steps[0].history.hint, "look again");
     // The attempt that ended in a question was none of those that the policy allows.
     walk.tries("s", 2, 1).expect("attempt s@3");
     walk.tries("s", 3, 1).expect("ask s/2 AttemptsSpent");
@@ -251,7 +258,7 @@ fn a_question_of_an_agent_is_put_to_a_person_if_its_contract_fails() {
 fn a_question_of_an_agent_whose_contract_passes_is_moot() {
     let mut walk = Walk::new("s\nt");
     walk.takes(&[started("s", 1), exited_asking("s", 1), judged("s", 1, 0)]).expect("attempt t@1");
-    assert_eq!(walk.state.steps[0].question, None);
+    assert!(matches!(walk.state.steps[0].status, StepStatus::Passed { .. }));
 }
 
 // A-45, P-16: at 80 % people are warned once; at 100 % they are asked, and meanwhile nothing new begins.
@@ -426,7 +433,7 @@ fn an_attempt_that_a_person_ended_counts_for_nothing() {
         walk.expect(&format!("attempt a@{attempt}"));
         walk.takes(&[started("a", attempt), ended("a", attempt, AttemptEnd::Stopped)]);
     }
-    assert_eq!((walk.state.steps[0].failures, walk.state.steps[0].lost), (0, 0));
+    assert_eq!((walk.state.steps[0].history.failures(), walk.state.steps[0].history.lost), (0, 0));
 }
 
 #[test]

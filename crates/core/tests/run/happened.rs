@@ -2,16 +2,21 @@
 
 use planwright_core::agent::account::Usage;
 use planwright_core::agent::report::ReportLine;
-use planwright_core::run::event::{AskAnswer, AskReason, AttemptEnd, Event, RunOutcome, StopMode};
+use planwright_core::run::event::{
+    AskAnswer, AskEvent, AskReason, AttemptEnd, AttemptFinish, AttemptStart, Event, RunEvent, RunOutcome,
+    StepEvent, StopMode,
+};
 use planwright_core::run::judge::{ContractRun, Observation};
 use planwright_core::run::receipt::{Blob, Provenance, Receipt};
 
 pub(crate) fn started(step: &str, attempt: u32) -> Event {
-    Event::AttemptStarted {
+    Event::Step {
         step: step.to_owned(),
-        attempt,
-        agent: "coder".to_owned(),
-        prompt: Blob("p".to_owned()),
+        event: StepEvent::Started(AttemptStart {
+            attempt,
+            agent: "coder".to_owned(),
+            prompt: Blob("p".to_owned()),
+        }),
     }
 }
 
@@ -21,14 +26,16 @@ pub(crate) fn ended(step: &str, attempt: u32, end: AttemptEnd) -> Event {
 
 pub(crate) fn spent(step: &str, attempt: u32, (end, usage): (AttemptEnd, Usage)) -> Event {
     let changed = vec!["src/first.rs".to_owned()];
-    Event::AttemptFinished {
+    Event::Step {
         step: step.to_owned(),
-        attempt,
-        end,
-        output: None,
-        usage,
-        changed,
-        account: planwright_core::agent::account::Account::default(),
+        event: StepEvent::Finished(AttemptFinish {
+            attempt,
+            end,
+            output: None,
+            usage,
+            changed,
+            account: planwright_core::agent::account::Account::default(),
+        }),
     }
 }
 
@@ -39,7 +46,7 @@ pub(crate) fn exited(step: &str, attempt: u32) -> Event {
 /// An attempt that ended by itself, and whose agent reported a question.
 pub(crate) fn exited_asking(step: &str, attempt: u32) -> Event {
     let mut event = exited(step, attempt);
-    if let Event::AttemptFinished { account, .. } = &mut event {
+    if let Event::Step { event: StepEvent::Finished(AttemptFinish { account, .. }), .. } = &mut event {
         account.report.push(ReportLine::Ask { text: "which one?".to_owned() });
     }
     event
@@ -48,7 +55,7 @@ pub(crate) fn exited_asking(step: &str, attempt: u32) -> Event {
 /// An attempt that ended by itself, and changed a file that it may not touch.
 pub(crate) fn exited_straying(step: &str, attempt: u32) -> Event {
     let mut event = exited(step, attempt);
-    if let Event::AttemptFinished { account, .. } = &mut event {
+    if let Event::Step { event: StepEvent::Finished(AttemptFinish { account, .. }), .. } = &mut event {
         account.outside.push("docs/a.md".to_owned());
     }
     event
@@ -73,15 +80,18 @@ pub(crate) fn judged(step: &str, attempt: u32, code: i32) -> Event {
         Provenance { digest: "d".to_owned(), tier: "open".to_owned(), ..Provenance::default() },
     );
     receipt.output = Blob(format!("said {code}"));
-    Event::ContractFinished { step: step.to_owned(), attempt, receipt }
+    Event::Step { step: step.to_owned(), event: StepEvent::Judged { of: attempt.into(), receipt } }
 }
 
 pub(crate) fn asked(ask: &str, step: Option<&str>, reason: AskReason) -> Event {
-    Event::AskOpened { ask: ask.to_owned(), step: step.map(str::to_owned), reason, text: String::new() }
+    Event::Ask {
+        ask: ask.to_owned(),
+        event: AskEvent::Opened { step: step.map(str::to_owned), reason, text: String::new() },
+    }
 }
 
 pub(crate) fn answered(ask: &str, answer: AskAnswer) -> Event {
-    Event::AskAnswered { ask: ask.to_owned(), answer, by: "ada".to_owned() }
+    Event::Ask { ask: ask.to_owned(), event: AskEvent::Answered { answer, by: "ada".to_owned() } }
 }
 
 pub(crate) fn retry() -> AskAnswer {
@@ -93,17 +103,17 @@ pub(crate) fn skip() -> AskAnswer {
 }
 
 pub(crate) fn warned(limit: &str) -> Event {
-    Event::BudgetWarned { limit: limit.to_owned(), percent: 80 }
+    Event::Run(RunEvent::BudgetWarned { limit: limit.to_owned(), percent: 80 })
 }
 
 pub(crate) fn stopped() -> Event {
-    Event::RunStopped { by: "ada".to_owned(), when: StopMode::AfterAttempts }
+    Event::Run(RunEvent::Stopped { by: "ada".to_owned(), mode: StopMode::AfterAttempts })
 }
 
 pub(crate) fn resumed() -> Event {
-    Event::RunResumed { by: "ada".to_owned() }
+    Event::Run(RunEvent::Resumed { by: "ada".to_owned() })
 }
 
 pub(crate) fn finished(outcome: RunOutcome) -> Event {
-    Event::RunFinished { outcome, why: String::new() }
+    Event::Run(RunEvent::Finished { outcome, why: String::new() })
 }

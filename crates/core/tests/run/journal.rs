@@ -11,7 +11,7 @@ use planwright_core::approval::ledger::LedgerEntry;
 use planwright_core::dialect;
 use planwright_core::plan::digest::Digest;
 use planwright_core::plan::verified::Plan;
-use planwright_core::run::event::{Event, RunOutcome};
+use planwright_core::run::event::{Event, RunEvent, RunOutcome, RunStart};
 use planwright_core::run::state::{Phase, RunState};
 use planwright_core::syntax::source::Source;
 use planwright_core::verify::trusted;
@@ -65,7 +65,9 @@ fn journals() -> Vec<(String, Plan, Vec<Event>)> {
 fn every_journal_of_the_first_release_replays_to_what_it_meant() {
     let mut lines = String::new();
     for (name, plan, events) in journals() {
-        let Some(Event::RunStarted { digest, .. }) = events.first() else { panic!("{name}: it never began") };
+        let Some(Event::Run(RunEvent::Started(RunStart { digest, .. }))) = events.first() else {
+            panic!("{name}: it never began")
+        };
         assert_eq!(Digest::of(&plan).to_string(), *digest, "{name}: another plan was approved");
         let mut state = RunState::new(&plan);
         for event in &events {
@@ -74,10 +76,10 @@ fn every_journal_of_the_first_release_replays_to_what_it_meant() {
         let phase = match state.phase {
             Phase::New => "new",
             Phase::Running => "waiting",
-            Phase::Stopped => "stopped",
-            Phase::Finished(RunOutcome::Done) => "done",
-            Phase::Finished(RunOutcome::Failed) => "failed",
-            Phase::Finished(RunOutcome::Cancelled) => "cancelled",
+            Phase::Stopped { .. } => "stopped",
+            Phase::Finished { outcome: RunOutcome::Done, .. } => "done",
+            Phase::Finished { outcome: RunOutcome::Failed, .. } => "failed",
+            Phase::Finished { outcome: RunOutcome::Cancelled, .. } => "cancelled",
         };
         let statuses: Vec<&str> = state.steps.iter().map(|step| step.status.word()).collect();
         let asks = state.asks.values().filter(|_| state.outcome().is_none()).map(|ask| {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use planwright_core::plan::draft::Mark;
 use planwright_core::plan::verified::{Contract, Last, OnFail, Plan, Step};
-use planwright_core::run::event::{AgentCommands, Event};
+use planwright_core::run::event::{AgentCommands, Event, RunEvent, RunStart};
 use planwright_core::syntax::source::Source;
 use planwright_core::verify::{Facts, Study, VerifyLimits, verify};
 
@@ -81,7 +81,7 @@ pub(crate) fn step(model: &Step, before: &[Step], line: &str) -> Step {
 
 pub(crate) fn run_started() -> Event {
     let text = str::to_owned;
-    Event::RunStarted {
+    Event::Run(RunEvent::Started(RunStart {
         digest: text("d"),
         approved_by: text("ada"),
         approved_at: text("terminal"),
@@ -90,5 +90,5 @@ pub(crate) fn run_started() -> Event {
         sealed: std::collections::BTreeMap::new(),
         approvals: Vec::new(),
         note: String::new(),
-    }
+    }))
 }

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 
 use planwright_core::plan::verified::Contract;
-use planwright_core::run::event::{AskAnswer, AskReason, AttemptEnd, Event, RunOutcome};
+use planwright_core::run::event::{
+    AskAnswer, AskEvent, AskReason, AttemptEnd, Event, Judged, RunOutcome, StepEvent,
+};
 use planwright_core::run::schedule::fits;
-use planwright_core::run::state::{Phase, RunState, RunStatus};
+use planwright_core::run::state::{Pending, Phase, RunState, StepStatus};
 
 use super::happened::{
     answered, asked, ended, exited, finished, judged, parked, resumed, retry, skip, started, stopped, warned,
@@ -72,8 +74,8 @@ fn word(state: &RunState) -> String {
     match state.phase {
         Phase::New => "new".to_owned(),
         Phase::Running => state.steps[0].status.word().to_owned(),
-        Phase::Stopped => format!("{}!", state.steps[0].status.word()),
-        Phase::Finished(_) => "over".to_owned(),
+        Phase::Stopped { .. } => format!("{}!", state.steps[0].status.word()),
+        Phase::Finished { .. } => "over".to_owned(),
     }
 }
 
@@ -100,7 +102,7 @@ fn table(step: &str) -> String {
                     assert_eq!(state, before, "a refused event changes nothing: {name}");
                     assert!(!illegal.allowed.is_empty(), "{illegal}");
                     assert!(
-                        illegal.to_string().ends_with(illegal.allowed),
+                        illegal.to_string().ends_with(&illegal.allowed),
                         "the allowed list is said: {illegal}"
                     );
                     "-".to_owned()
@@ -163,11 +165,12 @@ fn a_manual_step_is_never_judged_and_only_a_person_confirms_it() {
 #[test]
 fn a_claim_is_judged_first_and_a_void_one_costs_nothing() {
     let mut state = state_after("s done", &[run_started()]);
-    assert!(matches!(state.steps[0].status, RunStatus::Judging { attempt: 0, .. }));
+    assert!(matches!(state.steps[0].status, StepStatus::Judging { of: Judged::Claim, .. }));
     assert!(state.apply(&started("s", 1)).is_err(), "nobody tries before the claim is settled");
     state.apply(&judged("s", 0, 1)).expect("the claim is judged");
-    assert_eq!((state.steps[0].status.clone(), state.steps[0].failures), (RunStatus::Pending, 0));
-    assert_eq!(state_after("s manual done", &[run_started()]).steps[0].status, RunStatus::Pending);
+    let fresh = StepStatus::Pending(Pending::Fresh);
+    assert_eq!((&state.steps[0].status, state.steps[0].history.failures()), (&fresh, 0));
+    assert_eq!(state_after("s manual done", &[run_started()]).steps[0].status, fresh);
 }
 
 #[test]
@@ -283,7 +286,7 @@ fn no_sequence_of_events_passes_a_step_without_a_verdict_or_a_persons_word() {
                 continue;
             }
             for (now, then) in state.steps.iter().zip(&before.steps) {
-                let is_passed = |status: &RunStatus| matches!(status, RunStatus::Passed { .. });
+                let is_passed = |status: &StepStatus| matches!(status, StepStatus::Passed { .. });
                 assert!(
                     !is_passed(&then.status) || is_passed(&now.status),
                     "seed {seed}: a pass is never taken back"
@@ -291,9 +294,11 @@ fn no_sequence_of_events_passes_a_step_without_a_verdict_or_a_persons_word() {
                 if !is_passed(&now.status) || is_passed(&then.status) {
                     continue;
                 }
-                let by_verdict = matches!(&event, Event::ContractFinished { step, receipt, .. } if *step == now.id && receipt.verdict.is_passed());
-                let by_person =
-                    matches!(&event, Event::AskAnswered { answer: AskAnswer::Confirm, .. }) && now.id == "m";
+                let by_verdict = matches!(&event, Event::Step { step, event: StepEvent::Judged { receipt, .. } } if *step == now.id && receipt.verdict.is_passed());
+                let by_person = matches!(
+                    &event,
+                    Event::Ask { event: AskEvent::Answered { answer: AskAnswer::Confirm, .. }, .. }
+                ) && now.id == "m";
                 assert!(by_verdict != by_person, "seed {seed}: {} passed by {event:?}", now.id);
                 passed_by[usize::from(by_person)] += 1;
             }

@@ -14,8 +14,9 @@ use std::io;
 use std::path::PathBuf;
 
 use planwright_core::plan::identity::Identity;
-use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::workspace::session::{PlanningSession, SessionPlan, SessionRefusal};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::approval;
 use crate::approval::Approvals;
@@ -78,18 +79,23 @@ impl From<SessionRefusal> for Error {
     }
 }
 
-/// The state of a thread's plan.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stood {
-    pub plan: String,
-    pub state: PlanState,
-    /// 0 if there is none.
-    pub revision: u32,
-    pub digest: String,
+/// A thread, and the state of its plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ThreadStatus {
+    pub thread_id: String,
+    /// Its directory.
+    pub plan_dir: String,
+    /// Whether it is the one that the planner was asked in.
+    pub is_current: bool,
+    /// The name under which people review its plan; `None`: nothing was committed.
+    pub plan: Option<String>,
+    /// The state of the plan.
+    pub state: Option<String>,
+    /// Its newest revision.
+    pub revision: Option<u32>,
+    /// The digest of that.
+    pub digest: Option<String>,
 }
-
-/// A session, and the states of its threads' plans, in their order.
-pub type SessionStatus = (PlanningSession, Vec<Option<Stood>>);
 
 /// The session, with the directory of every thread. Created if needed.
 pub fn open(project: &Project) -> Result<PlanningSession, Error> {
@@ -98,27 +104,29 @@ pub fn open(project: &Project) -> Result<PlanningSession, Error> {
     Ok(held.record.desk)
 }
 
-/// The session, if there is one, and the states of its plans.
-pub fn existing(project: &Project) -> Result<Option<SessionStatus>, Error> {
+/// The session, if there is one, and its threads with the states of their plans.
+pub fn existing(project: &Project) -> Result<Option<(PlanningSession, Vec<ThreadStatus>)>, Error> {
     let Some(held) = SessionLock::take_existing(project)? else { return Ok(None) };
     let desk = held.record.desk;
     let decisions = Approvals::open_existing(project)?;
     let folder = session_copy::folder(&project.root)?;
-    let stood = desk.threads().map(|thread| match (&thread.plan, &decisions) {
-        (Some(plan), Some(decisions)) => {
-            let case = decisions.case(&folder.join(plan))?;
-            let newest = case.standing.newest();
-            Ok(Some(Stood {
-                plan: plan.clone(),
-                state: case.state(),
-                revision: newest.map_or(0, |newest| newest.number),
-                digest: newest.map(|newest| newest.subject.digest.clone()).unwrap_or_default(),
-            }))
-        }
-        (None, _) | (_, None) => Ok(None),
+    let threads = desk.threads().map(|thread| {
+        let plan = thread.plan.as_ref().zip(decisions.as_ref());
+        let case = plan.map(|(plan, decisions)| decisions.case(&folder.join(plan))).transpose()?;
+        let newest = case.as_ref().map(|case| case.standing.newest());
+        Ok(ThreadStatus {
+            thread_id: thread.id.clone(),
+            plan_dir: thread.folder.to_string_lossy().into_owned(),
+            is_current: thread.id == desk.current.id,
+            plan: plan.map(|(plan, _)| plan.clone()),
+            state: case.as_ref().map(|case| case.state().to_string()),
+            revision: newest.map(|newest| newest.map_or(0, |newest| newest.number)),
+            digest: newest
+                .map(|newest| newest.map_or_else(String::new, |newest| newest.subject.digest.clone())),
+        })
     });
-    let stood = stood.collect::<Result<Vec<_>, Error>>()?;
-    Ok(Some((desk, stood)))
+    let threads = threads.collect::<Result<Vec<_>, Error>>()?;
+    Ok(Some((desk, threads)))
 }
 
 /// Hands out a directory for one more thread.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::dialect::named::Slug;
 use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::run::event::AskReason;
-use planwright_core::run::state::{Phase, RunStatus};
+use planwright_core::run::state::StepStatus;
 use planwright_core::workspace::active_plan::MARKER;
 use planwright_core::workspace::reminder::{ActiveStep, ReminderContext, ReminderStage, first_open, heading};
 
@@ -65,7 +65,7 @@ pub fn active(project: &Project) -> Result<Vec<ActiveStep>, Error> {
     let is_other = |plan: &Path| bound.as_ref() != Some(&project.root.join(plan));
     let runs = decisions.runs();
     let mut going = runs.newest()?;
-    going.retain(|glance| !matches!(glance.tally.phase, Phase::Finished(_)));
+    going.retain(|glance| glance.tally.outcome().is_none());
     going.sort_by_key(|glance| (is_other(&glance.path), Reverse(glance.changed_at_ms)));
     if !going.is_empty() {
         return going.iter().take(PLANS_MAX).map(|glance| of_run(runs, glance)).collect();
@@ -116,16 +116,16 @@ fn of_run(runs: &Runs, glance: &RunSummaryRow) -> Result<ActiveStep, Error> {
     let steps = || run.plan.steps.iter().zip(&run.state.steps);
     let settled: Vec<String> = steps()
         .filter_map(|(step, now)| match &now.status {
-            RunStatus::Passed { attempt } => {
-                Some(format!("{}: contract passed, attempt {attempt}", heading(step)))
+            StepStatus::Passed { .. } => {
+                Some(format!("{}: contract passed, attempt {}", heading(step), now.history.attempts))
             }
-            RunStatus::Skipped { by, reason } => {
+            StepStatus::Skipped { by, reason } => {
                 Some(format!("{}: skipped by {by}: {reason}", heading(step)))
             }
-            RunStatus::Pending
-            | RunStatus::Running { .. }
-            | RunStatus::Judging { .. }
-            | RunStatus::Waiting { .. } => None,
+            StepStatus::Pending(_)
+            | StepStatus::Running { .. }
+            | StepStatus::Judging { .. }
+            | StepStatus::Waiting { .. } => None,
         })
         .collect();
     let flags: Vec<bool> = run.state.steps.iter().map(|step| step.status.is_settled()).collect();
@@ -133,18 +133,16 @@ fn of_run(runs: &Runs, glance: &RunSummaryRow) -> Result<ActiveStep, Error> {
         .state
         .steps
         .iter()
-        .position(|step| !step.status.is_settled() && step.status != RunStatus::Pending);
+        .position(|step| !step.status.is_settled() && !matches!(step.status, StepStatus::Pending(_)));
     let now = busy
         .or_else(|| first_open(&run.plan, &flags))
         .map(|place| ReminderContext::of(&run.plan.steps[place]));
     let number = run.row.id.number();
-    let stand = match (&run.state.phase, run.state.asks.is_empty(), holder.is_some()) {
-        (Phase::Stopped, ..) => "stopped",
-        (Phase::New | Phase::Running | Phase::Finished(_), false, _) => "waiting for you",
-        (Phase::New | Phase::Running | Phase::Finished(_), true, true) => "running",
-        (Phase::New | Phase::Running | Phase::Finished(_), true, false) => {
-            "started, but no process is running it"
-        }
+    let stand = match (run.state.is_stopped(), run.state.asks.is_empty(), holder.is_some()) {
+        (true, ..) => "stopped",
+        (false, false, _) => "waiting for you",
+        (false, true, true) => "running",
+        (false, true, false) => "started, but no process is running it",
     };
     let asks = run.state.asks.values().map(|ask| {
         let about = ask.step.map_or("the run", |place| run.plan.steps[place].id.as_str());

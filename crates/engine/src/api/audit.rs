@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use planwright_core::audit::rerun::{Broke, CurrentResult, MarkClaim, Recorded, RerunOutcome};
 use planwright_core::audit::{AuditFinding, HistoryLine, Kind, bundle};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,9 +16,6 @@ use crate::audit::{AnchorRefs, AuditBasis, AuditReport, Auditor, PlanReport};
 use crate::git::checkout::Content;
 use crate::system::process::Stop;
 use crate::workspace::project::Project;
-
-/// How much of what a contract printed is given.
-const OUTPUT_BYTES_MAX: usize = 2_000;
 
 /// What is audited.
 #[derive(Debug, Default)]
@@ -87,14 +83,12 @@ pub struct AuditFindingView {
     /// What was found, and where.
     #[serde(flatten)]
     pub finding: AuditFinding,
-    /// What it means.
     pub meaning: &'static str,
 }
 
 /// Heads that are kept in the repository.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct AnchorView {
-    /// Where.
     pub place: String,
     /// The hash over the ends of all books.
     pub head: String,
@@ -116,68 +110,9 @@ pub struct RerunView {
     /// How many passed before on the same content, and were not run.
     pub cached: usize,
     /// The steps that were looked at.
-    pub steps: Vec<RerunStepView>,
+    pub steps: Vec<StepAudit>,
     /// Why the plan can't be read; empty where it can.
     pub fault: String,
-}
-
-/// One step.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct RerunStepView {
-    /// Its number.
-    pub number: String,
-    /// Its id.
-    pub id: String,
-    /// Its heading.
-    pub title: String,
-    /// Whether the file says that it is done.
-    pub is_claimed: bool,
-    /// What is recorded: `passed`, `confirmed`, `skipped`, or nothing.
-    pub recorded: &'static str,
-    /// The hash of its contract; empty where it has none.
-    pub contract: String,
-    /// The contract's result now.
-    pub now: CurrentResult,
-    /// What follows.
-    pub settled: RerunOutcome,
-    /// When it was run, in milliseconds since 1970, where that was an earlier time on the same content.
-    pub cached_at_ms: Option<u64>,
-    /// Why no earlier result can be reused; empty if one can.
-    pub uncached: String,
-    /// How long the contract took.
-    pub milliseconds: u64,
-    /// The end of what it printed, where it did not pass.
-    pub output: String,
-    /// Since when it fails, where it passed once.
-    pub broke: Option<Broke>,
-}
-
-impl From<StepAudit> for RerunStepView {
-    fn from(step: StepAudit) -> Self {
-        let recorded = match &step.recorded {
-            Recorded::Nothing => "",
-            Recorded::Passed(_) => "passed",
-            Recorded::Confirmed { .. } => "confirmed",
-            Recorded::Skipped { .. } => "skipped",
-        };
-        let output = if step.now == CurrentResult::Passes { "" } else { step.output.as_str() };
-        let start = output.ceil_char_boundary(output.len().saturating_sub(OUTPUT_BYTES_MAX));
-        Self {
-            output: output[start..].to_owned(),
-            number: step.number,
-            id: step.id,
-            title: step.title,
-            is_claimed: step.claim == MarkClaim::Done,
-            recorded,
-            contract: step.contract,
-            now: step.now,
-            settled: step.settled,
-            cached_at_ms: step.earlier_ms,
-            uncached: step.uncached.unwrap_or_default(),
-            milliseconds: step.milliseconds,
-            broke: step.broke,
-        }
-    }
 }
 
 impl RerunView {
@@ -196,7 +131,7 @@ impl RerunView {
                 RerunBasis::Journal(_) => "journal".to_owned(),
                 RerunBasis::File(path) => shown(path),
             },
-            steps: audit.steps.into_iter().map(RerunStepView::from).collect(),
+            steps: audit.steps,
             fault: audit.fault.unwrap_or_default(),
         }
     }

@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use planwright_core::approval::ledger::LedgerEntry;
-use planwright_core::approval::status;
-use planwright_core::plan::identity::Identity;
+use planwright_core::approval::status::Comment;
 use planwright_core::plan::lifecycle::{PlanState, WaitReason};
 use planwright_core::plan::verified;
 use planwright_core::plan::verified::Step;
@@ -44,11 +43,8 @@ pub struct ApprovalOptions<'a> {
 /// An approval.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ApprovalView {
-    /// The plan.
     pub plan: String,
-    /// The revision.
     pub revision: u32,
-    /// Its digest.
     pub digest: String,
     /// Who approved it.
     pub by: String,
@@ -73,9 +69,7 @@ pub struct ApprovalView {
 /// A rejection.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct RejectionView {
-    /// The plan.
     pub plan: String,
-    /// The revision.
     pub revision: u32,
     /// Rejections since it was last a draft.
     pub rejections: u32,
@@ -92,53 +86,14 @@ pub struct RejectionView {
 /// The comments on a plan.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CommentsView {
-    /// The plan.
     pub plan: String,
     /// Every comment, the oldest first.
-    pub comments: Vec<CommentView>,
-}
-
-/// One comment.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct CommentView {
-    /// Its number.
-    pub number: u32,
-    /// The revision that it was made on.
-    pub revision: u32,
-    /// The id of the step that it is about.
-    pub step: Option<String>,
-    /// Who made it.
-    pub by: String,
-    /// What it says.
-    pub text: String,
-    /// What was answered; `None`: it is open.
-    pub answer: Option<String>,
-    #[serde(skip)]
-    pub author: Identity,
-    #[serde(skip)]
-    pub answered_by: Option<Identity>,
-}
-
-impl From<status::Comment> for CommentView {
-    fn from(comment: status::Comment) -> Self {
-        let (answered_by, answer) = comment.answer.unzip();
-        Self {
-            number: comment.number,
-            revision: comment.revision,
-            step: comment.step,
-            by: comment.by.name.clone(),
-            text: comment.text,
-            answer,
-            author: comment.by,
-            answered_by,
-        }
-    }
+    pub comments: Vec<Comment>,
 }
 
 /// A plan or a run that was cancelled.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CancelView {
-    /// The plan.
     pub plan: String,
     /// The number of the run; `None` where the plan was not run.
     pub run: Option<i64>,
@@ -154,7 +109,6 @@ pub struct CancelView {
 /// A decision that was undone.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct UndoView {
-    /// The plan.
     pub plan: String,
     /// What was taken back: `plan.approved`, for example.
     pub took_back: String,
@@ -164,7 +118,6 @@ pub struct UndoView {
     pub text: String,
     /// The state of the plan now.
     pub state: String,
-    /// Its file.
     #[serde(skip)]
     pub path: String,
     /// What could not be written to the plan file.
@@ -224,7 +177,7 @@ impl Plan {
         let step = self.step_id();
         let comments = self.approvals()?.case(self.path())?.standing.comments.into_iter();
         let wanted = comments.filter(|comment| step.is_none() || comment.step == step);
-        Ok(CommentsView { plan: self.name(), comments: wanted.map(CommentView::from).collect() })
+        Ok(CommentsView { plan: self.name(), comments: wanted.collect() })
     }
 
     fn step_id(&self) -> Option<String> {

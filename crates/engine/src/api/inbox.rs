@@ -8,9 +8,10 @@ use serde::Serialize;
 
 use crate::agent::planning_session;
 use crate::api::ask::answers;
+use crate::api::error::Error;
 use crate::api::error::merge::merge_failed;
-use crate::api::error::{Error, ErrorKind};
 use crate::api::next::NextCommand;
+use crate::api::session::session_trouble;
 use crate::api::workspace::Workspace;
 use crate::approval::Approvals;
 use crate::portfolio::merge_queue;
@@ -61,6 +62,13 @@ pub struct InboxAskView {
     /// The answers with what each does.
     #[serde(skip)]
     pub choices: Vec<NextCommand>,
+}
+
+/// Plans that wait for a yes or a no.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ReviewsView {
+    /// What waits, the longest wait first.
+    pub waiting: Vec<ReviewView>,
 }
 
 /// A plan that waits for a yes or a no.
@@ -160,19 +168,17 @@ impl Workspace {
     /// Every plan that waits for a yes or a no, the oldest first. What time has ended meanwhile is ended first, and said.
     pub fn reviews(&self) -> Result<(Vec<ReviewView>, Vec<String>), Error> {
         let unsettled: Vec<String> =
-            planning_session::settle(self.project()).into_iter().map(unsettled).collect();
+            planning_session::settle(self.project()).into_iter().map(session_trouble).collect();
         let (reviews, expired) = self.waiting_reviews()?;
         Ok((reviews, unsettled.into_iter().chain(expired).collect()))
     }
 
     /// The same without what ends planning sessions: for who looks again and again.
     pub(super) fn waiting_reviews(&self) -> Result<(Vec<ReviewView>, Vec<String>), Error> {
+        let expired = self.expire()?;
         let Some(approvals) = Approvals::open_existing(self.project())? else {
-            return Ok(Default::default());
+            return Ok((Vec::new(), expired));
         };
-        let expired = approvals.sweep()?.into_iter();
-        let expired =
-            expired.map(|expired| format!("{}: {}", expired.plan.display(), expired.text)).collect();
         let reviews = approvals.waiting()?.into_iter().map(|row| ReviewView {
             plan: plan_file::name(&row.plan),
             path: row.plan.to_string_lossy().into_owned(),
@@ -191,22 +197,4 @@ impl Workspace {
         merge_queue::evicted(&approvals)
             .map_err(|error| merge_failed(error, || NextCommand::new(["planwright", "merge"])))
     }
-}
-
-/// Says what of a planning session could not be finished.
-fn unsettled(error: planning_session::Error) -> String {
-    let error = match error {
-        planning_session::Error::Store(error) => error.into(),
-        planning_session::Error::Project(error) => error.into(),
-        planning_session::Error::Decisions(error) => error.into(),
-        error @ (planning_session::Error::Refused(_)
-        | planning_session::Error::Inside { .. }
-        | planning_session::Error::Homeless
-        | planning_session::Error::Astray { .. }
-        | planning_session::Error::Record { .. }
-        | planning_session::Error::Folder { .. }
-        | planning_session::Error::Undiscarded { .. }
-        | planning_session::Error::State(_)) => Error::from_error(ErrorKind::Machine, &error),
-    };
-    format!("{error}; run `planwright doctor` for a fix")
 }

@@ -6,7 +6,7 @@ use crate::api::error::{Error, ErrorKind};
 use crate::store::plan_file;
 
 /// The most that is read.
-const BYTES_MAX: u64 = 4 << 20;
+const BYTES_MAX: u64 = 16 << 20;
 /// The name of standard input.
 pub const STDIN: &str = "-";
 

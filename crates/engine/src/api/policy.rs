@@ -56,7 +56,6 @@ pub struct PolicyView {
 /// A rule by which a plan is approved without a person.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PolicyRuleView {
-    /// Its name.
     pub name: String,
     /// Its conditions, all of which must hold.
     pub conditions: Vec<String>,
@@ -80,7 +79,6 @@ pub struct RequirementView {
 /// What some plans need besides.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct WhenView {
-    /// Its name.
     pub name: String,
     /// What such a plan may do.
     pub conditions: Vec<String>,

@@ -30,20 +30,15 @@ const PROPOSAL: &str = "proposal";
 /// Plans that were proposed together.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ProposalsView {
-    /// The plans.
     pub plans: Vec<ProposalView>,
 }
 
 /// One plan that was proposed.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ProposalView {
-    /// The plan.
     pub plan: String,
-    /// Its file.
     pub path: String,
-    /// The revision.
     pub revision: u32,
-    /// Its digest.
     pub digest: String,
     /// The commit the work would start from.
     pub base: Option<String>,
@@ -139,12 +134,6 @@ impl Plan {
         let approvals = Approvals::open(workspace.project())?;
         let proposed = approvals.propose(self.path(), verified, &workspace.caller().identity())?;
         Ok(ProposalView::new(self.path(), proposed))
-    }
-
-    /// The same for a text that `by` wrote.
-    pub fn propose_as(&self, by: &Identity) -> Result<ProposalView, Error> {
-        let approvals = Approvals::open(self.workspace().project())?;
-        Ok(propose_written(&approvals, self.path(), self.verified()?, by)?)
     }
 
     /// Whether exactly this digest is pending review.

@@ -11,7 +11,7 @@ use crate::api::error::Error;
 use crate::api::next::NextCommand;
 use crate::api::path::shown;
 use crate::api::workspace::Workspace;
-use crate::approval::{Approvals, ReviewAsked, Reviewed};
+use crate::approval::{Approvals, Reviewed};
 use crate::run::baseline;
 
 pub struct PlanReview {
@@ -27,8 +27,8 @@ impl Workspace {
         let path = self.project().plan(address)?;
         let workspace = Self::open_for(&path, self.options())?;
         let file = baseline::verify(workspace.project(), &path, &shown(&path))?;
-        let asked = ReviewAsked { reader: workspace.caller().identity(), since };
-        let reviewed = Approvals::open(workspace.project())?.review(&path, &file, &asked)?;
+        let reader = workspace.caller().identity();
+        let reviewed = Approvals::open(workspace.project())?.review(&path, &file, &reader, since)?;
         Ok(PlanReview { workspace, path, reviewed })
     }
 }

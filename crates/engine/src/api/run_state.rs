@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use planwright_core::agent::finding;
-use planwright_core::run::event::RunOutcome;
-use planwright_core::run::state::{CLAIM, Phase, RunStatus};
+use planwright_core::run::event::Judged;
+use planwright_core::run::state::{Phase, StepStatus};
 use planwright_core::workspace::notification::{Notification, NotificationSubject};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -39,10 +39,8 @@ impl Run {
     /// How it stands, in a word.
     pub fn word(&self) -> &'static str {
         match self.state.phase {
-            Phase::Finished(RunOutcome::Done) => "done",
-            Phase::Finished(RunOutcome::Failed) => "failed",
-            Phase::Finished(RunOutcome::Cancelled) => "cancelled",
-            Phase::Stopped => "stopped",
+            Phase::Finished { outcome, .. } => outcome.word(),
+            Phase::Stopped { .. } => "stopped",
             Phase::New | Phase::Running if self.state.asks.is_empty() => "running",
             Phase::New | Phase::Running => "waiting for a person",
         }
@@ -51,13 +49,14 @@ impl Run {
     /// What is known of a step, in a few words.
     pub fn step_word(&self, id: &str) -> Option<String> {
         let place = self.plan.steps.iter().position(|step| step.id == id)?;
-        Some(match &self.state.steps[place].status {
-            RunStatus::Passed { attempt } => format!("passed, attempt {attempt}"),
-            RunStatus::Skipped { by, reason } => format!("skipped by {by}: {reason}"),
-            RunStatus::Waiting { .. } => "needs you".to_owned(),
-            RunStatus::Running { attempt } => format!("running, attempt {attempt}"),
-            RunStatus::Judging { attempt, .. } => format!("judging, attempt {attempt}"),
-            RunStatus::Pending => "pending".to_owned(),
+        let step = &self.state.steps[place];
+        Some(match &step.status {
+            StepStatus::Passed { .. } => format!("passed, attempt {}", step.history.attempts),
+            StepStatus::Skipped { by, reason } => format!("skipped by {by}: {reason}"),
+            StepStatus::Waiting { .. } => "needs you".to_owned(),
+            StepStatus::Running { attempt } => format!("running, attempt {attempt}"),
+            StepStatus::Judging { of, .. } => format!("judging, attempt {of}"),
+            StepStatus::Pending(_) => "pending".to_owned(),
         })
     }
 
@@ -65,15 +64,17 @@ impl Run {
     pub fn under_way(&self) -> Vec<String> {
         let steps = self.plan.steps.iter().zip(&self.state.steps);
         let busy = steps.filter_map(|(step, state)| match state.status {
-            RunStatus::Running { attempt } => Some(format!("{} {}, attempt {attempt}", step.number, step.id)),
-            RunStatus::Judging { attempt, .. } if attempt != CLAIM => {
+            StepStatus::Running { attempt } => {
+                Some(format!("{} {}, attempt {attempt}", step.number, step.id))
+            }
+            StepStatus::Judging { of: Judged::Attempt(attempt), .. } => {
                 Some(format!("{} {}, contract of attempt {attempt}", step.number, step.id))
             }
-            RunStatus::Judging { .. }
-            | RunStatus::Pending
-            | RunStatus::Passed { .. }
-            | RunStatus::Waiting { .. }
-            | RunStatus::Skipped { .. } => None,
+            StepStatus::Judging { of: Judged::Claim, .. }
+            | StepStatus::Pending(_)
+            | StepStatus::Passed { .. }
+            | StepStatus::Waiting { .. }
+            | StepStatus::Skipped { .. } => None,
         });
         busy.collect()
     }

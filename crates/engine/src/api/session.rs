@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::agent::planning_session;
-use crate::agent::planning_session::{Came, CommitFault, CommitOutcome, Error as SessionError, Stood};
+use crate::agent::planning_session::{Came, CommitFault, CommitOutcome, Error as SessionError, ThreadStatus};
 use crate::api::error::Error;
 use crate::api::error::session::{SessionCommands, session_failed};
 use crate::api::proposal::ProposalView;
@@ -28,30 +28,11 @@ pub struct SessionView {
     /// What the session is about.
     pub topic: Option<String>,
     /// Its threads, the current one first; empty where there is no session yet.
-    pub threads: Vec<ThreadView>,
+    pub threads: Vec<ThreadStatus>,
     /// What the commit came to, thread by thread.
     pub outcomes: Vec<CommitOutcomeView>,
     /// Everything that is wrong: then nothing was committed.
     pub problems: Vec<SessionProblem>,
-}
-
-/// A thread of a session.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct ThreadView {
-    /// Its id.
-    pub thread_id: String,
-    /// Its directory.
-    pub plan_dir: String,
-    /// Whether it is the one that the planner was asked in.
-    pub is_current: bool,
-    /// The name under which people review its plan; `None`: nothing was committed.
-    pub plan: Option<String>,
-    /// The state of the plan.
-    pub state: Option<String>,
-    /// Its newest revision.
-    pub revision: Option<u32>,
-    /// The digest of that.
-    pub digest: Option<String>,
 }
 
 /// What became of a thread.
@@ -67,7 +48,6 @@ pub struct CommitOutcomeView {
     pub state: Option<String>,
     /// The revision that was proposed.
     pub revision: Option<u32>,
-    /// Its digest.
     pub digest: Option<String>,
     /// The policy rule that approved it.
     pub approved_by_rule: Option<String>,
@@ -79,9 +59,7 @@ pub struct CommitOutcomeView {
 /// One thing that is wrong with a thread.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct SessionProblem {
-    /// The thread.
     pub thread_id: String,
-    /// Its directory.
     pub plan_dir: String,
     /// What, with its place.
     pub message: String,
@@ -105,12 +83,6 @@ impl Workspace {
     /// The caller's session, worded for who types these commands.
     pub fn session(&self, commands: SessionCommands) -> Session<'_> {
         Session { workspace: self, commands }
-    }
-
-    /// Finishes what dead processes started in any session of this project, so that people find what was committed. Says what
-    /// could not be finished.
-    pub fn settle_sessions(&self) -> Vec<String> {
-        planning_session::settle(self.project()).into_iter().map(session_trouble).collect()
     }
 }
 
@@ -153,12 +125,9 @@ impl Session<'_> {
 
     /// The session as it is, if there is one.
     pub fn view(&self) -> Result<SessionView, Error> {
-        let Some((session, stood)) = self.done(planning_session::existing)? else {
-            return Ok(SessionView::default());
-        };
-        let current = &session.current.id;
-        let threads = session.threads().zip(stood).map(|(thread, stood)| thread_view(thread, stood, current));
-        Ok(SessionView { threads: threads.collect(), topic: session.topic.clone(), ..SessionView::default() })
+        let (session, threads) = self.done(planning_session::existing)?.unzip();
+        let topic = session.and_then(|session| session.topic);
+        Ok(SessionView { topic, threads: threads.unwrap_or_default(), ..SessionView::default() })
     }
 
     /// Checks the directories of all threads and proposes their plans: all or nothing.
@@ -184,22 +153,9 @@ impl Session<'_> {
 }
 
 /// What blocks nothing in a session, and is good to know.
-pub fn session_trouble(error: SessionError) -> String {
+pub(super) fn session_trouble(error: SessionError) -> String {
     let error = session_failed(error, SessionCommands::Planwright);
     format!("{error}; run `planwright doctor` for a fix")
-}
-
-fn thread_view(thread: &SessionPlan, stood: Option<Stood>, current: &str) -> ThreadView {
-    let stood = stood.as_ref();
-    ThreadView {
-        thread_id: thread.id.clone(),
-        plan_dir: thread.folder.to_string_lossy().into_owned(),
-        is_current: thread.id == current,
-        plan: stood.map(|stood| stood.plan.clone()),
-        state: stood.map(|stood| stood.state.to_string()),
-        revision: stood.map(|stood| stood.revision),
-        digest: stood.map(|stood| stood.digest.clone()),
-    }
 }
 
 impl From<CommitOutcome> for CommitOutcomeView {

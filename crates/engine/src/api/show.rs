@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use planwright_core::dialect::proposal;
 use planwright_core::dialect::proposal::ProposalSection;
 use planwright_core::plan::view::PlanView;
-use planwright_core::run::state::{RunStatus, StepState};
+use planwright_core::run::state::{StepState, StepStatus};
 use planwright_core::syntax::diagnostic::Severity;
 use planwright_core::verify;
 use schemars::JsonSchema;
@@ -126,6 +126,6 @@ impl Plan {
 fn proven(plan: &PlanView, run: &Run) -> BTreeSet<String> {
     let is_same = plan.digest.as_ref() == Some(&run.row.digest);
     let is_settled =
-        |step: &&StepState| matches!(step.status, RunStatus::Passed { .. } | RunStatus::Skipped { .. });
+        |step: &&StepState| matches!(step.status, StepStatus::Passed { .. } | StepStatus::Skipped { .. });
     run.state.steps.iter().filter(|_| is_same).filter(is_settled).map(|step| step.id.clone()).collect()
 }

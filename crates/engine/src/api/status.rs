@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use planwright_core::run::event::{Event, RunOutcome};
-use planwright_core::run::state::{CLAIM, Phase, RunStatus};
-use planwright_core::run::summary::ActiveAttempt;
+use planwright_core::run::event::{Event, Judged, StepEvent};
+use planwright_core::run::state::StepStatus;
+use planwright_core::run::summary::{ActiveAttempt, SummaryPhase};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -202,18 +202,16 @@ fn runs_of(plan: Option<&str>, runs: &Runs) -> Result<Vec<RunStatusView>, Error>
 fn run_view(runs: &Runs, run: &RunSummaryRow, around: &Around) -> Result<RunStatusView, Error> {
     let tally = &run.tally;
     // A finished run has no process, except while that one cleans up.
-    let driver = match tally.phase {
-        Phase::Finished(_) => None,
-        Phase::New | Phase::Running | Phase::Stopped => runs.holder_of(run.run)?,
+    let driver = match tally.outcome() {
+        Some(_) => None,
+        None => runs.holder_of(run.run)?,
     };
     let state = match tally.phase {
-        Phase::Finished(RunOutcome::Done) => "done",
-        Phase::Finished(RunOutcome::Failed) => "failed",
-        Phase::Finished(RunOutcome::Cancelled) => "cancelled",
-        Phase::New | Phase::Running | Phase::Stopped if driver.is_some() => "running",
-        Phase::Stopped => "stopped",
-        Phase::New | Phase::Running if tally.asks.is_empty() => "paused",
-        Phase::New | Phase::Running => "waiting",
+        SummaryPhase::Finished(outcome) => outcome.word(),
+        SummaryPhase::New | SummaryPhase::Running | SummaryPhase::Stopped if driver.is_some() => "running",
+        SummaryPhase::Stopped => "stopped",
+        SummaryPhase::New | SummaryPhase::Running if tally.asks.is_empty() => "paused",
+        SummaryPhase::New | SummaryPhase::Running => "waiting",
     };
     let asks = around.asks.get(&run.run).into_iter().flatten().map(|ask| AskView {
         step: ask.step.clone(),
@@ -278,30 +276,22 @@ fn attempted(run: &RunSummaryRow, attempt: &ActiveAttempt, queue: &[QueuedAttemp
 fn judged(run: &Run) -> Vec<CurrentView> {
     let steps = run.plan.steps.iter().zip(&run.state.steps);
     let judged = steps.filter_map(|(step, now)| match now.status {
-        RunStatus::Judging { attempt, .. } if attempt != CLAIM => Some((step, attempt)),
-        RunStatus::Judging { .. }
-        | RunStatus::Running { .. }
-        | RunStatus::Pending
-        | RunStatus::Passed { .. }
-        | RunStatus::Waiting { .. }
-        | RunStatus::Skipped { .. } => None,
+        StepStatus::Judging { of: Judged::Attempt(attempt), .. } => Some((step, attempt)),
+        StepStatus::Judging { of: Judged::Claim, .. }
+        | StepStatus::Running { .. }
+        | StepStatus::Pending(_)
+        | StepStatus::Passed { .. }
+        | StepStatus::Waiting { .. }
+        | StepStatus::Skipped { .. } => None,
     });
     let data = judged.map(|(step, attempt)| {
         let mut started = run.events.iter().rev().filter(|one| one.event.step() == Some(step.id.as_str()));
         let (agent, since_ms) = started
             .find_map(|recorded| match &recorded.event {
-                Event::AttemptStarted { agent, .. } => Some((agent.clone(), recorded.at_ms)),
-                Event::RunStarted { .. }
-                | Event::AgentsApproved { .. }
-                | Event::AttemptFinished { .. }
-                | Event::ContractFinished { .. }
-                | Event::AskOpened { .. }
-                | Event::AskAnswered { .. }
-                | Event::BudgetWarned { .. }
-                | Event::RunStopped { .. }
-                | Event::RunResumed { .. }
-                | Event::StepsReopened { .. }
-                | Event::RunFinished { .. } => None,
+                Event::Step { event: StepEvent::Started(start), .. } => {
+                    Some((start.agent.clone(), recorded.at_ms))
+                }
+                Event::Run(_) | Event::Step { .. } | Event::Ask { .. } => None,
             })
             .unwrap_or_else(|| (step.target.clone(), run.row.created_at_ms));
         CurrentView {

@@ -8,7 +8,7 @@ use planwright_core::approval::status;
 use planwright_core::approval::status::{Discovery, RecordedEntry};
 use planwright_core::plan::identity::Identity;
 use planwright_core::plan::lifecycle::{PlanState, WaitReason};
-use planwright_core::run::event::Event;
+use planwright_core::run::event::{AttemptFinish, Event, StepEvent};
 use planwright_core::syntax::invisible;
 
 use super::{Approvals, Error, PlanRecord, short, shown};
@@ -22,10 +22,10 @@ const TRIES: usize = 20;
 
 fn agent_of(run: &Run, step: &str, attempt: u32) -> String {
     let name = run.events.iter().find_map(|recorded| {
-        let Event::AttemptStarted { step: of, attempt: number, agent, .. } = &recorded.event else {
+        let Event::Step { step: of, event: StepEvent::Started(start) } = &recorded.event else {
             return None;
         };
-        (of == step && *number == attempt).then(|| agent.clone())
+        (of == step && start.attempt == attempt).then(|| start.agent.clone())
     });
     name.unwrap_or_else(|| "an attempt".to_owned())
 }
@@ -143,7 +143,10 @@ impl Approvals {
         };
         for run in self.runs.of_plan(path)? {
             for recorded in &run.events {
-                let Event::AttemptFinished { step, attempt, account, .. } = &recorded.event else { continue };
+                let Event::Step { step, event: StepEvent::Finished(finish) } = &recorded.event else {
+                    continue;
+                };
+                let AttemptFinish { attempt, account, .. } = finish;
                 for (place, line) in account.report.iter().enumerate() {
                     let source = format!("{}/{step}/{attempt}/{place}", run.row.id.number());
                     let ReportLine::Discovered { title, text } = line else { continue };

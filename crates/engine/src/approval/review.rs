@@ -27,14 +27,6 @@ use crate::store::plan_file;
 use crate::store::plan_file::FileText;
 use crate::workspace::project::Verified;
 
-/// What a reader wants to see.
-#[derive(Debug, Clone)]
-pub struct ReviewAsked {
-    pub reader: Identity,
-    /// The revision to compare with; `None`: the one they read last.
-    pub since: Option<u32>,
-}
-
 /// A review, and the texts it is about.
 pub struct Reviewed {
     pub review: Review,
@@ -54,15 +46,22 @@ fn found(run: &Run) -> Vec<String> {
 
 impl Approvals {
     /// The review of a plan. Reviews what was proposed, whatever the file says now; a plan that was never
-    /// proposed is reviewed as in its file, if it has no errors.
-    pub fn review(&self, path: &Path, file: &Verified, asked: &ReviewAsked) -> Result<Reviewed, Error> {
+    /// proposed is reviewed as in its file, if it has no errors. It is compared with revision `since`, or the one
+    /// that its reader read last.
+    pub fn review(
+        &self,
+        path: &Path,
+        file: &Verified,
+        reader: &Identity,
+        since: Option<u32>,
+    ) -> Result<Reviewed, Error> {
         let case = self.case(path)?;
         let newest = case.standing.newest();
         let (source, plan) = match newest {
             Some(newest) => (self.source(&case, newest)?, self.plan(&case, newest)?),
             None => (file.source.clone(), unproposed(&case, file)?),
         };
-        let since = since(&case, asked)?;
+        let since = compared(&case, reader, since)?;
         let old = since.as_ref().map(|(_, revision)| self.plan(&case, revision)).transpose()?;
         let checked = baseline::verify_text(self.project(), FileText::Plan(source.clone()))
             .map_err(run::Error::Project)?;
@@ -79,7 +78,7 @@ impl Approvals {
             standing: &case.standing,
             state: case.state(),
             plan: &plan,
-            reader: &asked.reader,
+            reader,
             since: since.map(|(since, _)| since).zip(old.as_ref()),
             warnings: warnings.unwrap_or_default(),
             reach: self.reach(&plan)?,
@@ -141,11 +140,15 @@ fn unproposed(case: &PlanRecord, file: &Verified) -> Result<Plan, Error> {
     file.plan.clone().ok_or_else(|| Error::Unclean { plan: shown(&case.plan), errors })
 }
 
-fn since<'a>(case: &'a PlanRecord, asked: &ReviewAsked) -> Result<Option<(Since, &'a Revision)>, Error> {
+fn compared<'a>(
+    case: &'a PlanRecord,
+    reader: &Identity,
+    since: Option<u32>,
+) -> Result<Option<(Since, &'a Revision)>, Error> {
     let newest = case.standing.newest().map_or(0, |newest| newest.number);
-    let since = match asked.since {
+    let since = match since {
         Some(revision) => Some(Since { revision, why: ReviewReason::Asked }),
-        None => review::last_read(&case.ledger, &asked.reader, newest),
+        None => review::last_read(&case.ledger, reader, newest),
     };
     let Some(since) = since else { return Ok(None) };
     let (plan, revision) = (shown(&case.plan), since.revision);

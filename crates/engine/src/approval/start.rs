@@ -7,7 +7,7 @@ use planwright_core::approval::ledger::LedgerEntry;
 use planwright_core::approval::status::ApprovalRecord;
 use planwright_core::plan::identity::Identity;
 use planwright_core::plan::lifecycle::PlanState;
-use planwright_core::run::event::Event;
+use planwright_core::run::event::{Event, RunEvent, RunStart};
 use planwright_core::run::receipt::ApprovedBy;
 use planwright_core::run::state::RunState;
 use planwright_core::run::summary::RunSummary;
@@ -108,7 +108,7 @@ impl Approvals {
             created_at_ms: now(),
         };
         let names: Vec<String> = approvals.iter().map(|approval| approval.by.name.clone()).collect();
-        let started = Event::RunStarted {
+        let started = Event::Run(RunEvent::Started(RunStart {
             digest: subject.digest,
             approved_by: names.join(", "),
             approved_at: last.way.clone(),
@@ -117,7 +117,7 @@ impl Approvals {
             sealed: subject.sealed,
             approvals: self.named(&case, &approvals)?,
             note: notes(&approvals),
-        };
+        }));
         let tally = first_tally(verified, &started)?;
         let beginning = LedgerStart {
             new: &new,

@@ -18,13 +18,13 @@ use planwright_core::audit::rerun::{
 };
 use planwright_core::plan::verified::{Contract, Step};
 use planwright_core::run::judge::judge;
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 
 use crate::audit;
 use crate::git::base;
 use crate::git::base::tree_of_workspace;
-use crate::git::checkout;
 use crate::git::checkout::{Checkout, Content};
-use crate::git::worktree;
 use crate::run::contract::ContractRunner;
 use crate::store::journal;
 use crate::store::plan_file;
@@ -38,14 +38,13 @@ use cache::CacheKeys;
 
 /// Part of the process tags of every audit.
 const NAME: &str = "/audit-";
+/// How much of what a contract printed is kept.
+const OUTPUT_BYTES_MAX: usize = 2_000;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("cannot create a checkout to run contracts in")]
     Base(#[from] base::Error),
-    /// The ports of a worktree are unavailable.
-    #[error("cannot reserve ports for the checkout")]
-    Ports(#[from] Box<worktree::Error>),
     #[error("cannot find the state directory of the project")]
     State(#[from] state_dir::Error),
     #[error("cannot access the journal")]
@@ -61,15 +60,6 @@ pub enum Error {
     /// The workspace changed meanwhile.
     #[error("the workspace changed during the rerun")]
     Moved,
-}
-
-impl From<checkout::Error> for Error {
-    fn from(error: checkout::Error) -> Self {
-        match error {
-            checkout::Error::Base(error) => Self::Base(error),
-            checkout::Error::Ports(error) => Self::Ports(error),
-        }
-    }
 }
 
 impl From<audit::Error> for Error {
@@ -103,14 +93,19 @@ pub enum Earlier {
     Ignored,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StepAudit {
     /// The number in the heading.
     pub number: String,
     pub id: String,
     pub title: String,
-    /// What the file claims.
+    /// Whether the file says that it is done.
+    #[serde(rename = "is_claimed", serialize_with = "is_done")]
+    #[schemars(with = "bool")]
     pub claim: MarkClaim,
+    /// What is recorded: `passed`, `confirmed`, `skipped`, or nothing.
+    #[serde(serialize_with = "recorded_word")]
+    #[schemars(with = "String")]
     pub recorded: Recorded,
     /// The hash of the contract; empty without one.
     pub contract: String,
@@ -118,14 +113,34 @@ pub struct StepAudit {
     pub now: CurrentResult,
     pub settled: RerunOutcome,
     /// When it ran, in milliseconds since 1970, if that was before this audit.
+    #[serde(rename = "cached_at_ms")]
     pub earlier_ms: Option<u64>,
-    /// Why an earlier result cannot be used, if it cannot.
+    /// Why an earlier result cannot be used; empty if it can.
+    #[serde(serialize_with = "or_empty")]
+    #[schemars(with = "String")]
     pub uncached: Option<String>,
     pub milliseconds: u64,
-    /// Its output; empty if it did not run now.
+    /// The end of its output; empty if it did not run now, or passed.
     pub output: String,
     /// Since when it fails, if it once passed.
     pub broke: Option<Broke>,
+}
+
+fn is_done<S: Serializer>(claim: &MarkClaim, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_bool(*claim == MarkClaim::Done)
+}
+
+fn recorded_word<S: Serializer>(recorded: &Recorded, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(match recorded {
+        Recorded::Nothing => "",
+        Recorded::Passed(_) => "passed",
+        Recorded::Confirmed { .. } => "confirmed",
+        Recorded::Skipped { .. } => "skipped",
+    })
+}
+
+fn or_empty<S: Serializer>(text: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(text.as_deref().unwrap_or_default())
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -382,13 +397,11 @@ impl<'a> RerunReport<'a> {
         if let (true, Some(key), Some(cache)) = (verdict.is_passed(), key, &mut self.cache) {
             cache.put(key, CacheEntry { at_ms: clock::now(), milliseconds: seen.milliseconds });
         }
-        Ok(Some(Looked {
-            now: CurrentResult::of(&verdict),
-            earlier_ms: None,
-            uncached,
-            milliseconds: seen.milliseconds,
-            output: seen.output,
-        }))
+        let now = CurrentResult::of(&verdict);
+        let output = if now == CurrentResult::Passes { "" } else { seen.output.as_str() };
+        let start = output.ceil_char_boundary(output.len().saturating_sub(OUTPUT_BYTES_MAX));
+        let output = output[start..].to_owned();
+        Ok(Some(Looked { now, earlier_ms: None, uncached, milliseconds: seen.milliseconds, output }))
     }
 
     fn runner<'f>(&'f self, folder: &'f Path) -> ContractRunner<'f> {

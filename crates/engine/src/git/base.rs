@@ -10,6 +10,7 @@ pub use crate::git::tree_hash::{TreeFiles, tree_of_workspace};
 pub use planwright_core::approval::ledger::Base;
 
 use crate::git::checkout;
+use crate::git::worktree;
 use crate::store::state_dir;
 use crate::store::temp_dir;
 use crate::system::process;
@@ -33,6 +34,8 @@ pub enum Error {
     NoRepository { root: PathBuf },
     #[error("invalid commit `{commit}`")]
     NoCommit { commit: String },
+    #[error("cannot reserve ports for the checkout")]
+    Ports(#[source] Box<worktree::Error>),
     /// A file of the workspace or of a temporary checkout.
     #[error("cannot copy or read {}", path.display())]
     File {

@@ -2,17 +2,17 @@
 //! in it, and whatever git does there stays there. Attempts, contracts and plans' worktrees all work in one.
 
 use std::collections::BTreeMap;
-use std::fs::{Metadata, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use ignore::WalkBuilder;
 
 use super::base;
-use super::base::{Home, asked, name_of};
+use super::base::{Error, Home, asked, name_of};
 use super::repository::OwnedRefs;
-use super::tree_hash::{FileKind, TreeFiles};
+use super::tree_hash::{FileKind, Look, TreeFiles};
 use super::worktree;
 use crate::store::state_dir;
 use crate::store::temp_dir::TempDir;
@@ -26,16 +26,6 @@ const TREE: &str = "tree";
 const ALTERNATES: &str = "objects/info/alternates";
 /// The registered name of a checkout for contracts.
 const FOR_CONTRACTS: &str = "contracts";
-
-/// Why there is no checkout to run contracts in.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    #[error("cannot create a checkout to run contracts in")]
-    Base(#[from] base::Error),
-    /// The ports of a worktree are unavailable.
-    #[error("cannot reserve ports for the checkout")]
-    Ports(#[source] Box<worktree::Error>),
-}
 
 /// What a checkout contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,7 +84,7 @@ pub struct Checkout {
     /// The repository that it is registered with, as one of its worktrees.
     registered: Option<OwnedRefs>,
     /// What it was before the first contract.
-    original: Option<Look>,
+    original: Option<Contents>,
     /// Removed with it, and after its registration has ended.
     _place: Option<TempDir>,
 }
@@ -105,7 +95,7 @@ impl Checkout {
         content: &Content,
         objects: Objects<'_>,
         lifetime: Lifetime<'_>,
-    ) -> Result<Self, base::Error> {
+    ) -> Result<Self, Error> {
         let home = match objects {
             Objects::Borrowed => Home::of(root)?,
             Objects::Copied { from, .. } => Some(from.home()),
@@ -114,7 +104,7 @@ impl Checkout {
             Lifetime::Permanent(tree) => (None, tree.to_owned()),
             Lifetime::Temporary => {
                 let place = TempDir::new(root)?;
-                let failed = |source| base::Error::File { path: place.path.clone(), source };
+                let failed = |source| Error::File { path: place.path.clone(), source };
                 // The registry knows worktrees by paths without links.
                 let tree = place.path.canonicalize().map_err(failed)?.join(TREE);
                 (Some(place), tree)
@@ -124,12 +114,12 @@ impl Checkout {
         let checkout = Self { tree, part, registered: None, original: None, _place: place };
         match (content, home) {
             (Content::Commit(commit), Some(home)) => check_out(&checkout.tree, &home, commit, objects)?,
-            (Content::Commit(_), None) => return Err(base::Error::NoRepository { root: root.to_owned() }),
+            (Content::Commit(_), None) => return Err(Error::NoRepository { root: root.to_owned() }),
             (Content::Workspace, home) => copy_workspace(root, &checkout.tree, home.as_ref())?,
         }
         let path = checkout.path();
         // The project may exist only in the workspace and not in the commit yet.
-        std::fs::create_dir_all(&path).map_err(|source| base::Error::File { path, source })?;
+        std::fs::create_dir_all(&path).map_err(|source| Error::File { path, source })?;
         Ok(checkout)
     }
     /// A temporary checkout in which contracts of a project run, with these siblings next to it and with the
@@ -155,15 +145,14 @@ impl Checkout {
     ) -> Result<&Self, E> {
         // Before the new one, which may need its ports.
         last.take_if(|checkout| !checkout.reset());
-        let checkout = match last {
+        Ok(match last {
             Some(checkout) => checkout,
             none @ None => {
-                let checkout = none.insert(new()?);
+                let mut checkout = new()?;
                 checkout.reset();
-                checkout
+                none.insert(checkout)
             }
-        };
-        Ok(checkout)
+        })
     }
 
     /// The root of the project in it.
@@ -182,10 +171,10 @@ impl Checkout {
     }
 
     /// Checks out a commit of another repository next to it.
-    fn add_sibling(&self, sibling: &Sibling) -> Result<(), base::Error> {
+    fn add_sibling(&self, sibling: &Sibling) -> Result<(), Error> {
         let Sibling { root, commit, folder, own } = sibling;
         let (tree, own) = (self.around().join(folder), self.around().join(own));
-        let failed = |source| base::Error::File { path: tree.clone(), source };
+        let failed = |source| Error::File { path: tree.clone(), source };
         if tree.symlink_metadata().is_ok() {
             return Err(failed(io::ErrorKind::AlreadyExists.into()));
         }
@@ -245,7 +234,7 @@ impl Checkout {
 
     /// Removes what a contract left since the first call; `false` if it changed or removed something.
     fn reset(&mut self) -> bool {
-        let now = Look::of(self.around());
+        let now = Contents::of(self.around());
         match &self.original {
             Some(original) => now.restore(original, self.around()),
             None => {
@@ -269,7 +258,7 @@ pub(super) fn ask_apart(
     commit: &str,
     act: &'static str,
     words: &[&str],
-) -> Result<(GitOutput, PathBuf), base::Error> {
+) -> Result<(GitOutput, PathBuf), Error> {
     let home = Home::must(root)?;
     let place = TempDir::new(root)?;
     let own = git_dir(&place.path.join(TREE), &home, name_of(commit)?, Objects::Borrowed)?;
@@ -277,7 +266,7 @@ pub(super) fn ask_apart(
 }
 
 /// Checks out a commit in a new directory.
-fn check_out(tree: &Path, home: &Home, commit: &str, objects: Objects<'_>) -> Result<(), base::Error> {
+fn check_out(tree: &Path, home: &Home, commit: &str, objects: Objects<'_>) -> Result<(), Error> {
     let own = git_dir(tree, home, name_of(commit)?, objects)?;
     if let Objects::Copied { branch, .. } = objects {
         asked(&own, "create a branch", &["update-ref", &format!("refs/heads/{branch}"), commit])?;
@@ -290,15 +279,15 @@ fn check_out(tree: &Path, home: &Home, commit: &str, objects: Objects<'_>) -> Re
             asked(&own, "copy the objects", &["repack", "-a", "-d", "-q"])?;
             // From here on the objects are its own: nothing done to them reaches the user's.
             let path = own.git.join(ALTERNATES);
-            std::fs::remove_file(&path).map_err(|source| base::Error::File { path, source })
+            std::fs::remove_file(&path).map_err(|source| Error::File { path, source })
         }
     }
 }
 
 /// Copies the files of the workspace into a new directory, with a git directory at its commit if there is one.
-fn copy_workspace(root: &Path, tree: &Path, home: Option<&Home>) -> Result<(), base::Error> {
+fn copy_workspace(root: &Path, tree: &Path, home: Option<&Home>) -> Result<(), Error> {
     let files = TreeFiles::of(root)?;
-    let failed = |path: &Path, source| base::Error::File { path: path.to_owned(), source };
+    let failed = |path: &Path, source| Error::File { path: path.to_owned(), source };
     std::fs::create_dir_all(tree).map_err(|source| failed(tree, source))?;
     for (path, kind) in files.iter() {
         let from = files.top().join(path);
@@ -312,7 +301,7 @@ fn copy_workspace(root: &Path, tree: &Path, home: Option<&Home>) -> Result<(), b
 }
 
 /// Writes the git directory of a checkout, at a commit and with the objects of the repository.
-fn git_dir(tree: &Path, home: &Home, commit: &str, objects: Objects<'_>) -> Result<Repository, base::Error> {
+fn git_dir(tree: &Path, home: &Home, commit: &str, objects: Objects<'_>) -> Result<Repository, Error> {
     let git = tree.join(".git");
     let (lent, shallow) = home.objects()?;
     // A name of 64 digits belongs to a SHA-256 repository.
@@ -341,7 +330,7 @@ fn git_dir(tree: &Path, home: &Home, commit: &str, objects: Objects<'_>) -> Resu
         }
         Ok(())
     };
-    written().map_err(|source| base::Error::File { path: git.clone(), source })?;
+    written().map_err(|source| Error::File { path: git.clone(), source })?;
     Ok(Repository { tree: tree.to_owned(), git })
 }
 
@@ -365,43 +354,25 @@ fn copy(from: &Path, to: &Path, kind: FileKind) -> io::Result<()> {
 
 /// The metadata of everything in a directory, including ignored files and git directories.
 #[derive(Debug, Default)]
-struct Look {
-    seen: BTreeMap<PathBuf, Seen>,
+struct Contents {
+    seen: BTreeMap<PathBuf, Look>,
     /// The contents of git indexes, which git rewrites even when it only reads.
     indexes: BTreeMap<PathBuf, Vec<u8>>,
 }
 
-/// One file or directory. The change time of an inode cannot be set back.
-#[derive(Debug, PartialEq, Eq)]
-struct Seen {
-    mode: u32,
-    inode: u64,
-    /// Size and times; `None` for a directory, since its files are checked on their own.
-    content: Option<[i64; 5]>,
-}
-
-impl Seen {
-    fn of(data: &Metadata) -> Self {
-        let content = (!data.is_dir()).then(|| {
-            [data.size().cast_signed(), data.mtime(), data.mtime_nsec(), data.ctime(), data.ctime_nsec()]
-        });
-        Self { mode: data.mode(), inode: data.ino(), content }
-    }
-}
-
-impl Look {
+impl Contents {
     fn of(folder: &Path) -> Self {
-        let mut look = Self::default();
+        let mut contents = Self::default();
         for entry in WalkBuilder::new(folder).standard_filters(false).build().flatten() {
             let Ok(path) = entry.path().strip_prefix(folder) else { continue };
             let Ok(data) = entry.path().symlink_metadata() else { continue };
             if path.ends_with(".git/index") && data.is_file() {
-                look.indexes.insert(path.to_owned(), std::fs::read(entry.path()).unwrap_or_default());
+                contents.indexes.insert(path.to_owned(), std::fs::read(entry.path()).unwrap_or_default());
             } else {
-                look.seen.insert(path.to_owned(), Seen::of(&data));
+                contents.seen.insert(path.to_owned(), Look::of(&data).without_entries(&data));
             }
         }
-        look
+        contents
     }
 
     /// Removes what was added to the original; `false` if anything else differs.

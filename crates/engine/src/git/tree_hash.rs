@@ -234,9 +234,9 @@ fn content(path: &Path, kind: FileKind) -> io::Result<blake3::Hash> {
     }
 }
 
-/// The metadata of a file.
+/// The metadata of a file. The change time of an inode cannot be set back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Look {
+pub(super) struct Look {
     size: u64,
     modified_ns: i128,
     changed_ns: i128,
@@ -245,7 +245,15 @@ struct Look {
 }
 
 impl Look {
-    fn of(data: &Metadata) -> Self {
+    /// The same for a directory whatever is in it.
+    pub(super) fn without_entries(self, data: &Metadata) -> Self {
+        match data.is_dir() {
+            true => Self { size: 0, modified_ns: 0, changed_ns: 0, ..self },
+            false => self,
+        }
+    }
+
+    pub(super) fn of(data: &Metadata) -> Self {
         let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
         Self {
             size: data.size(),

@@ -14,8 +14,7 @@ use planwright_core::plan::draft::{Draft, Mark};
 use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::plan::verified;
 use planwright_core::run::event::RunOutcome;
-use planwright_core::run::state::Phase;
-use planwright_core::run::summary::RunSummary;
+use planwright_core::run::summary::{RunSummary, SummaryPhase};
 use planwright_core::syntax::source::{Detection, Source, text, texts};
 use planwright_core::verify;
 use planwright_core::workspace::portfolio;
@@ -472,14 +471,11 @@ impl<'a> Known<'a> {
         newest: Option<&Newest>,
     ) -> Result<(PlanProgress, String), Error> {
         if let (Some(runs), Some(run)) = (self.runs, newest)
-            && !matches!(run.tally.phase, Phase::Finished(_))
+            && run.tally.outcome().is_none()
         {
             return going(runs, run);
         }
-        let ended = newest.and_then(|run| match run.tally.phase {
-            Phase::Finished(outcome) => Some((run, outcome)),
-            Phase::New | Phase::Running | Phase::Stopped => None,
-        });
+        let ended = newest.and_then(|run| Some((run, run.tally.outcome()?)));
         let said = self.ledgers.get(plan).map_or("", String::as_str);
         let word = |status: PlanProgress, word: &str| Ok((status, word.to_owned()));
         match (said, ended) {
@@ -520,12 +516,12 @@ impl<'a> Known<'a> {
     /// An archived plan, for those that depend on it.
     fn archived(&self, project: &Project, path: &Path) -> Result<Archived, Error> {
         let plan = path.strip_prefix(&project.root).unwrap_or(path);
-        let outcome = self.newest(plan)?.map(|run| run.tally.phase);
+        let outcome = self.newest(plan)?.and_then(|run| run.tally.outcome());
         let status = match outcome {
-            Some(Phase::Finished(RunOutcome::Done)) => PlanProgress::Done,
-            Some(Phase::Finished(RunOutcome::Failed)) => PlanProgress::Failed,
-            Some(Phase::Finished(RunOutcome::Cancelled)) => PlanProgress::Cancelled,
-            Some(Phase::New | Phase::Running | Phase::Stopped) | None => PlanProgress::Claimed,
+            Some(RunOutcome::Done) => PlanProgress::Done,
+            Some(RunOutcome::Failed) => PlanProgress::Failed,
+            Some(RunOutcome::Cancelled) => PlanProgress::Cancelled,
+            None => PlanProgress::Claimed,
         };
         let name = archived_name(path);
         let entry = PlanNode { name, status, depends_on: Vec::new(), touches: None, size: 0 };
@@ -536,7 +532,7 @@ impl<'a> Known<'a> {
 /// The state of an unfinished run.
 fn going(runs: &Runs, newest: &Newest) -> Result<(PlanProgress, String), Error> {
     let (status, word) = match (&newest.tally.phase, newest.tally.asks.is_empty()) {
-        (Phase::Stopped, _) => (PlanProgress::Stopped, "stopped"),
+        (SummaryPhase::Stopped, _) => (PlanProgress::Stopped, "stopped"),
         (_, false) => (PlanProgress::Waiting(asked(&runs.run(newest.id)?)), "waiting"),
         (_, true) if runs.holder_of(newest.id)?.is_some() => (PlanProgress::Running, "running"),
         (_, true) => (PlanProgress::Open, "paused"),

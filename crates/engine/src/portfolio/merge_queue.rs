@@ -27,7 +27,6 @@ pub use eviction::{EvictedView, evicted};
 use crate::approval;
 use crate::approval::Approvals;
 use crate::git::base;
-use crate::git::checkout;
 use crate::git::repository;
 use crate::run;
 use crate::store::journal::{self, Store};
@@ -62,7 +61,7 @@ pub enum Error {
     Base(#[from] base::Error),
     /// No contract can run on the merged result.
     #[error(transparent)]
-    Checkout(#[from] checkout::Error),
+    Checkout(base::Error),
     #[error(transparent)]
     Repositories(#[from] repository_set::Error),
     #[error("cannot use the state directory of the project")]

@@ -4,8 +4,7 @@
 use std::collections::BTreeMap;
 
 use planwright_core::approval::ledger::LedgerEntry;
-use planwright_core::run::event::{Event, RunOutcome};
-use planwright_core::run::state::CLAIM;
+use planwright_core::run::event::{AskAnswer, AskEvent, Event, Judged, RunEvent, RunOutcome, StepEvent};
 use planwright_core::workspace::portfolio::{Blocked, Readiness};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -113,21 +112,23 @@ fn tell_run(
 ) {
     for recorded in run.events.iter().filter(|recorded| recorded.at_ms >= since_ms) {
         match &recorded.event {
-            Event::ContractFinished { step, attempt, receipt } => match receipt.verdict.failure() {
-                None => pass(run, (step, recorded.at_ms), happened, failed),
-                Some(failure) if *attempt != CLAIM => {
-                    let (count, why) = failed.entry(step.clone()).or_default();
-                    *count += 1;
-                    *why = failure.to_string();
+            Event::Step { step, event: StepEvent::Judged { of, receipt } } => {
+                match (of, receipt.verdict.failure()) {
+                    (_, None) => pass(run, (step, recorded.at_ms), happened, failed),
+                    (Judged::Attempt(_), Some(failure)) => {
+                        let (count, why) = failed.entry(step.clone()).or_default();
+                        *count += 1;
+                        *why = failure.to_string();
+                    }
+                    (Judged::Claim, Some(_)) => {}
                 }
-                Some(_) => {}
-            },
-            Event::AskAnswered { ask, answer: planwright_core::run::event::AskAnswer::Confirm, .. } => {
+            }
+            Event::Ask { ask, event: AskEvent::Answered { answer: AskAnswer::Confirm, .. } } => {
                 if let Some((step, _)) = ask.rsplit_once('/') {
                     pass(run, (step, recorded.at_ms), happened, failed);
                 }
             }
-            Event::RunFinished { outcome, why } => {
+            Event::Run(RunEvent::Finished { outcome, why }) => {
                 let word = match outcome {
                     RunOutcome::Done => "the run is done".to_owned(),
                     RunOutcome::Failed => format!("the run failed: {why}"),
@@ -135,21 +136,21 @@ fn tell_run(
                 };
                 happened.said.push((recorded.at_ms, word));
             }
-            Event::StepsReopened { steps, by } => {
+            Event::Run(RunEvent::Reopened { steps, by }) => {
                 happened.done.retain(|done| !steps.contains(&done.step));
                 happened.said.push((recorded.at_ms, format!("{by} rolled back {}", steps.join(", "))));
             }
-            Event::RunStopped { by, .. } => {
+            Event::Run(RunEvent::Stopped { by, .. }) => {
                 happened.said.push((recorded.at_ms, format!("{by} stopped the run")));
             }
-            Event::RunStarted { .. }
-            | Event::AgentsApproved { .. }
-            | Event::AttemptStarted { .. }
-            | Event::AttemptFinished { .. }
-            | Event::AskOpened { .. }
-            | Event::AskAnswered { .. }
-            | Event::BudgetWarned { .. }
-            | Event::RunResumed { .. } => {}
+            Event::Run(
+                RunEvent::Started(_)
+                | RunEvent::AgentsApproved(_)
+                | RunEvent::BudgetWarned { .. }
+                | RunEvent::Resumed { .. },
+            )
+            | Event::Step { event: StepEvent::Started(_) | StepEvent::Finished(_), .. }
+            | Event::Ask { .. } => {}
         }
     }
 }

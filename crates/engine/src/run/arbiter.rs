@@ -150,7 +150,7 @@ fn agents(project: &Project, plan: &Plan, runs: Option<&Runs>) -> Result<Agents,
 /// The last failure of an unfinished step, with the end of its contract's output.
 fn last_error(runs: Option<&Runs>, state: &RunState) -> Option<String> {
     let open = state.steps.iter().filter(|step| !step.status.is_settled());
-    let (step, last) = open.filter_map(|step| Some((step, step.failed.last()?))).next_back()?;
+    let (step, last) = open.filter_map(|step| Some((step, step.history.failed.last()?))).next_back()?;
     let output = last.output.as_ref().and_then(|blob| runs?.blob(blob).ok()).unwrap_or_default();
     let text = String::from_utf8_lossy(&output);
     let start = text.ceil_char_boundary(text.len().saturating_sub(ERROR_BYTES_MAX));

@@ -10,7 +10,7 @@ use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
 use planwright_core::plan::verified::Step;
-use planwright_core::run::state::{RunState, RunStatus};
+use planwright_core::run::state::{RunState, StepStatus};
 
 use crate::git::base;
 use crate::git::checkout::{Checkout, Content, History, Lifetime, Objects};
@@ -216,7 +216,8 @@ impl RunCheckout {
         let found = head.clone();
         while let Some((step, attempt)) = landed_by(&kept.keep.message_of(&head)?) {
             let is_recorded = state.steps.iter().any(|now| {
-                now.id == step && matches!(&now.status, RunStatus::Passed { attempt: passed, .. } if passed.to_string() == attempt)
+                let is_passed = matches!(now.status, StepStatus::Passed { .. });
+                now.id == step && is_passed && now.history.attempts.to_string() == attempt
             });
             let parents = kept.keep.parents_of(&head)?;
             let (false, Some(parent)) = (is_recorded, parents.first()) else { break };

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 
 use planwright_core::agent::account::{Account, Usage};
 use planwright_core::plan::verified::Plan;
-use planwright_core::run::event::{AttemptEnd, Event, RunOutcome, StopMode};
+use planwright_core::run::event::{
+    AskEvent, AttemptEnd, AttemptFinish, Event, Judged, RunEvent, RunOutcome, StepEvent, StopMode,
+};
 use planwright_core::run::schedule::{Action, ScheduleLimits, next_actions};
-use planwright_core::run::state::{Illegal, Phase, RunState, RunStatus};
+use planwright_core::run::state::{Illegal, Phase, RunState, StepStatus};
 
 /// What the driver needs of the world. The embedded host keeps a journal in `SQLite` and runs agents as
 /// processes; another host must pass the same conformance suite.
@@ -65,7 +67,7 @@ pub enum HostEvent {
     Dropped {
         /// As an index into the plan.
         step: usize,
-        attempt: u32,
+        of: Judged,
     },
     /// Somebody else recorded these: answers, a stop.
     Recorded(Vec<Event>),
@@ -153,7 +155,7 @@ impl<H: Host> Driver<'_, H> {
     /// them is alive, or continue if another process runs them. In a finished run they are only ended.
     fn recover(&mut self) -> Result<(), Error<H::Error>> {
         for step in 0..self.state.steps.len() {
-            let RunStatus::Running { attempt } = self.state.steps[step].status else { continue };
+            let StepStatus::Running { attempt } = self.state.steps[step].status else { continue };
             let recovered = self.host.recover(&self.state, step, attempt).map_err(Error::Host)?;
             if self.state.outcome().is_some() {
                 continue;
@@ -199,9 +201,9 @@ impl<H: Host> Driver<'_, H> {
     fn rest(&self) -> Progress {
         let is_restricted = self.limits.steps.is_some() && self.state.asks.is_empty();
         match self.state.phase {
-            Phase::Stopped => Progress::Stopped,
-            Phase::New | Phase::Running | Phase::Finished(_) if is_restricted => Progress::Reached,
-            Phase::New | Phase::Running | Phase::Finished(_) => Progress::NeedsPerson,
+            Phase::Stopped { .. } => Progress::Stopped,
+            Phase::New | Phase::Running | Phase::Finished { .. } if is_restricted => Progress::Reached,
+            Phase::New | Phase::Running | Phase::Finished { .. } => Progress::NeedsPerson,
         }
     }
 
@@ -209,8 +211,8 @@ impl<H: Host> Driver<'_, H> {
     fn wait(&mut self, wake: Option<u64>) -> Result<bool, Error<H::Error>> {
         match self.host.next(wake).map_err(Error::Host)? {
             HostEvent::Ended(event) => self.end(*event)?,
-            HostEvent::Dropped { step, attempt } => {
-                self.under_way.remove(&Action::Contract { step, attempt }.key(self.plan));
+            HostEvent::Dropped { step, of } => {
+                self.under_way.remove(&Action::Contract { step, of }.key(self.plan));
             }
             HostEvent::Recorded(events) => self.take_all(&events)?,
             HostEvent::Time => {}
@@ -251,13 +253,15 @@ impl<H: Host> Driver<'_, H> {
             Action::Ask { ask, step, reason } => {
                 let text = self.host.question(&self.state, command).map_err(Error::Host)?;
                 let step = step.map(|place| self.plan.steps[place].id.clone());
-                self.happen(Event::AskOpened { ask: ask.clone(), step, reason: *reason, text })
+                let event = AskEvent::Opened { step, reason: *reason, text };
+                self.happen(Event::Ask { ask: ask.clone(), event })
             }
             Action::Warn { limit, percent } => {
-                self.happen(Event::BudgetWarned { limit: (*limit).to_owned(), percent: *percent })
+                let (limit, percent) = ((*limit).to_owned(), *percent);
+                self.happen(Event::Run(RunEvent::BudgetWarned { limit, percent }))
             }
             Action::Finish { outcome, why } => {
-                self.happen(Event::RunFinished { outcome: *outcome, why: why.clone() })
+                self.happen(Event::Run(RunEvent::Finished { outcome: *outcome, why: why.clone() }))
             }
             Action::Wake { .. } => Ok(()),
         }
@@ -328,7 +332,7 @@ impl<H: Host> Driver<'_, H> {
     /// Shows what others recorded, and does immediately what they ask for.
     fn see_all(&mut self, events: &[Event]) -> Result<(), Error<H::Error>> {
         for event in events {
-            if matches!(event, Event::RunStopped { when: StopMode::Now, .. }) {
+            if matches!(event, Event::Run(RunEvent::Stopped { mode: StopMode::Now, .. })) {
                 self.host.interrupt().map_err(Error::Host)?;
             }
             (self.watch)(&self.state, event);
@@ -339,31 +343,26 @@ impl<H: Host> Driver<'_, H> {
 
 /// An attempt of which nothing is alive and whose end is unknown.
 pub(crate) fn lost(step: &str, attempt: u32) -> Event {
-    Event::AttemptFinished {
+    Event::Step {
         step: step.to_owned(),
-        attempt,
-        end: AttemptEnd::Lost,
-        output: None,
-        usage: Usage::default(),
-        changed: Vec::new(),
-        account: Account::default(),
+        event: StepEvent::Finished(AttemptFinish {
+            attempt,
+            end: AttemptEnd::Lost,
+            output: None,
+            usage: Usage::default(),
+            changed: Vec::new(),
+            account: Account::default(),
+        }),
     }
 }
 
 /// The key of the command whose result this is.
 fn awaited(event: &Event) -> Option<String> {
     match event {
-        Event::AttemptFinished { step, attempt, .. } => Some(format!("{step}/{attempt}/attempt")),
-        Event::ContractFinished { step, attempt, .. } => Some(format!("{step}/{attempt}/contract")),
-        Event::RunStarted { .. }
-        | Event::AgentsApproved { .. }
-        | Event::AttemptStarted { .. }
-        | Event::AskOpened { .. }
-        | Event::AskAnswered { .. }
-        | Event::BudgetWarned { .. }
-        | Event::RunStopped { .. }
-        | Event::RunResumed { .. }
-        | Event::StepsReopened { .. }
-        | Event::RunFinished { .. } => None,
+        Event::Step { step, event: StepEvent::Finished(finish) } => {
+            Some(format!("{step}/{}/attempt", finish.attempt))
+        }
+        Event::Step { step, event: StepEvent::Judged { of, .. } } => Some(format!("{step}/{of}/contract")),
+        Event::Step { event: StepEvent::Started(_), .. } | Event::Run(_) | Event::Ask { .. } => None,
     }
 }

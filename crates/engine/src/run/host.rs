@@ -8,9 +8,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use planwright_core::agent::prompt;
 use planwright_core::plan::verified::{Contract, Plan};
-use planwright_core::run::event::{AskReason, AttemptEnd, Event};
+use planwright_core::run::event::{AskReason, AttemptEnd, AttemptFinish, AttemptStart, Event, StepEvent};
 use planwright_core::run::schedule::{Action, outlook};
-use planwright_core::run::state::{FailedAttempt, RunState, StepState};
+use planwright_core::run::state::{FailedAttempt, Pending, RunState, StepState, StepStatus};
 use planwright_core::run::summary::RunSummary;
 use planwright_core::syntax::source::Source;
 
@@ -178,7 +178,7 @@ impl LocalHost {
 
     fn contract(&mut self, (step, attempt): Attempt, state: &StepState) {
         let (worker, report, stop) = (Arc::clone(&self.worker), self.report.clone(), self.stop.clone());
-        let (changed, strayed) = (state.status.changed().to_vec(), state.strayed.clone());
+        let (changed, strayed) = (state.status.changed().to_vec(), state.history.strayed.clone());
         self.contracts += 1;
         std::thread::spawn(move || {
             let look = || worker.contract((&worker.plan.steps[step], attempt), (&changed, &strayed), &stop);
@@ -201,7 +201,7 @@ impl LocalHost {
             Err(mpsc::RecvTimeoutError::Timeout | mpsc::RecvTimeoutError::Disconnected) => return None,
         };
         Some(match done {
-            Ok(None) => Ok(HostEvent::Dropped { step, attempt }),
+            Ok(None) => Ok(HostEvent::Dropped { step, of: attempt.into() }),
             Ok(Some(done)) => {
                 self.blobs.extend(done.blobs);
                 Ok(HostEvent::Ended(Box::new(done.event)))
@@ -293,7 +293,7 @@ impl Drop for LocalHost {
 
 /// The result of another process's attempt that we ended.
 fn stopped(mut event: Event) -> Event {
-    if let Event::AttemptFinished { end, .. } = &mut event {
+    if let Event::Step { event: StepEvent::Finished(AttemptFinish { end, .. }), .. } = &mut event {
         *end = AttemptEnd::Stopped;
     }
     event
@@ -342,11 +342,13 @@ impl Host for LocalHost {
         let feedback = self.worker.feedback(&state.steps[step], &self.blobs);
         let known = &self.plan().steps[step];
         let prompt = prompt::prompt(known, &self.worker.context(known), &feedback);
-        let intent = Event::AttemptStarted {
+        let intent = Event::Step {
             step: known.id.clone(),
-            attempt,
-            agent: self.worker.agent_name(known),
-            prompt: journal::blob_of(prompt.as_bytes()),
+            event: StepEvent::Started(AttemptStart {
+                attempt,
+                agent: self.worker.agent_name(known),
+                prompt: journal::blob_of(prompt.as_bytes()),
+            }),
         };
         self.blobs.push(prompt.clone().into_bytes());
         self.prompts.insert((step, attempt), prompt);
@@ -371,13 +373,26 @@ impl Host for LocalHost {
             }
             (Some(place), AskReason::Parked) => {
                 let why = self.worker.can_run(&self.plan().steps[*place]).err();
-                let said = Some(state.steps[*place].parked_why.clone()).filter(|why| !why.is_empty());
+                let pending = &state.steps[*place].status;
+                let said = if let StepStatus::Pending(Pending::Unavailable { why, .. }) = pending {
+                    Some(why.clone()).filter(|why| !why.is_empty())
+                } else {
+                    None
+                };
                 why.or(said).unwrap_or_else(|| "The agent is unavailable.".to_owned())
             }
             (_, AskReason::Budget) => format!("The budget is used up: {}.", outlook(self.plan(), state)),
-            (Some(place), AskReason::Question) => state.steps[*place].question.clone().unwrap_or_default(),
+            (Some(place), AskReason::Question) => {
+                let pending = &state.steps[*place].status;
+                if let StepStatus::Pending(Pending::Retry { question: Some(question) }) = pending {
+                    question.clone()
+                } else {
+                    String::new()
+                }
+            }
             (Some(place), AskReason::Strayed) => {
-                let paths: Vec<&str> = state.steps[*place].strayed.iter().map(String::as_str).collect();
+                let paths: Vec<&str> =
+                    state.steps[*place].history.strayed.iter().map(String::as_str).collect();
                 format!(
                     "An attempt changed files outside its scope: {}. Undo what should not stay; no contract runs before you answer.",
                     paths.join(", ")
@@ -408,8 +423,8 @@ impl Host for LocalHost {
                     self.others.insert((step, attempt));
                 }
             }
-            Action::Contract { step, attempt } => {
-                self.contract((step, attempt), &state.steps[step]);
+            Action::Contract { step, of } => {
+                self.contract((step, of.into()), &state.steps[step]);
             }
             Action::Ask { .. } | Action::Warn { .. } | Action::Wake { .. } | Action::Finish { .. } => {}
         }
@@ -508,16 +523,16 @@ impl LocalHost {
     /// failure is always the same.
     fn failure(&self, step: &StepState) -> String {
         let feedback = self.worker.feedback(step, &self.blobs);
-        let same = match step.same_failure {
+        let same = match step.history.same_failure() {
             0 | 1 => String::new(),
             times => format!(" The same failure {times} times."),
         };
-        let times = match step.failures {
+        let times = match step.history.failures() {
             1 => "once".to_owned(),
             times => format!("{times} times"),
         };
         let mut text = format!("The contract failed {times}: {}.{same}\n", feedback.failure);
-        for FailedAttempt { attempt, failure, changed, .. } in &step.failed {
+        for FailedAttempt { attempt, failure, changed, .. } in &step.history.failed {
             let changed = if changed.is_empty() { "nothing".to_owned() } else { changed.join(", ") };
             text.push_str(&format!("attempt {attempt} changed {changed}: {failure}\n"));
         }

@@ -12,7 +12,7 @@ use planwright_core::plan::draft::Draft;
 use planwright_core::plan::edit::PlanEdit;
 use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::plan::verified::Plan;
-use planwright_core::run::event::Event;
+use planwright_core::run::event::{Event, StepEvent};
 use planwright_core::run::mirror::{EventWithContext, MirrorState};
 use planwright_core::run::state::RunState;
 use planwright_core::syntax::source::Source;
@@ -91,7 +91,8 @@ impl Mirror {
     pub(crate) fn note(&mut self, plan: &Plan, event: &Event, at_ms: u64) {
         // An agent's message is long, and most plans have no place for it.
         let has_traces = self.source.dialect().has_traces;
-        let said = if let Event::AttemptFinished { output: Some(output), .. } = event
+        let said = if let Event::Step { event: StepEvent::Finished(finish), .. } = event
+            && let Some(output) = &finish.output
             && has_traces
         {
             self.store.get(output).ok()

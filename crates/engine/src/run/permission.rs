@@ -10,7 +10,7 @@ use planwright_core::agent::permission::{PermissionMode, Permissions, RefusedCal
 use planwright_core::agent::profile;
 use planwright_core::agent::profile::{AgentIdentity, ExtraArgs, PermissionRules};
 use planwright_core::plan::verified::Step;
-use planwright_core::run::event::Event;
+use planwright_core::run::event::{Event, StepEvent};
 
 use crate::config::{Config, GuardSettings};
 use crate::run;
@@ -220,9 +220,9 @@ pub fn refused(project: &Project) -> Result<Vec<PermissionNotice>, run::Error> {
     if let Some(runs) = Runs::open_existing(project)? {
         for run in runs.all()? {
             for recorded in &run.events {
-                if let Event::AttemptFinished { step, attempt, account, .. } = &recorded.event {
-                    let place = format!("{}/{step}@{attempt}", run.row.name);
-                    let told = account.refused.iter().cloned();
+                if let Event::Step { step, event: StepEvent::Finished(finish) } = &recorded.event {
+                    let place = format!("{}/{step}@{}", run.row.name, finish.attempt);
+                    let told = finish.account.refused.iter().cloned();
                     all.extend(told.map(|refused| PermissionNotice { place: place.clone(), refused }));
                 }
             }

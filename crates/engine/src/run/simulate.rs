@@ -114,10 +114,7 @@ pub fn simulate(project: &Project, name: &str, plan: &Plan) -> Result<Simulation
             touches: step.touches.clone(),
             files_count: matching.len(),
             files: matching.into_iter().take(FILES_NAMED_MAX).cloned().collect(),
-            contract: match &step.contract {
-                Contract::Shell { command, .. } => Some(command.clone()),
-                Contract::Manual => None,
-            },
+            contract: step.contract.command().map(str::to_owned),
         }
     };
     let waves: Vec<Vec<SimulatedStep>> =

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::approval::ledger::LedgerEntry;
 use planwright_core::plan::verified::Plan;
-use planwright_core::run::event::Event;
+use planwright_core::run::event::{Event, StepEvent};
 use planwright_core::run::forecast;
 use planwright_core::run::forecast::{Forecast, ForecastSample};
 use planwright_core::run::judge::JudgeFailure;
@@ -84,7 +84,7 @@ fn add(counter: &mut Counter, runs: &Runs, run: Run) {
 /// The output of contracts that could not run.
 fn outputs(runs: &Runs, events: &[(u64, Event)]) -> BTreeMap<Blob, String> {
     let named = events.iter().filter_map(|(_, event)| match event {
-        Event::ContractFinished { receipt, .. } => match receipt.verdict.failure() {
+        Event::Step { event: StepEvent::Judged { receipt, .. }, .. } => match receipt.verdict.failure() {
             Some(JudgeFailure::CannotRun(_)) => Some(&receipt.output),
             Some(
                 JudgeFailure::Code(_)
@@ -95,17 +95,9 @@ fn outputs(runs: &Runs, events: &[(u64, Event)]) -> BTreeMap<Blob, String> {
             )
             | None => None,
         },
-        Event::RunStarted { .. }
-        | Event::AgentsApproved { .. }
-        | Event::AttemptStarted { .. }
-        | Event::AttemptFinished { .. }
-        | Event::AskOpened { .. }
-        | Event::AskAnswered { .. }
-        | Event::BudgetWarned { .. }
-        | Event::RunStopped { .. }
-        | Event::RunResumed { .. }
-        | Event::StepsReopened { .. }
-        | Event::RunFinished { .. } => None,
+        Event::Step { event: StepEvent::Started(_) | StepEvent::Finished(_), .. }
+        | Event::Run(_)
+        | Event::Ask { .. } => None,
     });
     let kept = named.filter_map(|blob| {
         let bytes = runs.blob(blob).ok()?;
@@ -145,7 +137,7 @@ pub fn over_before(runs: &Runs, before_ms: u64) -> Result<Vec<PathBuf>, Error> {
     let mut ran = BTreeSet::new();
     for run in runs.newest()? {
         ran.insert(run.path.clone());
-        ends.insert(run.path, is_over(&run.tally.phase).then_some(run.changed_at_ms));
+        ends.insert(run.path, run.tally.outcome().map(|_| run.changed_at_ms));
     }
     for row in runs.store().ledgers()? {
         // The ledger learns the end of a run only with the next entry.
@@ -164,8 +156,4 @@ pub fn over_before(runs: &Runs, before_ms: u64) -> Result<Vec<PathBuf>, Error> {
         path.parent().and_then(Path::file_name).is_some_and(|name| name == crate::store::plan_file::ARCHIVE)
     };
     Ok(old.map(|(path, _)| path).filter(|path| !is_archived(path) && root.join(path).exists()).collect())
-}
-
-const fn is_over(phase: &planwright_core::run::state::Phase) -> bool {
-    matches!(phase, planwright_core::run::state::Phase::Finished(_))
 }

@@ -17,7 +17,7 @@ use planwright_core::agent::profile::{AgentIdentity, Transcript, TranscriptReade
 use planwright_core::agent::prompt::{Feedback, PromptContext};
 use planwright_core::agent::work_item::WorkKind;
 use planwright_core::plan::verified::{Plan, Reference, Step};
-use planwright_core::run::event::{AgentCommands, AttemptEnd, Event};
+use planwright_core::run::event::{AgentCommands, AttemptEnd, AttemptFinish, Event, StepEvent};
 use planwright_core::run::judge::{ContractRun, judge};
 use planwright_core::run::opinion::Opinion;
 use planwright_core::run::receipt::{ApprovedBy, Blob, Provenance, Receipt};
@@ -160,8 +160,8 @@ impl Worker {
     /// The outcome of the last attempt, for the next one. Its output may be among the bytes that are not
     /// stored yet.
     pub fn feedback(&self, state: &planwright_core::run::state::StepState, unkept: &[Vec<u8>]) -> Feedback {
-        let Some(last) = state.failed.last() else {
-            return Feedback { hint: state.hint.clone(), ..Feedback::default() };
+        let Some(last) = state.history.failed.last() else {
+            return Feedback { hint: state.history.hint.clone(), ..Feedback::default() };
         };
         let bytes = |blob: &Blob| {
             let fresh = unkept.iter().find(|bytes| blob_of(bytes) == *blob).cloned();
@@ -174,7 +174,7 @@ impl Worker {
             failure: last.failure.to_string(),
             output: text[start..].to_owned(),
             changed: last.changed.clone(),
-            hint: state.hint.clone(),
+            hint: state.history.hint.clone(),
         }
     }
 
@@ -237,14 +237,16 @@ impl Worker {
         let refused = permission::notes(folder.path());
         let mut account = Account { outside, refused, report: folder.report(), ..heard.account() };
         finding::complete(&mut account, WorkKind::of(&step.target));
-        let event = Event::AttemptFinished {
+        let event = Event::Step {
             step: step.id.clone(),
-            attempt,
-            end: self.parked(step, end, &said, &heard),
-            output: Some(blob_of(&output)),
-            usage: said.usage(&heard, milliseconds),
-            changed,
-            account,
+            event: StepEvent::Finished(AttemptFinish {
+                attempt,
+                end: self.parked(step, end, &said, &heard),
+                output: Some(blob_of(&output)),
+                usage: said.usage(&heard, milliseconds),
+                changed,
+                account,
+            }),
         };
         Done { event, blobs: vec![output] }
     }
@@ -454,7 +456,8 @@ impl Worker {
             approvals: self.approvals.clone(),
         };
         let receipt = Receipt::new(&run, opinion, provenance);
-        let event = Event::ContractFinished { step: step.id.clone(), attempt, receipt };
+        let event =
+            Event::Step { step: step.id.clone(), event: StepEvent::Judged { of: attempt.into(), receipt } };
         Done { event, blobs: vec![run.output.into_bytes()] }
     }
 
@@ -495,14 +498,16 @@ fn script(task: &str) -> String {
 /// An attempt that no agent could work on, because there is no place for it.
 fn unworked(step: &Step, attempt: u32, error: &checkout::Error) -> Done {
     let why = told(error);
-    let event = Event::AttemptFinished {
+    let event = Event::Step {
         step: step.id.clone(),
-        attempt,
-        end: AttemptEnd::Parked { why: why.clone(), until: None },
-        output: Some(blob_of(why.as_bytes())),
-        usage: Usage::default(),
-        changed: Vec::new(),
-        account: Account::default(),
+        event: StepEvent::Finished(AttemptFinish {
+            attempt,
+            end: AttemptEnd::Parked { why: why.clone(), until: None },
+            output: Some(blob_of(why.as_bytes())),
+            usage: Usage::default(),
+            changed: Vec::new(),
+            account: Account::default(),
+        }),
     };
     Done { event, blobs: vec![why.into_bytes()] }
 }
@@ -519,7 +524,7 @@ fn told(error: &checkout::Error) -> String {
 }
 
 fn is_passed(event: &Event) -> bool {
-    matches!(event, Event::ContractFinished { receipt, .. } if receipt.verdict.is_passed())
+    matches!(event, Event::Step { event: StepEvent::Judged { receipt, .. }, .. } if receipt.verdict.is_passed())
 }
 
 /// How an attempt ended. One that a person stopped is neither failed nor interrupted.

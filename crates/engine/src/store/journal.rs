@@ -40,7 +40,7 @@ use blake3::Hash;
 use planwright_core::audit::hash_chain::{link, run_genesis};
 use planwright_core::plan::digest::Digest;
 use planwright_core::plan::verified::Plan;
-use planwright_core::run::event::Event;
+use planwright_core::run::event::{Event, StepEvent};
 use planwright_core::run::receipt::Blob;
 use planwright_core::run::summary::RunSummary;
 use planwright_core::syntax::source::Source;
@@ -570,18 +570,10 @@ impl Happened {
 
 fn intent(event: &Event) -> Option<(&str, u32)> {
     match event {
-        Event::AttemptStarted { step, attempt, .. } => Some((step, *attempt)),
-        Event::RunStarted { .. }
-        | Event::AgentsApproved { .. }
-        | Event::AttemptFinished { .. }
-        | Event::ContractFinished { .. }
-        | Event::AskOpened { .. }
-        | Event::AskAnswered { .. }
-        | Event::BudgetWarned { .. }
-        | Event::RunStopped { .. }
-        | Event::RunResumed { .. }
-        | Event::StepsReopened { .. }
-        | Event::RunFinished { .. } => None,
+        Event::Step { step, event: StepEvent::Started(start) } => Some((step, start.attempt)),
+        Event::Step { event: StepEvent::Finished(_) | StepEvent::Judged { .. }, .. }
+        | Event::Run(_)
+        | Event::Ask { .. } => None,
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use planwright_core::plan::verified::Plan;
-use planwright_core::run::event::Event;
+use planwright_core::run::event::{Event, StepEvent};
 use planwright_core::run::schedule::Action;
 use planwright_core::run::state::RunState;
 use planwright_engine::run::driver::{Host, HostEvent, Recovered};
@@ -97,8 +97,13 @@ impl<S: Stage> Host for Saboteur<S> {
     }
 
     fn record(&mut self, state: &RunState, events: &[Event]) -> Result<Vec<Event>, Self::Error> {
-        let is_result =
-            |event: &&Event| matches!(event, Event::AttemptFinished { .. } | Event::ContractFinished { .. });
+        let is_result = |event: &&Event| {
+            matches!(
+                event,
+                Event::Step { event: StepEvent::Finished(_), .. }
+                    | Event::Step { event: StepEvent::Judged { .. }, .. }
+            )
+        };
         let results: Vec<Event> = events.iter().filter(is_result).cloned().collect();
         match self.breach {
             Breach::RecordsTwice if !results.is_empty() => {

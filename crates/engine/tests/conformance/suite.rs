@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use planwright_core::plan::verified::Plan;
-use planwright_core::run::event::{AskAnswer, Event, RunOutcome, StopMode};
-use planwright_core::run::state::RunStatus;
+use planwright_core::run::event::{AskAnswer, AskEvent, Event, RunEvent, RunOutcome, StepEvent, StopMode};
+use planwright_core::run::state::StepStatus;
 use planwright_engine::run::driver::{Host, Progress};
 
 use crate::trial::{Meddling, Moment, Trial};
@@ -102,7 +102,10 @@ fn retry<S: Stage>(make: &impl Fn(&Plan, &Codes) -> S) {
 fn escalate<S: Stage>(make: &impl Fn(&Plan, &Codes) -> S) {
     let trial = Trial::new(make, "s1\ns2\ns3 free", &[("s1", &[1, 1, 0]), ("s2", &[1])]);
     assert_eq!(trial.go_on(), Some(Progress::NeedsPerson), "escalate");
-    assert!(matches!(trial.state().steps[2].status, RunStatus::Passed { .. }), "an independent step goes on");
+    assert!(
+        matches!(trial.state().steps[2].status, StepStatus::Passed { .. }),
+        "an independent step goes on"
+    );
     trial.answer("s1/1", AskAnswer::Retry { hint: "look again".to_owned() });
     assert_eq!(trial.go_on(), Some(Progress::NeedsPerson), "one more attempt, and it failed");
     trial.answer("s1/2", AskAnswer::TakeOver);
@@ -114,14 +117,14 @@ fn escalate<S: Stage>(make: &impl Fn(&Plan, &Codes) -> S) {
 }
 
 fn stopped(when: StopMode) -> Event {
-    Event::RunStopped { by: "ada".to_owned(), when }
+    Event::Run(RunEvent::Stopped { by: "ada".to_owned(), mode: when })
 }
 
 /// A stop lets what runs end and nothing begin, until the run is resumed.
 fn stop<S: Stage>(make: &impl Fn(&Plan, &Codes) -> S) {
     let trial = Trial::new(make, "s1\ns2", &[]);
     let stop = |moment: Moment<'_>| {
-        if let Moment::Durable(Event::AttemptStarted { .. }) = moment {
+        if let Moment::Durable(Event::Step { event: StepEvent::Started(_), .. }) = moment {
             trial.stage.record(&stopped(StopMode::AfterAttempts));
         }
     };
@@ -141,7 +144,8 @@ fn stop<S: Stage>(make: &impl Fn(&Plan, &Codes) -> S) {
 fn assert_made_again<S: Stage>(trial: &Trial<S>, case: &str) {
     assert_eq!(trial.go_on(), DONE, "{case}");
     let first = &trial.state().steps[0];
-    assert_eq!((first.attempts, first.failures, first.lost), (2, 0, 0), "{case}");
+    let history = &first.history;
+    assert_eq!((history.attempts, history.failures(), history.lost), (2, 0, 0), "{case}");
     assert_eq!(trial.meaning(), [("passed", vec![true]), ("passed", vec![true])], "{case}");
 }
 
@@ -158,7 +162,9 @@ fn stop_now<S: Stage>(make: &impl Fn(&Plan, &Codes) -> S) {
         let stop = |stage: &S| stage.record(&stopped(StopMode::Now));
         let mut stop_later = when_at_work(&trial.stage, stop);
         let stop = |moment: Moment<'_>| match moment {
-            Moment::Durable(Event::AttemptStarted { .. }) if !is_at_work => stop(&trial.stage),
+            Moment::Durable(Event::Step { event: StepEvent::Started(_), .. }) if !is_at_work => {
+                stop(&trial.stage)
+            }
             Moment::Waits if is_at_work => stop_later(moment),
             Moment::Durable(_) | Moment::Waits => {}
         };
@@ -225,7 +231,7 @@ fn die_elsewhere<S: Stage>(make: &impl Fn(&Plan, &Codes) -> S) {
 
 /// A run that somebody ends is over at once: nothing is recorded behind its end, and nothing of it is alive.
 fn cancel<S: Stage>(make: &impl Fn(&Plan, &Codes) -> S) {
-    let end = Event::RunFinished { outcome: RunOutcome::Cancelled, why: "no more".to_owned() };
+    let end = Event::Run(RunEvent::Finished { outcome: RunOutcome::Cancelled, why: "no more".to_owned() });
     for position in 1..=3 {
         let trial = Trial::new(make, "s1\ns2", &[]);
         // The agent that is at work when the end comes would never end by itself.
@@ -253,9 +259,9 @@ fn all_or_none<S: Stage>(make: &impl Fn(&Plan, &Codes) -> S) {
     let mut host = trial.stage.host();
     let history = host.history().unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(history, trial.stage.journal(), "all or none");
-    let warned = |limit: &str| Event::BudgetWarned { limit: limit.to_owned(), percent: 80 };
+    let warned = |limit: &str| Event::Run(RunEvent::BudgetWarned { limit: limit.to_owned(), percent: 80 });
     let ours = [warned("tokens"), warned("dollars"), warned("time")];
-    let theirs = [stopped(StopMode::AfterAttempts), Event::RunResumed { by: "ada".to_owned() }];
+    let theirs = [stopped(StopMode::AfterAttempts), Event::Run(RunEvent::Resumed { by: "ada".to_owned() })];
     for event in &theirs {
         trial.stage.record(event);
     }
@@ -299,7 +305,7 @@ fn kill_anywhere<S: Stage>(make: &impl Fn(&Plan, &Codes) -> S) {
 fn answer_before_wait<S: Stage>(make: &impl Fn(&Plan, &Codes) -> S) {
     let trial = Trial::new(make, "s1\ns2 free", &[("s1", &[1, 0])]);
     let answer = |moment: Moment<'_>| {
-        if let Moment::Durable(Event::AskOpened { ask, .. }) = moment {
+        if let Moment::Durable(Event::Ask { ask, event: AskEvent::Opened { .. } }) = moment {
             trial.answer(ask, AskAnswer::Retry { hint: String::new() });
         }
     };

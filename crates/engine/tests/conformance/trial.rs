@@ -5,7 +5,9 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use planwright_core::plan::verified::Plan;
-use planwright_core::run::event::{AskAnswer, AttemptEnd, Event};
+use planwright_core::run::event::{
+    AskAnswer, AskEvent, AttemptEnd, AttemptFinish, Event, RunEvent, StepEvent,
+};
 use planwright_core::run::schedule::{Action, ScheduleLimits};
 use planwright_core::run::state::RunState;
 use planwright_engine::run::driver;
@@ -63,7 +65,9 @@ impl<S: Stage> Meddled<'_, S> {
         events: &[Event],
     ) -> Result<Vec<Event>, Error<<S::Host as Host>::Error>> {
         let begun = self.stage.begun();
-        for intent in events.iter().filter(|event| matches!(event, Event::AttemptStarted { .. })) {
+        for intent in
+            events.iter().filter(|event| matches!(event, Event::Step { event: StepEvent::Started(_), .. }))
+        {
             let name = name(intent);
             assert!(!begun.contains(&name), "{name} began before its intent was durable");
         }
@@ -94,7 +98,7 @@ impl<S: Stage> Host for Meddled<'_, S> {
         let theirs = self.record_whole(state, events)?;
         if theirs.is_empty() {
             for event in events {
-                if let Event::AttemptFinished { .. } = event {
+                if let Event::Step { event: StepEvent::Finished(_), .. } = event {
                     let name = name(event);
                     assert!(!self.stage.alive().contains(&name), "{name} is recorded as over and is alive");
                 }
@@ -192,7 +196,8 @@ impl<S: Stage> Trial<S> {
             assert!(begun.insert(name.clone()), "{name} began twice");
         }
         let journal = self.stage.journal();
-        let intents = journal.iter().filter(|event| matches!(event, Event::AttemptStarted { .. }));
+        let intents =
+            journal.iter().filter(|event| matches!(event, Event::Step { event: StepEvent::Started(_), .. }));
         let intents: BTreeSet<String> = intents.map(name).collect();
         assert!(begun.is_subset(&intents), "{begun:?} began, and only {intents:?} were intended");
         match progress {
@@ -213,11 +218,14 @@ impl<S: Stage> Trial<S> {
     }
 
     pub(crate) fn answer(&self, ask: &str, answer: AskAnswer) {
-        self.stage.record(&Event::AskAnswered { ask: ask.to_owned(), answer, by: "ada".to_owned() });
+        self.stage.record(&Event::Ask {
+            ask: ask.to_owned(),
+            event: AskEvent::Answered { answer, by: "ada".to_owned() },
+        });
     }
 
     pub(crate) fn resume(&self) {
-        self.stage.record(&Event::RunResumed { by: "ada".to_owned() });
+        self.stage.record(&Event::Run(RunEvent::Resumed { by: "ada".to_owned() }));
     }
 
     pub(crate) fn state(&self) -> RunState {
@@ -250,8 +258,8 @@ fn name(event: &Event) -> String {
 
 fn word(event: &Event) -> String {
     match event {
-        Event::AttemptStarted { .. } => format!("{} started", name(event)),
-        Event::AttemptFinished { end, .. } => {
+        Event::Step { event: StepEvent::Started(_), .. } => format!("{} started", name(event)),
+        Event::Step { event: StepEvent::Finished(AttemptFinish { end, .. }), .. } => {
             let end = match end {
                 AttemptEnd::Lost => "lost",
                 AttemptEnd::Stopped => "stopped",
@@ -262,24 +270,19 @@ fn word(event: &Event) -> String {
             };
             format!("{} {end}", name(event))
         }
-        Event::ContractFinished { receipt, .. } => {
+        Event::Step { event: StepEvent::Judged { receipt, .. }, .. } => {
             format!("{} {}", name(event), if receipt.verdict.is_passed() { "passed" } else { "failed" })
         }
-        Event::AskOpened { ask, .. } => format!("{ask} asked"),
-        Event::AskAnswered { ask, .. } => format!("{ask} answered"),
-        Event::BudgetWarned { limit, .. } => format!("{limit} warned"),
-        Event::RunStarted { .. }
-        | Event::AgentsApproved { .. }
-        | Event::RunStopped { .. }
-        | Event::RunResumed { .. }
-        | Event::StepsReopened { .. }
-        | Event::RunFinished { .. } => event.name().to_owned(),
+        Event::Ask { ask, event: AskEvent::Opened { .. } } => format!("{ask} asked"),
+        Event::Ask { ask, event: AskEvent::Answered { .. } } => format!("{ask} answered"),
+        Event::Run(RunEvent::BudgetWarned { limit, .. }) => format!("{limit} warned"),
+        Event::Run(_) => event.name().to_owned(),
     }
 }
 
 /// Whether the step passed, if the event is a verdict about it.
 pub(crate) fn verdict_of(event: &Event, id: &str) -> Option<bool> {
-    if let Event::ContractFinished { step, receipt, .. } = event
+    if let Event::Step { step, event: StepEvent::Judged { receipt, .. } } = event
         && step == id
     {
         return Some(receipt.verdict.is_passed());

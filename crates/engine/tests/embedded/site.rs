@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use planwright_core::plan::digest::Digest;
 use planwright_core::plan::verified::{Contract, Last, Plan, Step};
-use planwright_core::run::event::{AskAnswer, Event};
+use planwright_core::run::event::{AskAnswer, AskEvent, Event};
 use planwright_core::run::schedule::HUMAN;
-use planwright_core::run::state::RunStatus;
+use planwright_core::run::state::StepStatus;
 use planwright_core::syntax::source::Source;
 use planwright_core::verify::trusted;
 use planwright_engine::Project;
@@ -153,7 +153,7 @@ impl Site {
     /// A driver that was killed together with its supervisors leaves this behind of each attempt: somebody with its tag.
     fn leave_orphans(&self) {
         for step in self.loaded().state.steps {
-            let RunStatus::Running { attempt } = step.status else { continue };
+            let StepStatus::Running { attempt } = step.status else { continue };
             let mut sleep = Command::new("sleep");
             sleep.arg("999").env(TAG, format!("{}{}/{attempt}/agent", self.tag(), step.id));
             self.orphans.borrow_mut().push(sleep.spawn().expect("`sleep` starts"));
@@ -166,7 +166,7 @@ impl Site {
         let run = self.loaded();
         let place = run.state.asks[ask].step.expect("a step is asked about");
         let step = &run.state.steps[place];
-        let tries = (step.failures + 1).to_string();
+        let tries = (step.history.failures() + 1).to_string();
         std::fs::write(self.work().join(&step.id), tries).expect("a file can be written");
     }
 
@@ -209,7 +209,7 @@ impl Stage for Rc<Site> {
     }
 
     fn record(&self, event: &Event) {
-        if let Event::AskAnswered { ask, answer: AskAnswer::TakeOver, .. } = event {
+        if let Event::Ask { ask, event: AskEvent::Answered { answer: AskAnswer::TakeOver, .. } } = event {
             self.do_by_hand(ask);
         }
         self.runs.record(&self.loaded(), event).expect("it fits");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use planwright_core::agent::account::Usage;
-use planwright_core::run::event::{AttemptEnd, Event};
+use planwright_core::run::event::{AttemptEnd, AttemptFinish, AttemptStart, Event, Judged, StepEvent};
 use planwright_core::run::judge::{ContractRun, Observation};
 use planwright_core::run::receipt::{Blob, Provenance, Receipt};
 use planwright_engine::Project;
@@ -148,40 +148,46 @@ pub(crate) fn passed(
     (changed, contract, tree): (&[&str], &str, &str),
 ) -> Vec<(u64, Event)> {
     let observation = Observation::Exited(0);
-    let started = Event::AttemptStarted {
+    let started = Event::Step {
         step: step.to_owned(),
-        attempt: 1,
-        agent: "shell".to_owned(),
-        prompt: Blob(String::new()),
+        event: StepEvent::Started(AttemptStart {
+            attempt: 1,
+            agent: "shell".to_owned(),
+            prompt: Blob(String::new()),
+        }),
     };
-    let finished = Event::AttemptFinished {
+    let finished = Event::Step {
         step: step.to_owned(),
-        attempt: 1,
-        end: AttemptEnd::Exited(0),
-        output: None,
-        usage: Usage::default(),
-        changed: changed.iter().map(|&path| path.to_owned()).collect(),
-        account: planwright_core::agent::account::Account::default(),
+        event: StepEvent::Finished(AttemptFinish {
+            attempt: 1,
+            end: AttemptEnd::Exited(0),
+            output: None,
+            usage: Usage::default(),
+            changed: changed.iter().map(|&path| path.to_owned()).collect(),
+            account: planwright_core::agent::account::Account::default(),
+        }),
     };
-    let judged = Event::ContractFinished {
+    let judged = Event::Step {
         step: step.to_owned(),
-        attempt: 1,
-        receipt: Receipt::new(
-            &ContractRun {
-                expect: Some(0),
-                contract: blake3::hash(contract.as_bytes()).to_hex().to_string(),
-                observation,
-                output: String::new(),
-                milliseconds: 1,
-            },
-            None,
-            Provenance {
-                digest: "d".repeat(64),
-                tier: "open".to_owned(),
-                tree: tree.to_owned(),
-                ..Provenance::default()
-            },
-        ),
+        event: StepEvent::Judged {
+            of: Judged::Attempt(1),
+            receipt: Receipt::new(
+                &ContractRun {
+                    expect: Some(0),
+                    contract: blake3::hash(contract.as_bytes()).to_hex().to_string(),
+                    observation,
+                    output: String::new(),
+                    milliseconds: 1,
+                },
+                None,
+                Provenance {
+                    digest: "d".repeat(64),
+                    tier: "open".to_owned(),
+                    tree: tree.to_owned(),
+                    ..Provenance::default()
+                },
+            ),
+        },
     };
     vec![(at_ms, started), (at_ms + 5_000, finished), (at_ms + 6_000, judged)]
 }

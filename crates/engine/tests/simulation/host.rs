@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use planwright_core::run::event::{AttemptEnd, Event};
+use planwright_core::run::event::{AttemptEnd, AttemptStart, Event, StepEvent};
 use planwright_core::run::receipt::Blob;
 use planwright_core::run::schedule::Action;
 use planwright_core::run::state::{Phase, RunState};
@@ -52,7 +52,7 @@ impl SimHost {
             Kind::Attempt => HostEvent::Ended(Box::new(world.end_as(index, Some(AttemptEnd::Stopped)))),
             Kind::Contract => {
                 world.live.remove(index);
-                HostEvent::Dropped { step, attempt }
+                HostEvent::Dropped { step, of: attempt.into() }
             }
         }
     }
@@ -60,7 +60,7 @@ impl SimHost {
     fn work(&self, command: &Action) -> Option<Work> {
         let (kind, place, attempt) = match *command {
             Action::Attempt { step, attempt } => (Kind::Attempt, step, attempt),
-            Action::Contract { step, attempt } => (Kind::Contract, step, attempt),
+            Action::Contract { step, of } => (Kind::Contract, step, of.into()),
             Action::Ask { .. } | Action::Warn { .. } | Action::Wake { .. } | Action::Finish { .. } => {
                 return None;
             }
@@ -122,7 +122,14 @@ impl Host for SimHost {
             world.spawn(Work { kind: Kind::Attempt, place: step, attempt, driver: self.driver });
         }
         let step = world.plan.steps[step].id.clone();
-        Ok(Event::AttemptStarted { step, attempt, agent: "coder".to_owned(), prompt: Blob("p".to_owned()) })
+        Ok(Event::Step {
+            step,
+            event: StepEvent::Started(AttemptStart {
+                attempt,
+                agent: "coder".to_owned(),
+                prompt: Blob("p".to_owned()),
+            }),
+        })
     }
 
     fn question(&mut self, _: &RunState, _: &Action) -> Result<String, Crash> {

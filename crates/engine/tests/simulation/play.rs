@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use planwright_core::plan::verified::{Contract, Plan};
-use planwright_core::run::event::{AskAnswer, Event};
-use planwright_core::run::state::{Phase, RunState, RunStatus};
+use planwright_core::run::event::{AskAnswer, AskEvent, Event, RunEvent};
+use planwright_core::run::state::{Phase, RunState, StepStatus};
 use planwright_engine::run::driver;
 use planwright_engine::run::driver::{Progress, drive};
 
@@ -81,8 +81,8 @@ fn turn(plan: &Plan, world: &Rc<RefCell<World>>) -> Result<bool, String> {
         Ok(_) if is_alive => return Err(format!("an attempt outlives its driver: {progress:?}")),
         Ok(Progress::Finished(outcome)) if world.state.outcome() == Some(outcome) => return Ok(true),
         Ok(Progress::NeedsPerson) if !world.state.asks.is_empty() || is_behind => world.answer(),
-        Ok(Progress::Stopped) if world.state.phase == Phase::Stopped || is_behind => {
-            world.act(&Event::RunResumed { by: "ada".to_owned() });
+        Ok(Progress::Stopped) if world.state.is_stopped() || is_behind => {
+            world.act(&Event::Run(RunEvent::Resumed { by: "ada".to_owned() }));
         }
         Ok(Progress::Edited) if world.is_edited => {
             world.is_edited = false;
@@ -103,14 +103,14 @@ fn check_verdicts(world: &World) -> Result<(), String> {
         let verdicts = verdicts(world, &step.id);
         let prefix = format!("{}/", step.id);
         let is_confirmed = world.journal.iter().any(|event| {
-            matches!(event, Event::AskAnswered { ask, answer: AskAnswer::Confirm, .. } if ask.starts_with(&prefix))
+            matches!(event, Event::Ask { ask, event: AskEvent::Answered { answer: AskAnswer::Confirm, .. } } if ask.starts_with(&prefix))
         });
         let passes = verdicts.iter().filter(|&&is_passed| is_passed).count();
         let is_right = match (&now.status, &step.contract) {
-            (RunStatus::Passed { .. }, Contract::Shell { .. }) => {
+            (StepStatus::Passed { .. }, Contract::Shell { .. }) => {
                 passes == 1 && verdicts.last() == Some(&true)
             }
-            (RunStatus::Passed { .. }, Contract::Manual) => verdicts.is_empty() && is_confirmed,
+            (StepStatus::Passed { .. }, Contract::Manual) => verdicts.is_empty() && is_confirmed,
             (_, Contract::Shell { .. } | Contract::Manual) => passes == 0,
         };
         if !is_right {
@@ -126,7 +126,7 @@ fn verdicts(world: &World, id: &str) -> Vec<bool> {
 
 pub(crate) fn meaning(world: &World) -> Meaning {
     let step =
-        |id: &str, status: &RunStatus| (id.to_owned(), (status.word().to_owned(), verdicts(world, id)));
+        |id: &str, status: &StepStatus| (id.to_owned(), (status.word().to_owned(), verdicts(world, id)));
     let steps = world.state.steps.iter().map(|now| step(&now.id, &now.status));
     Meaning { phase: world.state.phase.clone(), steps: steps.collect() }
 }

@@ -7,12 +7,13 @@ use planwright_core::agent::account::{Account, Usage};
 use planwright_core::agent::report::ReportLine;
 use planwright_core::plan::verified::{Contract, Last, Plan};
 use planwright_core::run::event::{
-    AgentCommands, AskAnswer, AskReason, AttemptEnd, Event, RunOutcome, StopMode,
+    AgentCommands, AgentsApproval, AskAnswer, AskEvent, AskReason, AttemptEnd, AttemptFinish, AttemptStart,
+    Event, RunEvent, RunOutcome, StepEvent, StopMode,
 };
 use planwright_core::run::judge::{ContractRun, Observation};
 use planwright_core::run::receipt::{Provenance, Receipt};
 use planwright_core::run::schedule::{HUMAN, ScheduleLimits};
-use planwright_core::run::state::{Phase, RunState, RunStatus};
+use planwright_core::run::state::{Phase, RunState, StepStatus};
 use planwright_core::syntax::glob;
 use planwright_core::syntax::glob::Glob;
 
@@ -175,8 +176,10 @@ impl World {
 
     fn check_record(&mut self, event: &Event) {
         match event {
-            Event::AttemptStarted { step, attempt, .. } => self.check_intent(step, *attempt),
-            Event::AttemptFinished { step, attempt, end, .. } => {
+            Event::Step { step, event: StepEvent::Started(AttemptStart { attempt, .. }) } => {
+                self.check_intent(step, *attempt);
+            }
+            Event::Step { step, event: StepEvent::Finished(AttemptFinish { attempt, end, .. }) } => {
                 let is_alive = self.live.iter().any(|work| {
                     work.kind == Kind::Attempt
                         && work.attempt == *attempt
@@ -189,16 +192,9 @@ impl World {
                     self.check_result(event);
                 }
             }
-            Event::ContractFinished { .. } => self.check_result(event),
-            Event::RunFinished { outcome, .. } => self.check_end(*outcome),
-            Event::RunStarted { .. }
-            | Event::AgentsApproved { .. }
-            | Event::AskOpened { .. }
-            | Event::AskAnswered { .. }
-            | Event::BudgetWarned { .. }
-            | Event::RunStopped { .. }
-            | Event::RunResumed { .. }
-            | Event::StepsReopened { .. } => {}
+            Event::Step { event: StepEvent::Judged { .. }, .. } => self.check_result(event),
+            Event::Run(RunEvent::Finished { outcome, .. }) => self.check_end(*outcome),
+            Event::Run(_) | Event::Ask { .. } => {}
         }
     }
 
@@ -229,7 +225,7 @@ impl World {
         let faults = [
             (!open.is_empty())
                 .then(|| format!("{id}/{attempt} does not wait for its needs: {}", open.join(", "))),
-            (now.failures > step.on_fail.retries + now.granted)
+            (now.history.failures() > step.on_fail.retries + now.history.granted)
                 .then(|| format!("{id}/{attempt} is one attempt too many")),
             (step.target == HUMAN).then(|| format!("{id}/{attempt} is a person's to do")),
             is_over.then(|| format!("{id}/{attempt} begins with the budget spent")),
@@ -245,7 +241,8 @@ impl World {
         let is_right = match outcome {
             RunOutcome::Done => steps().all(|(_, now)| now.status.is_settled()),
             RunOutcome::Failed => steps().any(|(step, now)| {
-                step.on_fail.then == Last::Abort && now.failures > step.on_fail.retries + now.granted
+                step.on_fail.then == Last::Abort
+                    && now.history.failures() > step.on_fail.retries + now.history.granted
             }),
             RunOutcome::Cancelled => true,
         };
@@ -267,11 +264,11 @@ impl World {
         let ended = format!("{name}/attempt.finished");
         let is_intended = match (work.kind, &status) {
             // A contract only looks: it may begin when its agent has ended, before that is durable.
-            (Kind::Contract, RunStatus::Running { attempt }) => {
+            (Kind::Contract, StepStatus::Running { attempt }) => {
                 *attempt == work.attempt && self.ran.contains_key(&ended)
             }
-            (Kind::Attempt, RunStatus::Running { attempt })
-            | (Kind::Contract, RunStatus::Judging { attempt, .. }) => *attempt == work.attempt,
+            (Kind::Attempt, StepStatus::Running { attempt }) => *attempt == work.attempt,
+            (Kind::Contract, StepStatus::Judging { of, .. }) => *of == work.attempt.into(),
             (Kind::Attempt | Kind::Contract, _) => false,
         };
         if !is_intended {
@@ -333,14 +330,16 @@ impl World {
                 let (end, usage) = self.attempt_end();
                 let end = given.unwrap_or(end);
                 let changed = vec![format!("{step}.rs")];
-                Event::AttemptFinished {
+                Event::Step {
                     step,
-                    attempt: work.attempt,
-                    end,
-                    output: None,
-                    usage,
-                    changed,
-                    account: self.account(),
+                    event: StepEvent::Finished(AttemptFinish {
+                        attempt: work.attempt,
+                        end,
+                        output: None,
+                        usage,
+                        changed,
+                        account: self.account(),
+                    }),
                 }
             }
             Kind::Contract => {
@@ -356,7 +355,7 @@ impl World {
                     None,
                     Provenance { digest: "d".to_owned(), tier: "open".to_owned(), ..Provenance::default() },
                 );
-                Event::ContractFinished { step, attempt: work.attempt, receipt }
+                Event::Step { step, event: StepEvent::Judged { of: work.attempt.into(), receipt } }
             }
         };
         self.ran.entry(event.key().unwrap_or_default()).or_default().push(event.clone());
@@ -391,7 +390,7 @@ impl World {
         if let Temper::Calm(codes) = &self.temper {
             let step = &self.state.steps[place];
             let codes = codes.get(&step.id).map_or(&[0][..], Vec::as_slice);
-            let tries = usize::try_from(step.failures).unwrap_or(usize::MAX);
+            let tries = step.history.failed.len();
             return Observation::Exited(codes[tries.min(codes.len() - 1)]);
         }
         match self.random.below(12) {
@@ -432,14 +431,21 @@ impl World {
         if act == 20 {
             let by = || "ada".to_owned();
             let agents = AgentCommands::new();
-            self.act(&Event::AgentsApproved { approved_by: by(), approved_at: by(), agents });
+            self.act(&Event::Run(RunEvent::AgentsApproved(AgentsApproval {
+                approved_by: by(),
+                approved_at: by(),
+                agents,
+            })));
         } else if act == 0 && self.random.once_in(3) {
-            self.act(&Event::RunFinished { outcome: RunOutcome::Cancelled, why: "no more".to_owned() });
+            self.act(&Event::Run(RunEvent::Finished {
+                outcome: RunOutcome::Cancelled,
+                why: "no more".to_owned(),
+            }));
         } else if act < 4 {
             let when = self.random.pick(&[StopMode::AfterAttempts, StopMode::Now]);
-            self.act(&Event::RunStopped { by: "ada".to_owned(), when });
+            self.act(&Event::Run(RunEvent::Stopped { by: "ada".to_owned(), mode: when }));
         } else if act < 6 {
-            self.act(&Event::RunResumed { by: "ada".to_owned() });
+            self.act(&Event::Run(RunEvent::Resumed { by: "ada".to_owned() }));
         } else if act < 7 {
             self.is_edited = true;
         } else if act < 9 {
@@ -474,7 +480,7 @@ impl World {
             Temper::Wild => self.wild_answer(&ask, judge),
         };
         self.answers += 1;
-        self.act(&Event::AskAnswered { ask, answer, by: "ada".to_owned() });
+        self.act(&Event::Ask { ask, event: AskEvent::Answered { answer, by: "ada".to_owned() } });
     }
 
     fn wild_answer(&mut self, ask: &str, judge: AskAnswer) -> AskAnswer {
@@ -518,7 +524,7 @@ impl World {
     /// The same question gets the same answer in every schedule.
     fn calm_answer(&self, ask: &str, judge: AskAnswer) -> AskAnswer {
         let open = &self.state.asks[ask];
-        let asked = open.step.map_or(0, |place| self.state.steps[place].asked);
+        let asked = open.step.map_or(0, |place| self.state.steps[place].history.asked);
         match open.reason {
             AskReason::Budget => {
                 AskAnswer::Budget { micro_dollars: 1 << 40, tokens: 1 << 40, seconds: 1 << 40 }

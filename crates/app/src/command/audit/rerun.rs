@@ -56,7 +56,7 @@ pub(super) fn show(rerun: &RerunView, out: &mut Out<'_>) {
             RerunOutcome::False | RerunOutcome::Broken | RerunOutcome::Moved => Tone::Bad,
             RerunOutcome::Open | RerunOutcome::Unknown => Tone::Muted,
         };
-        let note = match (step.cached_at_ms, step.now.because()) {
+        let note = match (step.earlier_ms, step.now.because()) {
             (Some(at_ms), _) => format!("ran {} on the same content", wording::age(at_ms, now)),
             (None, because) => because.to_owned(),
         };

@@ -5,9 +5,8 @@ use planwright_engine::core::agent::finding;
 use planwright_engine::core::agent::profile;
 use planwright_engine::core::agent::report;
 use planwright_engine::core::agent::report::ReportLine;
-use planwright_engine::core::run::event::Event;
+use planwright_engine::core::run::event::{AttemptStart, Event, Judged, StepEvent};
 use planwright_engine::core::run::receipt::Blob;
-use planwright_engine::core::run::state::CLAIM;
 use planwright_engine::run;
 use planwright_engine::run::{Run, Runs};
 use planwright_engine::store::journal;
@@ -49,10 +48,11 @@ impl Part {
 
 /// The blob of a part, if this event has it.
 fn kept(part: Part, event: &Event) -> Option<&Blob> {
+    let Event::Step { event, .. } = event else { return None };
     match (part, event) {
-        (Part::Prompt, Event::AttemptStarted { prompt, .. }) => Some(prompt),
-        (Part::Agent, Event::AttemptFinished { output, .. }) => output.as_ref(),
-        (Part::Contract, Event::ContractFinished { receipt, .. }) => Some(&receipt.output),
+        (Part::Prompt, StepEvent::Started(start)) => Some(&start.prompt),
+        (Part::Agent, StepEvent::Finished(finish)) => finish.output.as_ref(),
+        (Part::Contract, StepEvent::Judged { receipt, .. }) => Some(&receipt.output),
         (Part::Prompt | Part::Agent | Part::Contract, _) => None,
     }
 }
@@ -135,7 +135,7 @@ pub(super) fn whole(
         events.filter(|event| event.step() == Some(step) && event.attempt() == Some(attempt))
     };
     let name = format!("{}/{step}@{attempt}", run.row.name);
-    let what = if attempt == CLAIM { "claimed by a mark in the file" } else { "" };
+    let what = if Judged::from(attempt) == Judged::Claim { "claimed by a mark in the file" } else { "" };
     let title = clean_line(&name).into_owned();
     out.line(format!("{}   {what}", out.palette().paint(Tone::Strong, &title)).trim_end());
     let said = |event: &Event| format!("{} {}", event.name(), wording::detail(event));
@@ -199,13 +199,21 @@ fn message<'a>(account: &'a Account, output: Option<&str>) -> Option<&'a str> {
 
 /// What is known of an attempt, if this event says it.
 fn account_of(event: &Event) -> Option<&Account> {
-    if let Event::AttemptFinished { account, .. } = event { Some(account) } else { None }
+    if let Event::Step { event: StepEvent::Finished(finish), .. } = event {
+        Some(&finish.account)
+    } else {
+        None
+    }
 }
 
 /// The session and how a person looks into it, the model, the tokens, and what was out of scope, each with its name.
 fn facts<'e>(account: &Account, mut events: impl Iterator<Item = &'e Event>) -> Vec<(&'static str, String)> {
     let agent = events.find_map(|event| {
-        if let Event::AttemptStarted { agent, .. } = event { Some(agent.as_str()) } else { None }
+        if let Event::Step { event: StepEvent::Started(AttemptStart { agent, .. }), .. } = event {
+            Some(agent.as_str())
+        } else {
+            None
+        }
     });
     let profile = agent.and_then(profile::profile);
     let mut facts = Vec::new();

@@ -1,7 +1,7 @@
 //! The block at the bottom of the terminal during a run: a header and one line per step. Pure.
 
-use planwright_engine::core::run::event::RunOutcome;
-use planwright_engine::core::run::state::{CLAIM, RunStatus};
+use planwright_engine::core::run::event::{Judged, RunOutcome};
+use planwright_engine::core::run::state::StepStatus;
 use unicode_width::UnicodeWidthStr as _;
 
 use super::board::{Board, Row};
@@ -59,9 +59,9 @@ fn chosen(board: &Board<'_>, room: usize) -> Vec<usize> {
         return (0..board.rows.len()).collect();
     }
     let rank = |place: &usize| match board.rows[*place].state.status {
-        RunStatus::Running { .. } | RunStatus::Judging { .. } | RunStatus::Waiting { .. } => 0,
-        RunStatus::Pending => 1,
-        RunStatus::Passed { .. } | RunStatus::Skipped { .. } => 2,
+        StepStatus::Running { .. } | StepStatus::Judging { .. } | StepStatus::Waiting { .. } => 0,
+        StepStatus::Pending(_) => 1,
+        StepStatus::Passed { .. } | StepStatus::Skipped { .. } => 2,
     };
     let mut places: Vec<usize> = (0..board.rows.len()).collect();
     places.sort_by_key(rank);
@@ -120,18 +120,18 @@ fn line(
 
 /// How long a step has been running, or ran.
 fn elapsed(row: &Row, now_ms: u64) -> Option<u64> {
-    let is_under_way = matches!(row.state.status, RunStatus::Running { .. } | RunStatus::Judging { .. });
+    let is_under_way = matches!(row.state.status, StepStatus::Running { .. } | StepStatus::Judging { .. });
     let end = if is_under_way { now_ms } else { row.ended_ms? };
     Some(end.saturating_sub(row.began_ms?))
 }
 
 fn symbol(row: &Row, now_ms: u64, glyphs: Glyphs) -> (&'static str, Tone) {
     let glyph = match row.state.status {
-        RunStatus::Passed { .. } => Glyph::Done,
-        RunStatus::Waiting { .. } => Glyph::NeedsYou,
-        RunStatus::Skipped { .. } => Glyph::Held,
-        RunStatus::Pending => Glyph::Waiting,
-        RunStatus::Running { .. } | RunStatus::Judging { .. } => {
+        StepStatus::Passed { .. } => Glyph::Done,
+        StepStatus::Waiting { .. } => Glyph::NeedsYou,
+        StepStatus::Skipped { .. } => Glyph::Held,
+        StepStatus::Pending(_) => Glyph::Waiting,
+        StepStatus::Running { .. } | StepStatus::Judging { .. } => {
             let frames: [&str; 4] = match glyphs {
                 Glyphs::Unicode => ["◐", "◓", "◑", "◒"],
                 Glyphs::Ascii => ["|", "/", "-", "\\"],
@@ -148,27 +148,31 @@ fn note(board: &Board<'_>, place: usize) -> String {
     let row = &board.rows[place];
     let of = board.attempts_max(place);
     match &row.state.status {
-        RunStatus::Running { attempt } => {
+        StepStatus::Running { attempt } => {
             format!("{}, attempt {attempt} of {of}", clean_line(&row.agent))
         }
-        RunStatus::Judging { attempt: CLAIM, .. } => "marked done; running the contract".to_owned(),
-        RunStatus::Judging { attempt, .. } => format!("contract of attempt {attempt} of {of}"),
-        RunStatus::Passed { attempt: CLAIM } => "already done".to_owned(),
-        RunStatus::Passed { attempt: 1 } => String::new(),
-        RunStatus::Passed { attempt } => format!("attempt {attempt}"),
-        RunStatus::Waiting { .. } => match row.state.failures {
+        StepStatus::Judging { of: Judged::Claim, .. } => "marked done; running the contract".to_owned(),
+        StepStatus::Judging { of: Judged::Attempt(attempt), .. } => {
+            format!("contract of attempt {attempt} of {of}")
+        }
+        StepStatus::Passed { .. } => match row.state.history.attempts {
+            0 => "already done".to_owned(),
+            1 => String::new(),
+            attempt => format!("attempt {attempt}"),
+        },
+        StepStatus::Waiting { .. } => match row.state.history.failures() {
             0 => "needs you".to_owned(),
             failures => format!("{failures} failed; needs you"),
         },
-        RunStatus::Skipped { by, .. } => format!("skipped by {}", clean_line(by)),
-        RunStatus::Pending if board.run.state.outcome() == Some(RunOutcome::Failed) => {
+        StepStatus::Skipped { by, .. } => format!("skipped by {}", clean_line(by)),
+        StepStatus::Pending(_) if board.run.state.outcome() == Some(RunOutcome::Failed) => {
             "not started".to_owned()
         }
-        RunStatus::Pending => {
+        StepStatus::Pending(_) => {
             let open = board.step(place).needs.iter();
             let open = open.filter(|&&before| !board.rows[before].state.status.is_settled());
             let open: Vec<String> = open.map(|&before| board.step(before).number.to_string()).collect();
-            match (open.is_empty(), row.state.failures) {
+            match (open.is_empty(), row.state.history.failures()) {
                 (false, _) => format!("after {}", open.join(", ")),
                 (true, 0) => String::new(),
                 (true, failures) => format!("{failures} failed"),

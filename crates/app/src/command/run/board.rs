@@ -5,8 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use planwright_engine::core::agent::account::Usage;
 use planwright_engine::core::plan::verified::{Plan, Step};
-use planwright_engine::core::run::event::Event;
-use planwright_engine::core::run::state::{RunState, RunStatus, StepState};
+use planwright_engine::core::run::event::{AskEvent, Event, Judged, StepEvent};
+use planwright_engine::core::run::state::{RunState, StepState, StepStatus};
 use planwright_engine::run::Run;
 
 /// A recorded event, and the state of its step now. The whole state would be too much to hand over: a plan may
@@ -22,18 +22,12 @@ impl News {
     pub(super) fn of(state: &RunState, event: &Event) -> Self {
         let place = match event {
             // A question that was answered is gone from the state; its name says which step it was about.
-            Event::AskAnswered { ask, .. } => ask.rsplit_once('/').and_then(|(step, _)| state.place(step)),
-            Event::RunStarted { .. }
-            | Event::AgentsApproved { .. }
-            | Event::AttemptStarted { .. }
-            | Event::AttemptFinished { .. }
-            | Event::ContractFinished { .. }
-            | Event::AskOpened { .. }
-            | Event::BudgetWarned { .. }
-            | Event::RunStopped { .. }
-            | Event::RunResumed { .. }
-            | Event::StepsReopened { .. }
-            | Event::RunFinished { .. } => event.step().and_then(|step| state.place(step)),
+            Event::Ask { ask, event: AskEvent::Answered { .. } } => {
+                ask.rsplit_once('/').and_then(|(step, _)| state.place(step))
+            }
+            Event::Ask { event: AskEvent::Opened { .. }, .. } | Event::Run(_) | Event::Step { .. } => {
+                event.step().and_then(|step| state.place(step))
+            }
         };
         let step = place.map(|place| (place, state.steps[place].clone()));
         Self { event: event.clone(), step, spent: state.spent }
@@ -91,8 +85,8 @@ impl<'a> Board<'a> {
         let row = &mut self.rows[*place];
         row.state = state.clone();
         row.note(&news.event, now_ms);
-        if let Event::ContractFinished { attempt, receipt, .. } = &news.event {
-            self.retried += usize::from(receipt.verdict.is_passed() && *attempt > 1);
+        if let Event::Step { event: StepEvent::Judged { of, receipt }, .. } = &news.event {
+            self.retried += usize::from(receipt.verdict.is_passed() && *of > Judged::Attempt(1));
         }
     }
 
@@ -111,38 +105,37 @@ impl<'a> Board<'a> {
 
     /// Number of running attempts.
     pub(super) fn under_way(&self) -> usize {
-        self.rows.iter().filter(|row| matches!(row.state.status, RunStatus::Running { .. })).count()
+        self.rows.iter().filter(|row| matches!(row.state.status, StepStatus::Running { .. })).count()
     }
 
     /// How many attempts a step may have.
     pub(super) fn attempts_max(&self, place: usize) -> u32 {
-        self.step(place).on_fail.retries.saturating_add(self.rows[place].state.granted).saturating_add(1)
+        self.step(place)
+            .on_fail
+            .retries
+            .saturating_add(self.rows[place].state.history.granted)
+            .saturating_add(1)
     }
 
     /// Whether a failed attempt at the step is followed by another.
     pub(super) fn is_tried_again(&self, place: usize) -> bool {
-        self.rows[place].state.failures < self.attempts_max(place)
+        self.rows[place].state.history.failures() < self.attempts_max(place)
     }
 }
 
 impl Row {
     fn note(&mut self, event: &Event, at_ms: u64) {
         match event {
-            Event::AttemptStarted { agent, .. } => {
-                self.agent.clone_from(agent);
+            Event::Step { event: StepEvent::Started(start), .. } => {
+                self.agent.clone_from(&start.agent);
                 self.began_ms.get_or_insert(at_ms);
                 self.ended_ms = None;
             }
-            Event::ContractFinished { .. } | Event::AskOpened { .. } => self.ended_ms = Some(at_ms),
-            Event::RunStarted { .. }
-            | Event::AgentsApproved { .. }
-            | Event::AttemptFinished { .. }
-            | Event::AskAnswered { .. }
-            | Event::BudgetWarned { .. }
-            | Event::RunStopped { .. }
-            | Event::RunResumed { .. }
-            | Event::StepsReopened { .. }
-            | Event::RunFinished { .. } => {}
+            Event::Step { event: StepEvent::Judged { .. }, .. }
+            | Event::Ask { event: AskEvent::Opened { .. }, .. } => self.ended_ms = Some(at_ms),
+            Event::Step { event: StepEvent::Finished(_), .. }
+            | Event::Ask { event: AskEvent::Answered { .. }, .. }
+            | Event::Run(_) => {}
         }
     }
 }

@@ -1,7 +1,8 @@
 //! `run --dry-run`: what a run would do, and which agents would do it. Starts and writes nothing.
 
 use planwright_engine::core::plan::verified::Contract;
-use planwright_engine::core::run::state::{CLAIM, RunState, RunStatus};
+use planwright_engine::core::run::event::Judged;
+use planwright_engine::core::run::state::{RunState, StepStatus};
 use planwright_engine::run::simulate::simulate;
 use planwright_engine::run::{Run, Runs};
 
@@ -34,7 +35,7 @@ pub(super) fn run(subject: &Subject<'_>, out: &mut Out<'_>) -> Result<Response, 
     };
     let is_open = |place: &usize| !state.steps[*place].status.is_settled();
     let is_claimed = |place: &usize| claims(&state, *place);
-    let is_asked = |place: &usize| matches!(state.steps[*place].status, RunStatus::Waiting { .. });
+    let is_asked = |place: &usize| matches!(state.steps[*place].status, StepStatus::Waiting { .. });
     let is_to_do =
         |place: &usize| is_allowed(place) && is_open(place) && !is_claimed(place) && !is_asked(place);
     list("done", all().filter(|place| !is_open(place)).collect(), out);
@@ -86,7 +87,7 @@ fn say_how(
 
 /// Whether a mark says that the step is done, and nothing has proven it yet.
 fn claims(state: &RunState, place: usize) -> bool {
-    matches!(state.steps[place].status, RunStatus::Judging { attempt: CLAIM, .. })
+    matches!(state.steps[place].status, StepStatus::Judging { of: Judged::Claim, .. })
 }
 
 fn data(subject: &Subject<'_>, old: Option<&Run>, state: &RunState) -> Ran {
@@ -97,7 +98,7 @@ fn data(subject: &Subject<'_>, old: Option<&Run>, state: &RunState) -> Ran {
     let steps = state.steps.iter().enumerate().map(|(place, step)| StepData {
         id: step.id.clone(),
         status: status(place),
-        attempts: step.attempts,
+        attempts: step.history.attempts,
     });
     let ids = |is_in: &dyn Fn(usize) -> bool| {
         let places = (0..state.steps.len()).filter(|&place| is_in(place));
@@ -112,8 +113,8 @@ fn data(subject: &Subject<'_>, old: Option<&Run>, state: &RunState) -> Ran {
         steps: steps.collect(),
         agents: approve::agents(subject),
         succeeded: ids(&is_settled),
-        failed: ids(&|place| !is_settled(place) && !state.steps[place].failed.is_empty()),
-        left: ids(&|place| !is_settled(place) && state.steps[place].failed.is_empty()),
+        failed: ids(&|place| !is_settled(place) && !state.steps[place].history.failed.is_empty()),
+        left: ids(&|place| !is_settled(place) && state.steps[place].history.failed.is_empty()),
         findings: Vec::new(),
         simulation: None,
     }

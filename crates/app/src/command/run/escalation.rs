@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use planwright_engine::core::plan::verified::Contract;
 use planwright_engine::core::run::event::{AskAnswer, AskReason};
 use planwright_engine::core::run::schedule;
-use planwright_engine::core::run::state::{FailedAttempt, RunStatus};
+use planwright_engine::core::run::state::{FailedAttempt, StepStatus};
 use planwright_engine::run::Runs;
 
 use super::board::Board;
@@ -62,7 +62,8 @@ pub(super) fn print(
 /// The contract with its verdict and the end of its output, and what each attempt came to.
 fn print_failure(board: &Board<'_>, place: usize, runs: &Runs, out: &mut Out<'_>) {
     let state = &board.rows[place].state;
-    if let (Contract::Shell { command, .. }, Some(last)) = (&board.step(place).contract, state.failed.last())
+    if let (Contract::Shell { command, .. }, Some(last)) =
+        (&board.step(place).contract, state.history.failed.last())
     {
         let verdict = format!("{}, attempt {} of {}", last.failure, last.attempt, board.attempts_max(place));
         let command = clean(command.trim()).into_owned();
@@ -73,10 +74,11 @@ fn print_failure(board: &Board<'_>, place: usize, runs: &Runs, out: &mut Out<'_>
         lines.extend(end.iter().map(|line| format!("   {}", clean(line))));
         print_lines("contract", lines.iter().map(String::as_str), out);
     }
-    let tried: Vec<String> = state.failed.iter().map(|failed| tried(failed, runs)).collect();
+    let tried: Vec<String> = state.history.failed.iter().map(|failed| tried(failed, runs)).collect();
     print_lines("tried", tried.iter().map(String::as_str), out);
-    if state.same_failure > 1 {
-        out.line(&format!("{INDENT}same failure {} times", state.same_failure));
+    let same = state.history.same_failure();
+    if same > 1 {
+        out.line(&format!("{INDENT}same failure {same} times"));
     }
 }
 
@@ -92,7 +94,7 @@ fn tried(failed: &FailedAttempt, runs: &Runs) -> String {
 /// Steps that continue without an answer, and steps blocked by it.
 fn print_rest(board: &Board<'_>, place: Option<usize>, out: &mut Out<'_>) {
     let open = |place: &usize| !board.rows[*place].state.status.is_settled() && board.allows(*place);
-    let is_asked = |place: &usize| matches!(board.rows[*place].state.status, RunStatus::Waiting { .. });
+    let is_asked = |place: &usize| matches!(board.rows[*place].state.status, StepStatus::Waiting { .. });
     let asked: BTreeSet<usize> = (0..board.rows.len()).filter(is_asked).collect();
     let blocked = behind(board, asked.iter().copied().chain(place));
     let waits = match place {

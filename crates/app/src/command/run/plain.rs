@@ -1,9 +1,10 @@
 //! One line per event of a run: what passed, what failed and why, and questions.
 
 use planwright_engine::core::agent::account::Account;
-use planwright_engine::core::run::event::{AskAnswer, AttemptEnd, Event};
+use planwright_engine::core::run::event::{
+    AskAnswer, AskEvent, AttemptEnd, Event, Judged, RunEvent, StepEvent,
+};
 use planwright_engine::core::run::receipt::{Blob, Receipt};
-use planwright_engine::core::run::state::CLAIM;
 use planwright_engine::run::Runs;
 
 use super::board::{Board, News};
@@ -19,38 +20,38 @@ const REFUSED_MAX: usize = 5;
 pub(super) fn tell(board: &Board<'_>, news: &News, runs: &Runs, out: &mut Out<'_>) {
     let place = news.step.as_ref().map(|(place, _)| *place);
     match (&news.event, place) {
-        (Event::ContractFinished { attempt, receipt, .. }, Some(place)) => {
-            tell_verdict(board, (place, *attempt), receipt, runs, out);
+        (Event::Step { event: StepEvent::Judged { of, receipt }, .. }, Some(place)) => {
+            tell_verdict(board, (place, *of), receipt, runs, out);
             if let Some(opinion) = &receipt.opinion {
                 out.line(&format!("  {}", clean_line(&opinion.to_string())));
             }
         }
-        (Event::AttemptFinished { attempt, end, account, .. }, Some(place)) => {
-            tell_end(board, (place, *attempt), end, out);
-            tell_scope(&named(board.step(place)), account, out);
+        (Event::Step { event: StepEvent::Finished(finish), .. }, Some(place)) => {
+            tell_end(board, (place, finish.attempt), &finish.end, out);
+            tell_scope(&named(board.step(place)), &finish.account, out);
         }
-        (Event::AskOpened { reason, text, .. }, _) => {
+        (Event::Ask { event: AskEvent::Opened { reason, text, .. }, .. }, _) => {
             escalation::print(board, (place, *reason, text), runs, out);
         }
-        (Event::AskAnswered { answer, by, .. }, _) => {
+        (Event::Ask { event: AskEvent::Answered { answer, by }, .. }, _) => {
             let what = place.map_or_else(|| "the run".to_owned(), |place| named(board.step(place)));
             line(Glyph::Waiting, &format!("{what}   answered by {by}: {}", answer_words(answer)), out);
         }
-        (Event::BudgetWarned { limit, percent }, _) => {
+        (Event::Run(RunEvent::BudgetWarned { limit, percent }), _) => {
             out.warn(&format!("{percent}% of the {limit} budget used"));
         }
-        (Event::RunStopped { by, .. }, _) => {
+        (Event::Run(RunEvent::Stopped { by, .. }), _) => {
             line(Glyph::Waiting, &format!("paused by {by}; no new steps start"), out);
         }
         (
-            Event::RunStarted { .. }
-            | Event::AgentsApproved { .. }
-            | Event::AttemptStarted { .. }
-            | Event::AttemptFinished { .. }
-            | Event::ContractFinished { .. }
-            | Event::RunResumed { .. }
-            | Event::StepsReopened { .. }
-            | Event::RunFinished { .. },
+            Event::Run(
+                RunEvent::Started(_)
+                | RunEvent::AgentsApproved(_)
+                | RunEvent::Resumed { .. }
+                | RunEvent::Reopened { .. }
+                | RunEvent::Finished { .. },
+            )
+            | Event::Step { .. },
             _,
         ) => {}
     }
@@ -72,21 +73,23 @@ fn tell_scope(name: &str, account: &Account, out: &mut Out<'_>) {
 
 fn tell_verdict(
     board: &Board<'_>,
-    (place, attempt): (usize, u32),
+    (place, of): (usize, Judged),
     receipt: &Receipt,
     runs: &Runs,
     out: &mut Out<'_>,
 ) {
     let name = named(board.step(place));
     let time = seconds(receipt.milliseconds);
-    match receipt.verdict.failure() {
-        None if attempt == CLAIM => line(Glyph::Done, &format!("{name}   already done"), out),
-        None if attempt > 1 => line(Glyph::Done, &format!("{name}   {time}   attempt {attempt}"), out),
-        None => line(Glyph::Done, &format!("{name}   {time}"), out),
-        Some(_) if attempt == CLAIM => {
+    match (of, receipt.verdict.failure()) {
+        (Judged::Claim, None) => line(Glyph::Done, &format!("{name}   already done"), out),
+        (Judged::Attempt(1), None) => line(Glyph::Done, &format!("{name}   {time}"), out),
+        (Judged::Attempt(attempt), None) => {
+            line(Glyph::Done, &format!("{name}   {time}   attempt {attempt}"), out);
+        }
+        (Judged::Claim, Some(_)) => {
             line(Glyph::Waiting, &format!("{name}   is marked done, but its contract fails"), out);
         }
-        Some(failure) => {
+        (Judged::Attempt(attempt), Some(failure)) => {
             let of = board.attempts_max(place);
             line(Glyph::Failed, &format!("{name}   {time}   attempt {attempt} of {of}, {failure}"), out);
             print_output(board, (place, attempt), &receipt.output, runs, out);

@@ -1,7 +1,7 @@
 //! End-of-run summary: what passed, failed and was not started, and the next command.
 
-use planwright_engine::core::run::event::{AskReason, Event, RunOutcome};
-use planwright_engine::core::run::state::{RunStatus, StepState};
+use planwright_engine::core::run::event::{AskReason, Event, RunEvent, RunOutcome};
+use planwright_engine::core::run::state::{StepState, StepStatus};
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::git::worktree;
 use planwright_engine::run::baseline;
@@ -71,19 +71,8 @@ fn print(run: &Run, (exit, state): (Exit, &str), watched: &Watched, runs: &Runs,
         cost.unwrap_or_default()
     ));
     let why = run.events.iter().rev().find_map(|recorded| match &recorded.event {
-        Event::RunFinished { why, .. } if !why.is_empty() => Some(why),
-        Event::RunFinished { .. }
-        | Event::RunStarted { .. }
-        | Event::AgentsApproved { .. }
-        | Event::AttemptStarted { .. }
-        | Event::AttemptFinished { .. }
-        | Event::ContractFinished { .. }
-        | Event::AskOpened { .. }
-        | Event::AskAnswered { .. }
-        | Event::BudgetWarned { .. }
-        | Event::RunStopped { .. }
-        | Event::RunResumed { .. }
-        | Event::StepsReopened { .. } => None,
+        Event::Run(RunEvent::Finished { why, .. }) if !why.is_empty() => Some(why),
+        Event::Run(_) | Event::Step { .. } | Event::Ask { .. } => None,
     });
     if let Some(why) = why {
         out.line(&format!("  because      {}", clean_line(why)));
@@ -109,14 +98,14 @@ fn counts(run: &Run, state: &str, watched: &Watched) -> String {
     let of = |is_in: fn(&StepState) -> bool| run.state.steps.iter().filter(|step| is_in(step)).count();
     let mut words =
         vec![format!("{} of {} passed", of(is_done), wording::number(run.plan.steps.len(), "step"))];
-    let skipped = of(|step| matches!(step.status, RunStatus::Skipped { .. }));
+    let skipped = of(|step| matches!(step.status, StepStatus::Skipped { .. }));
     let mut also = |count: usize, text: String| words.extend((count > 0).then_some(text));
     also(skipped, format!("{skipped} skipped"));
     also(watched.retried, format!("{} after a retry", watched.retried));
     if state == "waiting" {
         let asked = run.state.asks.len();
         also(asked, wording::number(asked, "question"));
-        let blocked = of(|step| matches!(step.status, RunStatus::Pending));
+        let blocked = of(|step| matches!(step.status, StepStatus::Pending(_)));
         also(blocked, format!("{blocked} blocked"));
     }
     words.join(", ")
@@ -130,7 +119,7 @@ fn print_lists(run: &Run, runs: &Runs, out: &mut Out<'_>) {
     };
     print_list("passed", &places(is_done).map(name).collect::<Vec<_>>(), out);
     let failed = places(has_failed).map(|place| {
-        let last = run.state.steps[place].failed.last();
+        let last = run.state.steps[place].history.failed.last();
         let said = last.and_then(|last| plain::lines_of(last.output.as_ref()?, runs).pop());
         let said = said.map(|said| format!(": {}", said.trim())).unwrap_or_default();
         let why = last.map(|last| format!("   attempt {}, {}{said}", last.attempt, last.failure));
@@ -141,7 +130,7 @@ fn print_lists(run: &Run, runs: &Runs, out: &mut Out<'_>) {
     }
     let asked = run.state.asks.values().map(|ask| ask.step.map_or_else(|| "the run".to_owned(), name));
     print_list("needs you", &asked.collect::<Vec<_>>(), out);
-    let left = places(|step| is_left(step) && !matches!(step.status, RunStatus::Waiting { .. }));
+    let left = places(|step| is_left(step) && !matches!(step.status, StepStatus::Waiting { .. }));
     print_list("not started", &left.map(name).collect::<Vec<_>>(), out);
 }
 
@@ -156,15 +145,15 @@ fn print_list(word: &str, names: &[String], out: &mut Out<'_>) {
 }
 
 fn is_done(step: &StepState) -> bool {
-    matches!(step.status, RunStatus::Passed { .. })
+    matches!(step.status, StepStatus::Passed { .. })
 }
 
 fn has_failed(step: &StepState) -> bool {
-    !step.status.is_settled() && !step.failed.is_empty()
+    !step.status.is_settled() && !step.history.failed.is_empty()
 }
 
 fn is_left(step: &StepState) -> bool {
-    !step.status.is_settled() && step.failed.is_empty()
+    !step.status.is_settled() && step.history.failed.is_empty()
 }
 
 /// The plan file as it is now; `None` where it can't be read.
@@ -205,7 +194,7 @@ fn data(subject: &Subject<'_>, run: &Run, state: &str) -> Ran {
     let steps = run.state.steps.iter().map(|step| StepData {
         id: step.id.clone(),
         status: step.status.word().to_owned(),
-        attempts: step.attempts,
+        attempts: step.history.attempts,
     });
     Ran {
         plan: subject.name.clone(),

@@ -107,10 +107,7 @@ pub fn pairs(old: &Plan, new: &Plan) -> Vec<Option<usize>> {
     let mut taken: BTreeSet<usize> = BTreeSet::new();
     let id = |step: &Step| Some(step.id.clone());
     let title = |step: &Step| Some(step.title.clone()).filter(|title| !title.is_empty());
-    let contract = |step: &Step| match &step.contract {
-        Contract::Shell { command, .. } => Some(command.clone()),
-        Contract::Manual => None,
-    };
+    let contract = |step: &Step| step.contract.command().map(str::to_owned);
     for key in [&id as &dyn Fn(&Step) -> Option<String>, &title, &contract] {
         let mut known = BTreeMap::new();
         for (place, step) in old.steps.iter().enumerate().rev().filter(|(place, _)| !taken.contains(place)) {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::run::event::{AskAnswer, Event};
+use crate::run::event::{AskAnswer, AskEvent, Event, RunEvent, StepEvent};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RerunHistory {
@@ -98,26 +98,26 @@ impl RerunHistory {
         let mut asked: BTreeMap<&str, &str> = BTreeMap::new();
         for (seq, at_ms, event) in events {
             match event {
-                Event::RunStarted { digest, .. } => history.digest.clone_from(digest),
-                Event::AttemptStarted { step, attempt, .. } => {
-                    begun.insert((step, *attempt), at_ms);
+                Event::Run(RunEvent::Started(start)) => history.digest.clone_from(&start.digest),
+                Event::Step { step, event: StepEvent::Started(start) } => {
+                    begun.insert((step, start.attempt), at_ms);
                 }
-                Event::AttemptFinished { step, attempt, changed, .. } => history.work.push(RecordedWork {
+                Event::Step { step, event: StepEvent::Finished(finish) } => history.work.push(RecordedWork {
                     step: step.clone(),
-                    attempt: *attempt,
+                    attempt: finish.attempt,
                     seq,
-                    began_ms: begun.get(&(step.as_str(), *attempt)).copied().unwrap_or(at_ms),
+                    began_ms: begun.get(&(step.as_str(), finish.attempt)).copied().unwrap_or(at_ms),
                     ended_ms: at_ms,
-                    changed: changed.clone(),
+                    changed: finish.changed.clone(),
                     plan: None,
                 }),
-                Event::ContractFinished { step, attempt, receipt } => {
+                Event::Step { step, event: StepEvent::Judged { of, receipt } } => {
                     if !receipt.tree.is_empty() {
                         history.trees.push((seq, step.clone(), receipt.tree.clone()));
                     }
                     let proof = Proof {
                         step: step.clone(),
-                        attempt: *attempt,
+                        attempt: (*of).into(),
                         contract: receipt.contract.clone(),
                         expect: receipt.expect,
                         tree: receipt.tree.clone(),
@@ -131,23 +131,24 @@ impl RerunHistory {
                     };
                     history.steps.insert(step.clone(), recorded);
                 }
-                Event::AskOpened { ask, step: Some(step), .. } => {
-                    asked.insert(ask, step);
+                Event::Ask { ask, event: AskEvent::Opened { step, .. } } => {
+                    asked.extend(step.as_deref().map(|step| (ask.as_str(), step)));
                 }
-                Event::AskAnswered { ask, answer, by } => {
+                Event::Ask { ask, event: AskEvent::Answered { answer, by } } => {
                     if let Some(step) = asked.get(ask.as_str()) {
                         history.answered(step, answer, by);
                     }
                 }
-                Event::StepsReopened { steps, .. } => {
+                Event::Run(RunEvent::Reopened { steps, .. }) => {
                     history.steps.extend(steps.iter().map(|step| (step.clone(), Recorded::Nothing)));
                 }
-                Event::AskOpened { step: None, .. }
-                | Event::AgentsApproved { .. }
-                | Event::BudgetWarned { .. }
-                | Event::RunStopped { .. }
-                | Event::RunResumed { .. }
-                | Event::RunFinished { .. } => {}
+                Event::Run(
+                    RunEvent::AgentsApproved(_)
+                    | RunEvent::BudgetWarned { .. }
+                    | RunEvent::Stopped { .. }
+                    | RunEvent::Resumed { .. }
+                    | RunEvent::Finished { .. },
+                ) => {}
             }
         }
         history.work.retain(|work| !work.changed.is_empty());

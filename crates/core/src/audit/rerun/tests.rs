@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::agent::account::Usage;
-use crate::run::event::{AgentCommands, AskAnswer, AskReason, AttemptEnd, Event};
+use crate::run::event::{
+    AgentCommands, AskAnswer, AskEvent, AskReason, AttemptEnd, AttemptFinish, AttemptStart, Event, Judged,
+    RunEvent, RunStart, StepEvent,
+};
 use crate::run::judge::{ContractRun, Observation};
 use crate::run::receipt::{Blob, Provenance, Receipt};
 
@@ -59,52 +62,58 @@ fn a_claim_is_settled_by_the_contract_and_nothing_else() {
 }
 
 fn started(step: &str) -> Event {
-    Event::AttemptStarted {
+    Event::Step {
         step: step.to_owned(),
-        attempt: 1,
-        agent: "shell".to_owned(),
-        prompt: Blob(String::new()),
+        event: StepEvent::Started(AttemptStart {
+            attempt: 1,
+            agent: "shell".to_owned(),
+            prompt: Blob(String::new()),
+        }),
     }
 }
 
 fn finished(step: &str, changed: &[&str]) -> Event {
-    Event::AttemptFinished {
+    Event::Step {
         step: step.to_owned(),
-        attempt: 1,
-        end: AttemptEnd::Exited(0),
-        output: None,
-        usage: Usage::default(),
-        changed: changed.iter().map(|&path| path.to_owned()).collect(),
-        account: crate::agent::account::Account::default(),
+        event: StepEvent::Finished(AttemptFinish {
+            attempt: 1,
+            end: AttemptEnd::Exited(0),
+            output: None,
+            usage: Usage::default(),
+            changed: changed.iter().map(|&path| path.to_owned()).collect(),
+            account: crate::agent::account::Account::default(),
+        }),
     }
 }
 
 fn judged(step: &str, code: i32, tree: &str) -> Event {
     let observation = Observation::Exited(code);
-    Event::ContractFinished {
+    Event::Step {
         step: step.to_owned(),
-        attempt: 1,
-        receipt: Receipt::new(
-            &ContractRun {
-                expect: Some(0),
-                contract: "c".to_owned(),
-                observation,
-                output: String::new(),
-                milliseconds: 1,
-            },
-            None,
-            Provenance {
-                digest: "d".to_owned(),
-                tier: "open".to_owned(),
-                tree: tree.to_owned(),
-                ..Provenance::default()
-            },
-        ),
+        event: StepEvent::Judged {
+            of: Judged::Attempt(1),
+            receipt: Receipt::new(
+                &ContractRun {
+                    expect: Some(0),
+                    contract: "c".to_owned(),
+                    observation,
+                    output: String::new(),
+                    milliseconds: 1,
+                },
+                None,
+                Provenance {
+                    digest: "d".to_owned(),
+                    tier: "open".to_owned(),
+                    tree: tree.to_owned(),
+                    ..Provenance::default()
+                },
+            ),
+        },
     }
 }
 
 fn history(events: &[Event]) -> RerunHistory {
-    let begin = Event::RunStarted {
+    let begin = Event::Run(RunEvent::Started(RunStart {
         digest: "d".to_owned(),
         approved_by: "mara".to_owned(),
         approved_at: "terminal".to_owned(),
@@ -113,23 +122,24 @@ fn history(events: &[Event]) -> RerunHistory {
         sealed: BTreeMap::new(),
         approvals: Vec::new(),
         note: String::new(),
-    };
+    }));
     let events: Vec<Event> = std::iter::once(begin).chain(events.iter().cloned()).collect();
     RerunHistory::of((1..).zip(&events).map(|(seq, event)| (seq, seq * 10, event)))
 }
 
 #[test]
 fn the_journal_tells_what_each_step_has() {
-    let ask = Event::AskOpened {
+    let ask = Event::Ask {
         ask: "look/1".to_owned(),
-        step: Some("look".to_owned()),
-        reason: AskReason::Manual,
-        text: String::new(),
+        event: AskEvent::Opened {
+            step: Some("look".to_owned()),
+            reason: AskReason::Manual,
+            text: String::new(),
+        },
     };
-    let answer = |ask: &str, answer: AskAnswer| Event::AskAnswered {
+    let answer = |ask: &str, answer: AskAnswer| Event::Ask {
         ask: ask.to_owned(),
-        answer,
-        by: "mara".to_owned(),
+        event: AskEvent::Answered { answer, by: "mara".to_owned() },
     };
     let history = history(&[
         started("one"),

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use crate::dialect::record;
 use crate::plan::lifecycle::PlanState;
 use crate::plan::verified::Plan;
-use crate::run::event::{AttemptEnd, Event};
+use crate::run::event::{AttemptEnd, Event, Judged, StepEvent};
 use crate::run::mirror;
-use crate::run::state::{CLAIM, RunState, RunStatus};
+use crate::run::state::{RunState, StepStatus};
 
 /// The newest entries of the history are kept.
 const HISTORY_MAX: usize = 50;
@@ -41,25 +41,16 @@ pub fn history<'a>(plan: &Plan, events: impl Iterator<Item = &'a Event>) -> Vec<
     let places: BTreeMap<&str, usize> = plan.steps.iter().map(|step| step.id.as_str()).zip(0..).collect();
     let mut tried: Vec<PriorAttempt> = Vec::new();
     for event in events {
-        let place = event.step().and_then(|step| places.get(step).copied());
-        let (Some(step), Some(attempt)) = (place, event.attempt()) else { continue };
+        let Event::Step { step, event } = event else { continue };
+        let (Some(&step), attempt) = (places.get(step.as_str()), event.attempt()) else { continue };
         let (agent, result) = match event {
-            Event::AttemptStarted { agent, .. } => (agent.clone(), "running".to_owned()),
-            Event::AttemptFinished { end, .. } => (String::new(), ended(end)),
-            Event::ContractFinished { receipt, .. } if attempt != CLAIM => {
+            StepEvent::Started(start) => (start.agent.clone(), "running".to_owned()),
+            StepEvent::Finished(finish) => (String::new(), ended(&finish.end)),
+            StepEvent::Judged { of: Judged::Attempt(_), receipt } => {
                 let failure = receipt.verdict.failure().map(|failure| format!("failed: {failure}"));
                 (String::new(), failure.unwrap_or_else(|| "passed".to_owned()))
             }
-            Event::ContractFinished { .. }
-            | Event::RunStarted { .. }
-            | Event::AgentsApproved { .. }
-            | Event::AskOpened { .. }
-            | Event::AskAnswered { .. }
-            | Event::BudgetWarned { .. }
-            | Event::RunStopped { .. }
-            | Event::RunResumed { .. }
-            | Event::StepsReopened { .. }
-            | Event::RunFinished { .. } => continue,
+            StepEvent::Judged { of: Judged::Claim, .. } => continue,
         };
         match tried.iter_mut().rfind(|known| known.step == step && known.attempt == attempt) {
             Some(known) => known.result = result,
@@ -85,7 +76,7 @@ pub fn context(context: &ArbiterContext<'_>) -> String {
     let ArbiterContext { plan, state, current, history, last_error } = *context;
     let status = |place: usize| state.map(|state| &state.steps[place].status);
     let word = record::spelled(state.map_or(PlanState::Draft, mirror::state_of));
-    let is_complete = |place: &usize| matches!(status(*place), Some(RunStatus::Passed { .. }));
+    let is_complete = |place: &usize| matches!(status(*place), Some(StepStatus::Passed { .. }));
     let complete = (0..plan.steps.len()).filter(is_complete).count();
     let mut text = format!("## Current Task\n\n{}\n\n", plan.title);
     text.push_str(&format!(
@@ -102,7 +93,7 @@ pub fn context(context: &ArbiterContext<'_>) -> String {
         }
     }
     text.push_str("\n## Remaining Steps\n\n");
-    let is_pending = |place: &usize| matches!(status(*place), None | Some(RunStatus::Pending));
+    let is_pending = |place: &usize| matches!(status(*place), None | Some(StepStatus::Pending(_)));
     for place in (0..plan.steps.len()).filter(is_pending) {
         text.push_str(&format!("- Step {}: {}\n", place + 1, plan.steps[place].title));
     }

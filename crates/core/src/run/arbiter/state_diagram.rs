@@ -3,7 +3,7 @@
 
 use crate::plan::lifecycle::PlanState;
 use crate::run::event::RunOutcome;
-use crate::run::state::{Phase, RunState, RunStatus};
+use crate::run::state::{Phase, RunState, StepStatus};
 
 /// The stage of the work on a plan, as the record dialect counts them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,20 +50,23 @@ impl DiagramStage {
     /// The stage of a run; without one, the plan is still being planned.
     pub fn of(run: Option<&RunState>) -> Self {
         let Some(run) = run else { return Self::Planning };
-        let any = |is_it: fn(&RunStatus) -> bool| run.steps.iter().any(|step| is_it(&step.status));
+        let any = |is_it: fn(&StepStatus) -> bool| run.steps.iter().any(|step| is_it(&step.status));
         match run.phase {
             Phase::New => Self::Planning,
-            Phase::Finished(_) if run.is_revised => Self::Planning,
-            Phase::Finished(RunOutcome::Done) => Self::Complete,
-            Phase::Finished(RunOutcome::Failed | RunOutcome::Cancelled) => Self::Failed,
-            Phase::Running | Phase::Stopped if any(|status| matches!(status, RunStatus::Running { .. })) => {
-                Self::Executing
+            Phase::Finished { is_revised: true, .. } => Self::Planning,
+            Phase::Finished { outcome: RunOutcome::Done, .. } => Self::Complete,
+            Phase::Finished { outcome: RunOutcome::Failed | RunOutcome::Cancelled, .. } => Self::Failed,
+            Phase::Running | Phase::Stopped { .. } => {
+                if any(|status| matches!(status, StepStatus::Running { .. })) {
+                    Self::Executing
+                } else if any(|status| matches!(status, StepStatus::Judging { .. })) {
+                    Self::Evaluating
+                } else if run.asks.is_empty() {
+                    Self::Selecting
+                } else {
+                    Self::Waiting
+                }
             }
-            Phase::Running | Phase::Stopped if any(|status| matches!(status, RunStatus::Judging { .. })) => {
-                Self::Evaluating
-            }
-            Phase::Running | Phase::Stopped if !run.asks.is_empty() => Self::Waiting,
-            Phase::Running | Phase::Stopped => Self::Selecting,
         }
     }
 

@@ -6,9 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::StepRecord;
-use crate::plan::verified::Contract;
 use crate::run::baseline::{Baseline, BaselineResult};
-use crate::run::event::Event;
+use crate::run::event::{Event, StepEvent};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ContractFigures {
@@ -44,15 +43,13 @@ pub(super) struct Contracts {
 impl Contracts {
     pub(super) fn count(&mut self, record: &StepRecord<'_>, since_ms: u64) {
         for (at_ms, event) in record.events {
-            let Event::ContractFinished { step, receipt, .. } = event else { continue };
+            let Event::Step { step, event: StepEvent::Judged { receipt, .. } } = event else { continue };
             let key = (record.name.to_owned(), step.clone(), receipt.contract.clone());
             let known = self.known.entry(key).or_default();
             if known.command.is_empty() {
-                let meant = record.plan.steps.iter().find(|one| one.id == *step).map(|one| &one.contract);
-                known.command = match meant {
-                    Some(Contract::Shell { command, .. }) => command.clone(),
-                    Some(Contract::Manual) | None => String::new(),
-                };
+                let meant = record.plan.steps.iter().find(|one| one.id == *step);
+                let command = meant.and_then(|step| step.contract.command());
+                known.command = command.unwrap_or_default().to_owned();
             }
             known.is_recent |= *at_ms >= since_ms;
             match receipt.verdict.is_passed() {

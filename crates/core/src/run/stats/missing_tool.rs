@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::StepRecord;
-use crate::run::event::{AttemptEnd, Event};
+use crate::run::event::{AttemptEnd, AttemptFinish, Event, StepEvent};
 use crate::run::judge::JudgeFailure;
 use crate::run::receipt::Receipt;
 
@@ -56,27 +56,18 @@ impl Gaps {
             }
         }
         for (_, event) in record.events.iter().filter(|(at_ms, _)| *at_ms >= since_ms) {
+            let Event::Step { step, event } = event else { continue };
             match event {
-                Event::AttemptFinished { step, end: AttemptEnd::Parked { why, .. }, .. } => {
+                StepEvent::Finished(AttemptFinish { end: AttemptEnd::Parked { why, .. }, .. }) => {
                     self.miss(GapKind::Agent, why, place(step));
                 }
-                Event::ContractFinished { step, receipt, .. } => {
+                StepEvent::Judged { receipt, .. } => {
                     if let Some(JudgeFailure::CannotRun(_)) = receipt.verdict.failure() {
                         let name = missing_program(record, receipt);
                         self.miss(GapKind::Program, &name, place(step));
                     }
                 }
-                Event::RunStarted { .. }
-                | Event::AgentsApproved { .. }
-                | Event::AttemptStarted { .. }
-                | Event::AttemptFinished { .. }
-                | Event::AskOpened { .. }
-                | Event::AskAnswered { .. }
-                | Event::BudgetWarned { .. }
-                | Event::RunStopped { .. }
-                | Event::RunResumed { .. }
-                | Event::StepsReopened { .. }
-                | Event::RunFinished { .. } => {}
+                StepEvent::Started(_) | StepEvent::Finished(_) => {}
             }
         }
     }

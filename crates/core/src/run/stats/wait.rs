@@ -6,8 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::median;
-use crate::run::event::{AttemptEnd, Event};
-use crate::run::state::CLAIM;
+use crate::run::event::{AskEvent, AttemptEnd, Event, RunEvent, StepEvent};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct WaitTime {
@@ -35,40 +34,32 @@ impl Waits {
     /// Counts the part of a run between two times.
     pub(super) fn count(&mut self, events: &[(u64, Event)], (since_ms, now_ms): (u64, u64)) {
         let mut asks: Vec<(&str, u64)> = Vec::new();
-        let mut under_way: BTreeSet<String> = BTreeSet::new();
+        let mut under_way: BTreeSet<(&str, u32)> = BTreeSet::new();
         let mut is_over = false;
         let mut before = events.first().map_or(0, |(at_ms, _)| *at_ms);
         for (at_ms, event) in events {
             self.pass((before, *at_ms), since_ms, &asks, &under_way);
             before = *at_ms;
             match event {
-                Event::AskOpened { ask, .. } => asks.push((ask, *at_ms)),
-                Event::AskAnswered { ask, .. } => {
+                Event::Ask { ask, event: AskEvent::Opened { .. } } => asks.push((ask, *at_ms)),
+                Event::Ask { ask, event: AskEvent::Answered { .. } } => {
                     if let Some(place) = asks.iter().position(|(open, _)| open == ask) {
                         let (_, opened_ms) = asks.remove(place);
                         let is_counted = *at_ms >= since_ms;
                         self.answers_ms.extend(is_counted.then(|| at_ms.saturating_sub(opened_ms)));
                     }
                 }
-                Event::AttemptStarted { step, attempt, .. } => {
-                    under_way.insert(format!("{step}/{attempt}"));
-                }
-                // A finished attempt is judged immediately; the time of the contract isn't waiting either.
-                Event::AttemptFinished { end: AttemptEnd::Exited(_) | AttemptEnd::Signalled(_), .. } => {}
-                Event::AttemptFinished { step, attempt, .. } => {
-                    under_way.remove(&format!("{step}/{attempt}"));
-                }
-                Event::ContractFinished { step, attempt, .. } if *attempt != CLAIM => {
-                    under_way.remove(&format!("{step}/{attempt}"));
-                }
-                Event::RunFinished { .. } => is_over = true,
-                Event::ContractFinished { .. }
-                | Event::RunStarted { .. }
-                | Event::AgentsApproved { .. }
-                | Event::BudgetWarned { .. }
-                | Event::RunStopped { .. }
-                | Event::RunResumed { .. }
-                | Event::StepsReopened { .. } => {}
+                Event::Step { step, event } => match event {
+                    StepEvent::Started(start) => drop(under_way.insert((step.as_str(), start.attempt))),
+                    // A finished attempt is judged immediately; the time of the contract isn't waiting either.
+                    StepEvent::Finished(finish)
+                        if matches!(finish.end, AttemptEnd::Exited(_) | AttemptEnd::Signalled(_)) => {}
+                    StepEvent::Finished(_) | StepEvent::Judged { .. } => {
+                        under_way.remove(&(step.as_str(), event.attempt()));
+                    }
+                },
+                Event::Run(RunEvent::Finished { .. }) => is_over = true,
+                Event::Run(_) => {}
             }
         }
         if !is_over {
@@ -80,7 +71,13 @@ impl Waits {
         }
     }
 
-    fn pass(&mut self, (from, to): (u64, u64), since_ms: u64, asks: &[(&str, u64)], busy: &BTreeSet<String>) {
+    fn pass(
+        &mut self,
+        (from, to): (u64, u64),
+        since_ms: u64,
+        asks: &[(&str, u64)],
+        busy: &BTreeSet<(&str, u32)>,
+    ) {
         let passed = to.saturating_sub(from.max(since_ms));
         self.run_ms += passed;
         if !asks.is_empty() && busy.is_empty() {

@@ -8,8 +8,9 @@ use super::FAILURES_MAX;
 use crate::approval::ledger::LedgerEntry;
 use crate::approval::status::RecordedEntry;
 use crate::plan::identity::Role;
-use crate::run::event::{AskAnswer, AttemptEnd, Event, RunOutcome};
-use crate::run::state::CLAIM;
+use crate::run::event::{
+    AskAnswer, AskEvent, AttemptEnd, AttemptFinish, Event, Judged, RunEvent, RunOutcome, StepEvent,
+};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CircuitBreaker {
@@ -41,35 +42,30 @@ pub fn tripped<'a>(
     let mut runs = 0;
     for (_, event) in events.into_iter().filter(|(at_ms, _)| last_word_ms.is_none_or(|word| *at_ms >= word)) {
         match event {
-            Event::ContractFinished { step, attempt, receipt } => match receipt.verdict.failure() {
-                Some(_) if *attempt == CLAIM => {}
-                Some(_) => *steps.entry(step).or_default() += 1,
-                None => drop(steps.remove(step.as_str())),
+            Event::Step { step, event } => match event {
+                StepEvent::Judged { receipt, .. } if receipt.verdict.is_passed() => {
+                    steps.remove(step.as_str());
+                }
+                StepEvent::Judged { of: Judged::Attempt(_), .. }
+                | StepEvent::Finished(AttemptFinish { end: AttemptEnd::TimedOut(_), .. }) => {
+                    *steps.entry(step).or_default() += 1;
+                }
+                StepEvent::Judged { of: Judged::Claim, .. }
+                | StepEvent::Started(_)
+                | StepEvent::Finished(_) => {}
             },
-            Event::AttemptFinished { step, end: AttemptEnd::TimedOut(_), .. } => {
-                *steps.entry(step).or_default() += 1;
-            }
-            Event::AskAnswered { ask, answer, .. } if *answer != AskAnswer::Stop => {
+            Event::Ask { ask, event: AskEvent::Answered { answer, .. } } if *answer != AskAnswer::Stop => {
                 steps.remove(ask.rsplit_once('/').map_or("", |(step, _)| step));
             }
-            Event::StepsReopened { steps: again, .. } => {
+            Event::Run(RunEvent::Reopened { steps: again, .. }) => {
                 steps.retain(|step, _| !again.iter().any(|own| own == step));
             }
-            Event::RunFinished { outcome: RunOutcome::Failed, .. } => runs += 1,
-            Event::RunFinished { outcome: RunOutcome::Done, .. } => {
+            Event::Run(RunEvent::Finished { outcome: RunOutcome::Failed, .. }) => runs += 1,
+            Event::Run(RunEvent::Finished { outcome: RunOutcome::Done, .. }) => {
                 steps.clear();
                 runs = 0;
             }
-            Event::RunStarted { .. }
-            | Event::AgentsApproved { .. }
-            | Event::AttemptStarted { .. }
-            | Event::AttemptFinished { .. }
-            | Event::AskOpened { .. }
-            | Event::AskAnswered { .. }
-            | Event::BudgetWarned { .. }
-            | Event::RunStopped { .. }
-            | Event::RunResumed { .. }
-            | Event::RunFinished { outcome: RunOutcome::Cancelled, .. } => {}
+            Event::Run(_) | Event::Ask { .. } => {}
         }
     }
     let worst = steps.into_iter().max_by_key(|(_, failures)| *failures);

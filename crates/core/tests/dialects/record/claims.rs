@@ -7,7 +7,9 @@ use planwright_core::plan::edit::{EditError, PlanEdit};
 use planwright_core::plan::lifecycle::{PlanState, WaitReason};
 use planwright_core::plan::verified::Contract;
 use planwright_core::plan::view;
-use planwright_core::run::event::{AttemptEnd, Event};
+use planwright_core::run::event::{
+    AttemptEnd, AttemptFinish, AttemptStart, Event, RunEvent, RunStart, StepEvent,
+};
 use planwright_core::run::judge::{ContractRun, Observation};
 use planwright_core::run::mirror;
 use planwright_core::run::receipt::{Blob, Provenance, Receipt};
@@ -470,11 +472,13 @@ fn what_happens_is_told_in_the_events_of_the_document() {
     let finished = |code: i32| {
         let run = ContractRun::of(&Contract::Manual, Observation::Exited(code));
         let receipt = Receipt::new(&run, None, Provenance::default());
-        Event::ContractFinished { step: step.clone(), attempt, receipt }
+        Event::Step { step: step.clone(), event: StepEvent::Judged { of: attempt.into(), receipt } }
     };
     let line = |event: &Event, said: &str| mirror::event_line(&source, event, said);
-    let started =
-        Event::AttemptStarted { step: step.clone(), attempt, agent: "a".to_owned(), prompt: blob() };
+    let started = Event::Step {
+        step: step.clone(),
+        event: StepEvent::Started(AttemptStart { attempt, agent: "a".to_owned(), prompt: blob() }),
+    };
     assert_eq!(line(&started, "").as_deref(), Some(r#"{"type":"STEP_STARTED","stepIndex":1}"#));
     let completed = r#"{"type":"STEP_COMPLETED","stepIndex":1,"output":"ok\n\"it\""}"#;
     assert_eq!(line(&finished(0), "ok\n\"it\"").as_deref(), Some(completed));
@@ -482,21 +486,23 @@ fn what_happens_is_told_in_the_events_of_the_document() {
     assert_eq!(line(&finished(1), "exit 1").as_deref(), Some(failed));
     let ended = |end| {
         let (step, changed) = (step.clone(), Vec::new());
-        Event::AttemptFinished {
+        Event::Step {
             step,
-            attempt,
-            end,
-            output: None,
-            usage: Usage::default(),
-            changed,
-            account: planwright_core::agent::account::Account::default(),
+            event: StepEvent::Finished(AttemptFinish {
+                attempt,
+                end,
+                output: None,
+                usage: Usage::default(),
+                changed,
+                account: planwright_core::agent::account::Account::default(),
+            }),
         }
     };
     assert_eq!(mirror::event_name(&ended(AttemptEnd::TimedOut(60))), Some("STEP_FAILED"));
     assert_eq!(line(&ended(AttemptEnd::Exited(0)), ""), None, "only the contract tells");
-    assert_eq!(line(&Event::RunResumed { by: "ada".to_owned() }, ""), None);
+    assert_eq!(line(&Event::Run(RunEvent::Resumed { by: "ada".to_owned() }), ""), None);
     let plan_json = r#"{"id":"p","task":"a\tb","version":1,"steps":[{"index":0,"description":"first","done":"no","n":1.5},{"description":"second","dependsOn":[0]}]}"#;
-    let begun = Event::RunStarted {
+    let begun = Event::Run(RunEvent::Started(RunStart {
         digest: String::new(),
         approved_by: "ada".to_owned(),
         approved_at: "rev".to_owned(),
@@ -505,14 +511,16 @@ fn what_happens_is_told_in_the_events_of_the_document() {
         sealed: std::collections::BTreeMap::new(),
         approvals: Vec::new(),
         note: String::new(),
-    };
+    }));
     assert_eq!(line(&begun, ""), Some(format!(r#"{{"type":"PLAN_CREATED","plan":{plan_json}}}"#)));
     assert_eq!(
         record::replanned_line(&source),
         format!(r#"{{"type":"PLAN_REPLANNED","newPlan":{plan_json}}}"#)
     );
-    let unknown =
-        Event::AttemptStarted { step: "none".to_owned(), attempt, agent: "a".to_owned(), prompt: blob() };
+    let unknown = Event::Step {
+        step: "none".to_owned(),
+        event: StepEvent::Started(AttemptStart { attempt, agent: "a".to_owned(), prompt: blob() }),
+    };
     assert_eq!(line(&unknown, ""), None);
 }
 

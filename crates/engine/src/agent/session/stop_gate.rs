@@ -8,7 +8,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use planwright_core::plan::verified::{Contract, Plan, Step};
-use planwright_core::run::state::RunStatus;
+use planwright_core::run::state::StepStatus;
 use planwright_core::workspace::reminder::first_open;
 use serde::{Deserialize, Serialize};
 
@@ -89,10 +89,7 @@ fn matter(project: &Project) -> Result<Option<Matter>, Error> {
         return sign.tag().map_or(Ok(None), |tag| of_attempt(project, tag));
     }
     let Some(decisions) = Approvals::open_existing(project)? else { return Ok(None) };
-    let is_over = |tally: &planwright_core::run::summary::RunSummary| {
-        matches!(tally.phase, planwright_core::run::state::Phase::Finished(_))
-    };
-    if decisions.runs().newest()?.iter().any(|glance| !is_over(&glance.tally)) {
+    if decisions.runs().newest()?.iter().any(|glance| glance.tally.outcome().is_none()) {
         return Ok(None);
     }
     let rows = approved(&decisions)?;
@@ -120,7 +117,7 @@ fn of_attempt(project: &Project, tag: &str) -> Result<Option<Matter>, Error> {
     }
     let run = runs.run(RunId::new(number))?;
     let only = run.plan.steps.iter().position(|known| known.id == *step);
-    let is_running = |place: usize| matches!(run.state.steps[place].status, RunStatus::Running { .. });
+    let is_running = |place: usize| matches!(run.state.steps[place].status, StepStatus::Running { .. });
     Ok(only.filter(|&place| is_running(place)).map(|place| Matter {
         sealed: run.sealed(),
         name: None,
@@ -164,10 +161,8 @@ impl Matter {
             Some(name) => format!("Step {} `{}` of the plan {name} ({})", step.number, step.id, step.title),
             None => "Your task".to_owned(),
         };
-        let (command, expect) = match &step.contract {
-            Contract::Shell { command, expect } => (command.as_str(), *expect),
-            Contract::Manual => ("", 0),
-        };
+        let command = step.contract.command().unwrap_or_default();
+        let expect = step.contract.expected_code().unwrap_or_default();
         let mut text = format!(
             "{what} is not done: its contract failed: {failure}.\n\nContract (must exit {expect}):\n{command}\n"
         );

@@ -44,7 +44,7 @@ impl From<rerun::Error> for Error {
             rerun::Error::Base(base::Error::NoCommit { .. } | base::Error::NoRepository { .. }) => {
                 failure(ErrorKind::Usage).next(NextCommand::new(["planwright", "help", "audit"]))
             }
-            rerun::Error::Ports(error) => (*error).into(),
+            rerun::Error::Base(base::Error::Ports(error)) => (*error).into(),
             rerun::Error::Base(_) | rerun::Error::State(_) | rerun::Error::Journal(_) => {
                 failure(ErrorKind::Machine)
             }

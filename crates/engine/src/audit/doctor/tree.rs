@@ -1,6 +1,6 @@
 //! Checks the worktrees of plans and attempts, interrupted operations, and the saved work of finished runs.
 
-use planwright_core::run::event::Event;
+use planwright_core::run::event::{Event, RunEvent};
 use planwright_core::workspace::worktree::{CreatedBy, PruneDecision, WorktreeState, typed};
 
 use super::{DoctorFinding, RepairKind, counted};
@@ -183,7 +183,9 @@ fn of_runs_that_are_over(project: &Project) -> Option<(usize, u64)> {
         .runs()
         .ok()?
         .iter()
-        .filter(|row| row.last.as_ref().is_some_and(|last| matches!(last.event, Event::RunFinished { .. })))
+        .filter(|row| {
+            row.last.as_ref().is_some_and(|last| matches!(last.event, Event::Run(RunEvent::Finished { .. })))
+        })
         .map(|row| {
             let run = checkout::name_of_run(&key, row.id.number(), row.created_at_ms);
             format!("{}{run}/", repository::REF_NAMESPACE)

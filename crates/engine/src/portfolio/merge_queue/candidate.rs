@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::plan::digest::Digest;
 use planwright_core::plan::lifecycle::PlanState;
-use planwright_core::run::event::Event;
+use planwright_core::run::event::{Event, StepEvent};
 use planwright_core::syntax::glob::Glob;
 use planwright_core::syntax::source::Source;
 use planwright_core::verify;
@@ -372,7 +372,9 @@ impl Gathering<'_> {
         let part = repo.keep.part();
         let is_judged = || -> Result<bool, Error> {
             let judged = plan.run.events.iter().rev().find_map(|recorded| {
-                let Event::ContractFinished { receipt, .. } = &recorded.event else { return None };
+                let Event::Step { event: StepEvent::Judged { receipt, .. }, .. } = &recorded.event else {
+                    return None;
+                };
                 Some(receipt.tree.clone())
             });
             let own = [plan.path.clone(), beside_of(&plan.path)];

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::approval::ledger::Evidence;
 use planwright_core::plan::verified::{Contract, Step};
 use planwright_core::run::judge::{ContractRun, judge};
-use planwright_core::run::state::RunStatus;
+use planwright_core::run::state::StepStatus;
 use planwright_core::workspace::merge_queue::{Conflict, TrialMerge};
 
 use super::candidate::{Batch, MergeCandidate};
@@ -218,6 +218,7 @@ impl<'a> Bench<'a> {
             });
             let content = Content::Commit(merged.commits[0].clone());
             Checkout::for_contracts(self.project, &content, &siblings.collect::<Vec<_>>())
+                .map_err(Error::Checkout)
         })?;
         Ok(checkout.path())
     }
@@ -281,7 +282,7 @@ impl<'a> Bench<'a> {
 fn contracts(member: &MergeCandidate) -> impl Iterator<Item = &Step> {
     let steps = member.run.plan.steps.iter().zip(&member.run.state.steps);
     let judged = steps.filter(|(step, state)| {
-        matches!(state.status, RunStatus::Passed { .. }) && matches!(step.contract, Contract::Shell { .. })
+        matches!(state.status, StepStatus::Passed { .. }) && matches!(step.contract, Contract::Shell { .. })
     });
     judged.map(|(step, _)| step)
 }

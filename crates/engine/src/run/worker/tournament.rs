@@ -5,7 +5,7 @@ use std::panic::resume_unwind;
 
 use planwright_core::agent::account::Usage;
 use planwright_core::plan::verified::Step;
-use planwright_core::run::event::{AttemptEnd, Event};
+use planwright_core::run::event::{AttemptEnd, AttemptFinish, Event, StepEvent};
 
 use super::{Done, Worker, WorkerInput};
 use crate::run::contract::Preview;
@@ -83,7 +83,9 @@ impl Worker {
 }
 
 const fn has_worked(done: &Done) -> bool {
-    let Event::AttemptFinished { end, .. } = &done.event else { return false };
+    let Event::Step { event: StepEvent::Finished(AttemptFinish { end, .. }), .. } = &done.event else {
+        return false;
+    };
     match end {
         AttemptEnd::Exited(_) | AttemptEnd::Signalled(_) | AttemptEnd::TimedOut(_) => true,
         AttemptEnd::Stopped | AttemptEnd::Lost | AttemptEnd::Parked { .. } => false,
@@ -91,7 +93,11 @@ const fn has_worked(done: &Done) -> bool {
 }
 
 fn usage(done: &Done) -> Usage {
-    if let Event::AttemptFinished { usage, .. } = &done.event { *usage } else { Usage::default() }
+    if let Event::Step { event: StepEvent::Finished(AttemptFinish { usage, .. }), .. } = &done.event {
+        *usage
+    } else {
+        Usage::default()
+    }
 }
 
 /// The outcome of the winner, with a report on all entrants and their total cost.
@@ -99,7 +105,7 @@ fn told_of(winner: &Done, text: &str, spent: Usage) -> Done {
     let mut event = winner.event.clone();
     let mut bytes = text.as_bytes().to_vec();
     bytes.extend(winner.blobs.first().cloned().unwrap_or_default());
-    if let Event::AttemptFinished { output, usage, .. } = &mut event {
+    if let Event::Step { event: StepEvent::Finished(AttemptFinish { output, usage, .. }), .. } = &mut event {
         *output = Some(blob_of(&bytes));
         *usage = spent;
     }

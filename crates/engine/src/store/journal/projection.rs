@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use planwright_core::run::event::{AskReason, Event};
+use planwright_core::run::event::{AskEvent, AskReason, AttemptStart, Event, RunEvent, StepEvent};
 use rusqlite::{Connection, params};
 
 enum Effect<'a> {
@@ -37,22 +37,18 @@ enum Effect<'a> {
 
 fn effect(event: &Event) -> Effect<'_> {
     match event {
-        Event::AttemptStarted { step, attempt, agent, prompt } => {
+        Event::Step { step, event: StepEvent::Started(AttemptStart { attempt, agent, prompt }) } => {
             Effect::Queue { step, attempt: *attempt, agent, prompt: &prompt.0 }
         }
-        Event::AttemptFinished { step, attempt, .. } => Effect::Unqueue { step, attempt: *attempt },
-        Event::AskOpened { ask, step, reason, text } => {
+        Event::Step { step, event: StepEvent::Finished(finish) } => {
+            Effect::Unqueue { step, attempt: finish.attempt }
+        }
+        Event::Ask { ask, event: AskEvent::Opened { step, reason, text } } => {
             Effect::Ask { ask, step: step.as_deref(), reason: *reason, text }
         }
-        Event::AskAnswered { ask, .. } => Effect::Settle { ask },
-        Event::RunFinished { .. } => Effect::Clear,
-        Event::RunStarted { .. }
-        | Event::AgentsApproved { .. }
-        | Event::ContractFinished { .. }
-        | Event::BudgetWarned { .. }
-        | Event::RunStopped { .. }
-        | Event::RunResumed { .. }
-        | Event::StepsReopened { .. } => Effect::Nothing,
+        Event::Ask { ask, event: AskEvent::Answered { .. } } => Effect::Settle { ask },
+        Event::Run(RunEvent::Finished { .. }) => Effect::Clear,
+        Event::Run(_) | Event::Step { event: StepEvent::Judged { .. }, .. } => Effect::Nothing,
     }
 }
 

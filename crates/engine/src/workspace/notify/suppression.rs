@@ -2,7 +2,7 @@
 //! proposed, a question answered while the hook was running.
 
 use planwright_core::approval::status::{ApprovalStatus, RecordedEntry};
-use planwright_core::run::event::Event;
+use planwright_core::run::event::{AskEvent, Event, RunEvent};
 use planwright_core::workspace::notification::Trigger;
 
 use crate::store::journal::{Error, Store};
@@ -24,10 +24,13 @@ pub(super) fn is_settled(store: &Store, fact: &FeedItem) -> Result<bool, Error> 
 
 /// Whether an event settles a question.
 fn settles(event: &Event, asked: &Event) -> bool {
-    if let (Event::AskAnswered { ask, .. }, Event::AskOpened { ask: open, .. }) = (event, asked) {
-        return ask == open;
+    match event {
+        Event::Ask { ask, event: AskEvent::Answered { .. } } => {
+            matches!(asked, Event::Ask { ask: open, .. } if open == ask)
+        }
+        Event::Run(RunEvent::Finished { .. }) => true,
+        Event::Run(_) | Event::Step { .. } | Event::Ask { .. } => false,
     }
-    matches!(event, Event::RunFinished { .. })
 }
 
 /// Whether the plan has moved on since the entry with this number.

@@ -6,7 +6,9 @@ use std::path::Path;
 use planwright_engine::core::approval::ledger::LedgerEntry;
 use planwright_engine::core::dialect;
 use planwright_engine::core::dialect::{NewPlan, record};
-use planwright_engine::core::run::event::{AskAnswer as Said, Event};
+use planwright_engine::core::run::event::{
+    AskAnswer as Said, AskEvent, Event, RunEvent, RunStart, StepEvent,
+};
 use planwright_engine::core::run::mirror;
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::run;
@@ -54,7 +56,7 @@ fn of_event(runs: &Runs, run: RunId, event: &Event) -> Result<Option<String>, Fa
     let Some(source) = row.source() else { return Ok(None) };
     let follows = follows(&source);
     let source = as_record(&source);
-    if let Event::RunStarted { digest, .. } = event {
+    if let Event::Run(RunEvent::Started(RunStart { digest, .. })) = event {
         let ledger = runs.store().ledger(&row.plan).map_err(run::Error::from)?;
         let is_it = |entry: &LedgerEntry| matches!(entry, LedgerEntry::Proposed { subject, .. } if subject.digest == *digest);
         return Ok(match ledger.iter().any(|said| is_it(&said.entry)) {
@@ -63,25 +65,16 @@ fn of_event(runs: &Runs, run: RunId, event: &Event) -> Result<Option<String>, Fa
             false => Some(record::created_line(&source)),
         });
     }
-    if let Event::AskAnswered { ask, answer: Said::Confirm, by } = event {
+    if let Event::Ask { ask, event: AskEvent::Answered { answer: Said::Confirm, by } } = event {
         return confirmed(runs, run, (ask, by));
     }
     let said = match event {
-        Event::ContractFinished { receipt, .. } => match receipt.verdict.failure() {
+        Event::Step { event: StepEvent::Judged { receipt, .. }, .. } => match receipt.verdict.failure() {
             Some(failure) => failure.to_string(),
             None => said_by_agent(runs, run, event)?,
         },
-        Event::AttemptFinished { end, .. } => format!("{end:?}"),
-        Event::RunStarted { .. }
-        | Event::AgentsApproved { .. }
-        | Event::AttemptStarted { .. }
-        | Event::AskOpened { .. }
-        | Event::AskAnswered { .. }
-        | Event::BudgetWarned { .. }
-        | Event::RunStopped { .. }
-        | Event::RunResumed { .. }
-        | Event::StepsReopened { .. }
-        | Event::RunFinished { .. } => String::new(),
+        Event::Step { event: StepEvent::Finished(finish), .. } => format!("{:?}", finish.end),
+        Event::Step { event: StepEvent::Started(_), .. } | Event::Run(_) | Event::Ask { .. } => String::new(),
     };
     Ok(mirror::event_line(&source, event, said.trim_end()))
 }
@@ -95,7 +88,9 @@ fn follows(source: &Source) -> bool {
 fn confirmed(runs: &Runs, run: RunId, (ask, by): (&str, &str)) -> Result<Option<String>, Failure> {
     let run = runs.run(run)?;
     let opened = run.events.iter().find_map(|recorded| {
-        let Event::AskOpened { ask: known, step, .. } = &recorded.event else { return None };
+        let Event::Ask { ask: known, event: AskEvent::Opened { step, .. } } = &recorded.event else {
+            return None;
+        };
         step.clone().filter(|_| known == ask)
     });
     let index = opened.and_then(|step| run.plan.steps.iter().position(|known| known.id == step));
@@ -118,7 +113,8 @@ fn as_record(source: &Source) -> Source {
 fn said_by_agent(runs: &Runs, run: RunId, event: &Event) -> Result<String, Failure> {
     let judged = (event.step(), event.attempt());
     for recorded in runs.store().events(run, 0).map_err(run::Error::from)? {
-        if let Event::AttemptFinished { output: Some(output), .. } = &recorded.event
+        if let Event::Step { event: StepEvent::Finished(finish), .. } = &recorded.event
+            && let Some(output) = &finish.output
             && (recorded.event.step(), recorded.event.attempt()) == judged
         {
             return Ok(String::from_utf8_lossy(&runs.blob(output)?).into_owned());

@@ -13,7 +13,7 @@ use planwright_engine::core::dialect;
 use planwright_engine::core::plan::draft::{Draft, Mark};
 use planwright_engine::core::plan::verified;
 use planwright_engine::core::run::event::RunOutcome;
-use planwright_engine::core::run::state::{RunStatus, StepState};
+use planwright_engine::core::run::state::{StepState, StepStatus};
 use planwright_engine::core::syntax::source::Source;
 use planwright_engine::run;
 use planwright_engine::run::{Run, Runs};
@@ -221,8 +221,8 @@ impl Case {
 /// The step that failed last: in its run, else as the file says.
 fn failed_step(draft: &Draft, (ids, run): (&[String], Option<&Run>)) -> Option<usize> {
     let is_stuck = |step: &&StepState| {
-        !step.failed.is_empty()
-            && !matches!(step.status, RunStatus::Passed { .. } | RunStatus::Skipped { .. })
+        !step.history.failed.is_empty()
+            && !matches!(step.status, StepStatus::Passed { .. } | StepStatus::Skipped { .. })
     };
     let in_run = run.and_then(|run| run.state.steps.iter().find(is_stuck));
     let in_run = in_run.and_then(|step| ids.iter().position(|id| *id == step.id));
@@ -237,7 +237,7 @@ fn said(
     runs: Option<&Runs>,
 ) -> Option<String> {
     let state = run.and_then(|run| run.state.steps.iter().find(|state| state.id == ids[step]));
-    let Some(last) = state.and_then(|state| state.failed.last()) else {
+    let Some(last) = state.and_then(|state| state.history.failed.last()) else {
         return draft.steps[step].trace.0.error.clone().filter(|error| !error.is_empty());
     };
     let output = last.output.as_ref().and_then(|blob| runs?.blob(blob).ok()).unwrap_or_default();
@@ -252,7 +252,7 @@ fn finished(draft: &Draft, ids: &[String], run: Option<&Run>) -> BTreeSet<usize>
         let steps = draft.steps.iter().enumerate();
         return steps.filter(|(_, step)| step.mark() == Some(Mark::Done)).map(|(place, _)| place).collect();
     };
-    let passed = run.state.steps.iter().filter(|step| matches!(step.status, RunStatus::Passed { .. }));
+    let passed = run.state.steps.iter().filter(|step| matches!(step.status, StepStatus::Passed { .. }));
     passed.filter_map(|step| ids.iter().position(|id| *id == step.id)).collect()
 }
 
