@@ -9,12 +9,15 @@ pub mod caller;
 mod convert;
 mod create;
 pub mod decision;
+mod demo;
 mod diagnostics;
 mod discovery;
+mod doctor;
 mod draft;
 mod edit;
 pub mod error;
 pub mod events;
+mod explain;
 mod export;
 mod format;
 pub mod history;
@@ -44,9 +47,11 @@ mod show;
 mod simulate;
 mod standup;
 pub mod start;
+mod stats;
 mod status;
 mod submission;
 pub mod target;
+mod tools;
 mod verify;
 pub mod worker;
 pub mod workspace;
@@ -62,17 +67,20 @@ pub use create::{CopyView, NewPlanOptions, NewPlanView};
 pub use decision::{
     ApprovalOptions, ApprovalSubjectView, ApprovalView, CancelView, CommentsView, RejectionView, UndoView,
 };
+pub use demo::{DemoView, create_demo};
 pub use diagnostics::{
     BaselineView, CheckCounts, CheckedFile, DiagnosticView, FileView, FixView, RelatedView,
     ReviewFindingView, SpanView, SuggestionView, TextEditView, VerifyView, Warnings,
 };
 pub use discovery::DiscoveriesView;
+pub use doctor::{DoctorFindingView, DoctorView, Repair, doctor};
 pub use draft::{AnswerOrigin, DraftAnswer, DraftRequest, DraftedView, QuickTask, WrittenDraft};
 pub use edit::{EditMode, EditRequest, EditView};
 pub use error::merge::merge_failed;
 pub use error::session::SessionCommands;
 pub use error::{Error, ErrorKind, WHAT_IS_A_PLAN, unchanged};
 pub use events::{EventStream, EventsView, HookView, Since};
+pub use explain::{RulesView, explain, rules};
 pub use export::{ExportOptions, ExportedRecords, ReceiptsView};
 pub use format::{FormatMode, FormatView};
 pub use history::{DraftView, HistoryView, MergedView, VersionRunView, VersionView};
@@ -106,9 +114,11 @@ pub use start::{
     AgentChange, ApprovedStart, Blocker, Driving, Missing, Readiness, Rest, Retry, Start, StartApproval,
     StartOptions, StepSelection,
 };
+pub use stats::{CostView, ProjectionView, StatsOptions, StatsView};
 pub use status::{AskView, CurrentView, RunStatusView, StatusView};
 pub use submission::{AuthorGuide, FeedbackComment, FeedbackRejection, FeedbackView, SubmittedPlan};
 pub use target::{ChosenPlan, PlanRun, Target, step_of_run};
+pub use tools::{RefusedCallView, ToolsView, TriageView};
 pub use verify::{
     BaselineSummary, CheckInput, CheckSummary, CheckedPlan, PlanReviewer, REVIEWER, WarningLevels,
 };
@@ -159,12 +169,14 @@ pub use planwright_core::plan::identity::{Identity, Role};
 pub use planwright_core::plan::verified::{Contract, Step, slug};
 pub use planwright_core::plan::view::{PlanView, StepView, Summary as PlanSummary};
 pub use planwright_core::run::baseline::{Baseline, BaselineResult};
+pub use planwright_core::run::cost::Spent;
 pub use planwright_core::run::event::{
     AnswerKind, AskAnswer, AskEvent, AskReason, AttemptEnd, Event, Judged, JudgedBy, RunEvent, RunOutcome,
     StepEvent, StopMode,
 };
 pub use planwright_core::run::receipt::Receipt;
 pub use planwright_core::run::state::{RunState, StepStatus};
+pub use planwright_core::run::stats::{ContractFigures, Figures, Gap, WaitTime};
 pub use planwright_core::syntax::diagnostic::{Diagnostic, Fix, Label, Severity};
 pub use planwright_core::syntax::invisible::is_unprintable;
 pub use planwright_core::syntax::nearest::nearest;

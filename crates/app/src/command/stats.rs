@@ -3,19 +3,11 @@
 
 mod cost;
 
-use std::collections::BTreeMap;
+use planwright_engine::api::{ContractFigures, Figures, Gap, StatsOptions, StatsView, WaitTime};
 
-use planwright_engine::core::run::stats::{ContractFigures, Figures, Gap, Stats, WaitTime};
-use planwright_engine::run::Runs;
-use planwright_engine::run::stats;
-use planwright_engine::run::stats::{StatsCount, StatsScope};
-use schemars::JsonSchema;
-use serde::Serialize;
-
-use crate::interaction::project::here;
+use crate::interaction::project::workspace;
 use crate::output::wording;
-use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone};
-use cost::CostData;
+use crate::output::{Cell, Failure, NextCommand, Out, Response, Table, Tone};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -39,70 +31,32 @@ pub(crate) struct Args {
     cost: bool,
 }
 
-/// The data of the envelope.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Statistics {
-    /// Only what happened at this time or later was counted, in milliseconds since 1970; 0: everything.
-    pub(crate) since_ms: u64,
-    /// How many runs something happened in.
-    pub(crate) runs: usize,
-    /// How many runs could not be read: what they would say is not in the figures.
-    pub(crate) unread: usize,
-    /// The steps of all agents.
-    pub(crate) all: Figures,
-    /// The steps of each agent.
-    pub(crate) agents: BTreeMap<String, Figures>,
-    /// The steps of each plan.
-    pub(crate) plans: BTreeMap<String, Figures>,
-    /// What waited for a person.
-    pub(crate) waiting: WaitTime,
-    /// Every contract that was run, by plan and step.
-    pub(crate) contracts: Vec<ContractFigures>,
-    /// Tools and programs that plans need and that are missing.
-    pub(crate) gaps: Vec<Gap>,
-    /// What each step cost, where that was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) cost: Option<CostData>,
-}
-
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let since_ms = match &args.since {
         None => 0,
         Some(text) => wording::now().saturating_sub(wording::span("--since", text)?),
     };
-    let here = here()?;
-    let plan = args.plan.as_deref().map(|plan| here.address(plan)).transpose()?.map(|address| address.plan);
-    let runs = Runs::open_existing(&here)?;
-    let cost = match runs.as_ref().filter(|_| args.cost) {
-        Some(runs) => Some(cost::gather(runs, plan.as_deref(), since_ms)?),
-        None => None,
-    };
-    let counted = match &runs {
-        Some(runs) => stats::count(runs, &StatsScope { since_ms, plan })?,
-        None => StatsCount { stats: Stats::default(), unread: 0 },
-    };
-    match (&cost, args.cost) {
+    let options = StatsOptions { since_ms, plan: args.plan.as_deref(), has_cost: args.cost };
+    let view = workspace()?.stats(&options)?;
+    match (&view.cost, args.cost) {
         (Some(cost), _) => cost::print(cost, out),
         (None, true) => out.line("no costs: nothing has been run"),
-        (None, false) => print(args, &counted, out),
+        (None, false) => print(args, &view, out),
     }
-    let has_idle = counted.stats.contracts.iter().any(|contract| contract.has_never_failed);
+    let has_idle = view.contracts.iter().any(|contract| contract.has_never_failed);
     let next = if has_idle && !args.contracts {
         NextCommand::new(["planwright", "stats", "--contracts"])
-    } else if !counted.stats.gaps.is_empty() && !args.tools {
+    } else if !view.gaps.is_empty() && !args.tools {
         NextCommand::new(["planwright", "stats", "--tools"])
     } else {
         NextCommand::new(["planwright", "status"])
     };
-    let StatsCount { stats: Stats { runs, all, agents, plans, waiting, contracts, gaps }, unread } = counted;
-    let data = Statistics { since_ms, runs, unread, all, agents, plans, waiting, contracts, gaps, cost };
-    Ok(Response::new(Exit::Done, "stats", &data).next(next))
+    Ok(Response::done("stats", &view).next(next))
 }
 
-fn print(args: &Args, counted: &StatsCount, out: &mut Out<'_>) {
-    let stats = &counted.stats;
-    if counted.unread > 0 {
-        let runs = wording::number(counted.unread, "run");
+fn print(args: &Args, stats: &StatsView, out: &mut Out<'_>) {
+    if stats.unread > 0 {
+        let runs = wording::number(stats.unread, "run");
         out.warn(&format!("not counted: {runs} with unreadable records; run planwright doctor"));
     }
     if stats.all.steps == 0 {
@@ -131,7 +85,7 @@ fn print(args: &Args, counted: &StatsCount, out: &mut Out<'_>) {
     }
 }
 
-fn print_figures(args: &Args, stats: &Stats, out: &mut Out<'_>) {
+fn print_figures(args: &Args, stats: &StatsView, out: &mut Out<'_>) {
     let mut table = Table::new();
     let heads = ["", "steps", "first try", "retried", "needed you", "median", "$/step"];
     table.row(heads.map(|head| Cell::new(head).right().tone(Tone::Muted)));
