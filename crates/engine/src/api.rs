@@ -26,6 +26,7 @@ pub mod notify;
 mod path;
 pub mod plan;
 pub mod policy;
+mod prompt;
 pub mod proposal;
 mod queue;
 pub mod review;
@@ -113,6 +114,7 @@ pub use crate::workspace::template::FOLDER as TEMPLATES;
 
 // The vocabulary of core that front ends name.
 pub use planwright_core::agent::account::Usage;
+pub use planwright_core::agent::integration::SKILL;
 pub use planwright_core::agent::work_item::WorkItem;
 pub use planwright_core::approval::policy::BY_DEFAULT;
 pub use planwright_core::approval::review::{
@@ -135,4 +137,5 @@ pub use planwright_core::syntax::invisible::is_unprintable;
 pub use planwright_core::syntax::source::{Edit, Source, Span};
 pub use planwright_core::verify::RULES;
 pub use planwright_core::workspace::active_plan::ResolvedBy;
+pub use planwright_core::workspace::active_plan::session_text::{ShellKind, script as session_start_script};
 pub use planwright_core::workspace::notification::Notification;
