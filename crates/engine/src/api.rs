@@ -33,6 +33,7 @@ mod path;
 pub mod plan;
 mod planner;
 pub mod policy;
+mod prompt;
 pub mod proposal;
 mod queue;
 pub mod review;
@@ -152,6 +153,7 @@ pub use crate::workspace::template::FOLDER as TEMPLATES;
 
 // The vocabulary of core that front ends name.
 pub use planwright_core::agent::account::{Account, Usage};
+pub use planwright_core::agent::integration::SKILL;
 pub use planwright_core::agent::report::{FindingSeverity, ReportFinding, ReportLine, TEXT_BYTES_MAX};
 pub use planwright_core::agent::work_item::WorkItem;
 pub use planwright_core::approval::ledger::Drafting;
@@ -183,4 +185,5 @@ pub use planwright_core::syntax::nearest::nearest;
 pub use planwright_core::syntax::source::{Edit, Source, Span};
 pub use planwright_core::verify::RULES;
 pub use planwright_core::workspace::active_plan::ResolvedBy;
+pub use planwright_core::workspace::active_plan::session_text::{ShellKind, script as session_start_script};
 pub use planwright_core::workspace::notification::Notification;
