@@ -99,6 +99,7 @@ pub struct Comment {
     pub answer: Option<(Identity, String)>,
 }
 
+#[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
 fn answer_text<S: Serializer>(answer: &Option<(Identity, String)>, serializer: S) -> Result<S::Ok, S::Error> {
     answer.as_ref().map(|(_, text)| text).serialize(serializer)
 }

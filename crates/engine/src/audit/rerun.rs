@@ -126,6 +126,7 @@ pub struct StepAudit {
     pub broke: Option<Broke>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference to the field")]
 fn is_done<S: Serializer>(claim: &MarkClaim, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_bool(*claim == MarkClaim::Done)
 }
@@ -139,6 +140,7 @@ fn recorded_word<S: Serializer>(recorded: &Recorded, serializer: S) -> Result<S:
     })
 }
 
+#[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
 fn or_empty<S: Serializer>(text: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(text.as_deref().unwrap_or_default())
 }
