@@ -207,7 +207,9 @@ impl RunState {
                     let allowed = "none, it is running or waiting for an answer";
                     return Err(self.illegal(event.name(), Some(busy), allowed));
                 }
-                places.into_iter().for_each(|place| self.steps[place].reopen());
+                for place in places {
+                    self.steps[place].reopen();
+                }
             }
             RunEvent::Finished { outcome, .. } => {
                 let is_revised = matches!(self.phase, Phase::Stopped { why: StopReason::Revised, .. });

@@ -163,7 +163,7 @@ fn stop_now<S: Stage>(make: &impl Fn(&Plan, &Codes) -> S) {
         let mut stop_later = when_at_work(&trial.stage, stop);
         let stop = |moment: Moment<'_>| match moment {
             Moment::Durable(Event::Step { event: StepEvent::Started(_), .. }) if !is_at_work => {
-                stop(&trial.stage)
+                stop(&trial.stage);
             }
             Moment::Waits if is_at_work => stop_later(moment),
             Moment::Durable(_) | Moment::Waits => {}

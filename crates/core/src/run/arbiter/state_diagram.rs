@@ -52,8 +52,7 @@ impl DiagramStage {
         let Some(run) = run else { return Self::Planning };
         let any = |is_it: fn(&StepStatus) -> bool| run.steps.iter().any(|step| is_it(&step.status));
         match run.phase {
-            Phase::New => Self::Planning,
-            Phase::Finished { is_revised: true, .. } => Self::Planning,
+            Phase::New | Phase::Finished { is_revised: true, .. } => Self::Planning,
             Phase::Finished { outcome: RunOutcome::Done, .. } => Self::Complete,
             Phase::Finished { outcome: RunOutcome::Failed | RunOutcome::Cancelled, .. } => Self::Failed,
             Phase::Running | Phase::Stopped { .. } => {
