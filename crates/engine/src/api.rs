@@ -105,7 +105,9 @@ pub use revise::{
 };
 pub use run::{AnswerView, RollbackView, RunAsk, StopView, budget_answer};
 pub use run_state::FindingView;
-pub use run_view::{DryRun, FailedStep, RunChoice, RunRest, RunStepView, RunView, texts_to_compare};
+pub use run_view::{
+    DryRun, FailedStep, RunChoice, RunRest, RunStepView, RunView, Watching, texts_to_compare,
+};
 pub use runnable::{AgentGap, AgentView, RunnablePlan, WorktreePlan};
 pub use session::{CommitOutcomeView, DroppedThread, Session, SessionCommit, SessionProblem, SessionView};
 pub use shelve::{Archivable, ArchiveOptions, ArchiveView, DeleteView, Deletion, Outputs, ShelveView};

@@ -13,8 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::interaction::choice::{Choice, Pressed, can_ask, choose};
-use crate::interaction::project::here;
-use crate::interaction::target::{Opened, open};
+use crate::interaction::project::{here, workspace};
 use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 use planwright_engine::api::error::worktree::{DIGITS_MIN, typed_command};
@@ -99,8 +98,9 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
 }
 
 fn add(args: &AddArgs, out: &mut Out<'_>) -> Result<Response, Failure> {
-    let Opened { path: plan, project, .. } = open(&args.plan)?;
-    let trees = Trees::of(&project)?;
+    let opened = workspace()?.plan(&args.plan)?;
+    let (plan, project) = (opened.path().to_owned(), opened.workspace().project());
+    let trees = Trees::of(project)?;
     let setup = if args.no_setup { Setup::Leave } else { Setup::Run };
     if setup == Setup::Run {
         permit((&trees, trees.unallowed_setup()?), args.allow.as_deref(), Right::AllowSetup, out)?;

@@ -53,8 +53,3 @@ pub(crate) fn workspace_at(folder: Option<&Path>) -> Result<Workspace, Failure> 
 pub(crate) fn here() -> Result<Project, Failure> {
     Ok(workspace()?.project().clone())
 }
-
-/// The project that a plan belongs to, which need not be the one that the user stands in.
-pub(crate) fn project_of(plan: &Path) -> Result<Project, Failure> {
-    Ok(Workspace::open_for(plan, options())?.project().clone())
-}

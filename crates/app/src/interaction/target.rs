@@ -1,17 +1,9 @@
 //! The plan that a command works on, as options of the command line name it; the workspace says which one is meant.
 
-use std::path::PathBuf;
+use planwright_engine::api::{ChosenPlan, ResolvedBy, Target};
 
-use planwright_engine::Project;
-use planwright_engine::api::plan::find_step;
-use planwright_engine::api::{ChosenPlan, ResolvedBy, Target, shown};
-use planwright_engine::core::syntax::source::Source;
-use planwright_engine::store::plan_file;
-use planwright_engine::store::plan_file::FileText;
-use planwright_engine::workspace::project;
-
-use super::project::{here, project_of, workspace};
-use crate::output::{Exit, Failure, NextCommand};
+use super::project::workspace;
+use crate::output::Failure;
 
 /// The plan of a command, where it is not an argument.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -88,37 +80,5 @@ impl NamedPlan {
         let (chosen, step) = workspace()?.task_to_work_on(&words, self.name.as_deref())?;
         *plan = chosen.address;
         Ok((chosen.by, step))
-    }
-}
-
-/// A plan that a command works on, read as text.
-pub(crate) struct Opened {
-    pub(crate) path: PathBuf,
-    pub(crate) project: Project,
-    pub(crate) source: Source,
-    pub(crate) step: Option<String>,
-}
-
-/// Opens the plan or step that the user points at.
-pub(crate) fn open(address: &str) -> Result<Opened, Failure> {
-    let project::Address { plan: path, step } = here()?.address(address)?;
-    let opened = open_file(path)?;
-    if let Some(step) = &step {
-        let draft = opened.source.draft();
-        find_step(&draft, step, &shown(&opened.path))?;
-    }
-    Ok(Opened { step, ..opened })
-}
-
-/// Opens a plan file.
-pub(crate) fn open_file(path: PathBuf) -> Result<Opened, Failure> {
-    let project = project_of(&path)?;
-    match plan_file::read(&path, &shown(&path), project.reading()).map_err(Failure::from)? {
-        FileText::Plan(source) => Ok(Opened { path, project, source, step: None }),
-        FileText::Unreadable(unreadable) => {
-            let failure =
-                Failure::new(Exit::No, format!("{}: {}", shown(&path), unreadable.diagnostic.message));
-            Err(failure.next(NextCommand::new(["planwright", "verify", shown(&path).as_str()])))
-        }
     }
 }

@@ -128,7 +128,7 @@ fn understood(source: &Source, format: Option<&str>) -> Result<(Draft, String), 
             (None, Some(dialect)) => Ok(((dialect.parse)(source), dialect.name.to_owned())),
             (None, None) => {
                 let error = Error::new(ErrorKind::Usage, format!("unknown format `{name}`"));
-                let error = match nearest::nearest(name, names().into_iter()) {
+                let error = match nearest::nearest(name, names()) {
                     Some(meant) => error.hint(format!("did you mean `{meant}`?")),
                     None => error.hint(format!("the formats are {}", names().join(", "))),
                 };

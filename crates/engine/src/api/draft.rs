@@ -150,7 +150,7 @@ impl Workspace {
     /// Reads an answer and has the plan in it checked.
     pub fn read_draft(&self, said: &str) -> Result<PlannerAnswer<DraftAnswer>, Error> {
         let (text, reasoning) = match plan_json::find(said) {
-            Some(Err(fault)) => return Ok(PlannerAnswer::refused(fault)),
+            Some(Err(fault)) => return Ok(PlannerAnswer::refused(&fault)),
             Some(Ok(PlanJsonAction::Done { summary })) => return Ok(PlannerAnswer::Done(summary)),
             Some(Ok(PlanJsonAction::Escalate { step, reason })) => {
                 return Ok(PlannerAnswer::Escalate { step, reason });
@@ -158,20 +158,20 @@ impl Workspace {
             Some(Ok(PlanJsonAction::Plan(planned))) if planned.replace_from.is_some() => {
                 let complaint =
                     "`replace_from_step` applies to an existing plan; use `planwright revise PLAN --from`";
-                return Ok(PlannerAnswer::refused(complaint));
+                return Ok(PlannerAnswer::refused(&complaint));
             }
             Some(Ok(PlanJsonAction::Plan(planned))) => {
                 (plan_json::compose(&planned), plan_json::around(said))
             }
             None => match planning::read(said, NATIVE) {
                 Ok(answer) => (answer.plan, answer.reasoning),
-                Err(fault) => return Ok(PlannerAnswer::refused(fault)),
+                Err(fault) => return Ok(PlannerAnswer::refused(&fault)),
             },
         };
         let source = Source::new("the plan", text).at("plans/draft.md").written_in(NATIVE);
         let source = match without_claims(&source) {
             Ok(source) => source,
-            Err(complaint) => return Ok(PlannerAnswer::refused(complaint)),
+            Err(complaint) => return Ok(PlannerAnswer::refused(&complaint)),
         };
         let verified = baseline::verify_text(self.project(), FileText::Plan(source))?;
         if verified.plan.is_some() {

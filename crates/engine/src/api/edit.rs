@@ -149,8 +149,7 @@ fn set(key: &str, value: &str, dialect: &Dialect) -> Result<(PlanEdit, String), 
             return Err(Error::new(ErrorKind::Refused, "this plan's title is its heading, not a key")
                 .hint("change the heading in the file"));
         }
-        ("title", Some(key)) => key,
-        (key, _) => key,
+        ("title", Some(key)) | (key, _) => key,
     };
     let change = PlanEdit::Set { key: key.to_owned(), value: value.to_owned() };
     Ok((change, format!("{key} set to `{value}`")))

@@ -175,6 +175,9 @@ impl PlanRun {
     }
 }
 
+/// Takes an event as it happens, or nothing after each look, and says whether somebody still listens.
+pub type FollowedEvent<'a> = dyn FnMut(Option<(&RecordedEvent, Notification)>) -> bool + 'a;
+
 impl RunLog {
     /// The name of the plan.
     pub fn name(&self) -> &str {
@@ -285,10 +288,7 @@ impl RunLog {
 
     /// Tells every event until the run finishes, no process is running it, or nobody listens: `tell` says whether somebody
     /// does, and is called without an event after each look.
-    pub fn follow(
-        &self,
-        tell: &mut dyn FnMut(Option<(&RecordedEvent, Notification)>) -> bool,
-    ) -> Result<(), Error> {
+    pub fn follow(&self, tell: &mut FollowedEvent<'_>) -> Result<(), Error> {
         let PlanRun { runs, run, .. } = &self.found;
         let mut seen = 0;
         let mut is_over = self.found.is_over();

@@ -40,7 +40,7 @@ pub struct ReturnedAnswer {
 
 impl<T> PlannerAnswer<T> {
     /// An answer without a plan.
-    pub(crate) fn refused(complaint: impl ToString) -> Self {
+    pub(crate) fn refused(complaint: &impl ToString) -> Self {
         Self::Returned(ReturnedAnswer { plan: None, complaints: vec![complaint.to_string()] })
     }
 }

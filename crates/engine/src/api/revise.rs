@@ -300,14 +300,14 @@ impl Revision<'_> {
     /// Reads an answer and has the version in it checked: by the rules, and by what it owes the version before.
     pub fn read(&self, said: &str) -> Result<PlannerAnswer<NewVersion>, Error> {
         let (text, changes, reasoning) = match plan_json::find(said) {
-            Some(Err(fault)) => return Ok(PlannerAnswer::refused(fault)),
+            Some(Err(fault)) => return Ok(PlannerAnswer::refused(&fault)),
             Some(Ok(PlanJsonAction::Done { summary })) => return Ok(PlannerAnswer::Done(summary)),
             Some(Ok(PlanJsonAction::Escalate { step, reason })) => {
                 return Ok(PlannerAnswer::Escalate { step, reason });
             }
             Some(Ok(PlanJsonAction::Plan(planned))) => {
                 if let Some(fault) = self.other_revision(planned.revision)? {
-                    return Ok(PlannerAnswer::refused(fault));
+                    return Ok(PlannerAnswer::refused(&fault));
                 }
                 let text = match planned.replace_from {
                     Some(_) => plan_json::replace(self.source(), &planned),
@@ -315,12 +315,12 @@ impl Revision<'_> {
                 };
                 match text {
                     Ok(text) => (text, String::new(), plan_json::around(said)),
-                    Err(fault) => return Ok(PlannerAnswer::refused(fault)),
+                    Err(fault) => return Ok(PlannerAnswer::refused(&fault)),
                 }
             }
             None => match planning::read(said, self.source().dialect()) {
                 Ok(answer) => (answer.plan, answer.changes, answer.reasoning),
-                Err(fault) => return Ok(PlannerAnswer::refused(fault)),
+                Err(fault) => return Ok(PlannerAnswer::refused(&fault)),
             },
         };
         let or = |own: &String, said: String| if own.is_empty() { said } else { own.clone() };

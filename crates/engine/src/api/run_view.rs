@@ -195,14 +195,17 @@ pub struct FailedStep {
     pub said: Option<String>,
 }
 
+/// How long a front end watched a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Watching {
+    ToTheEnd,
+    /// Until the user had this process leave it.
+    UntilLeft,
+}
+
 impl PlanRun {
-    /// The run as it is after it was driven or followed; `is_abandoned` if the user had this process leave it.
-    pub fn at_rest(
-        &self,
-        plan: &RunnablePlan<'_>,
-        rest: &Rest,
-        is_abandoned: bool,
-    ) -> Result<RunRest, Error> {
+    /// The run as it is after it was driven or followed, until this happened.
+    pub fn at_rest(&self, plan: &RunnablePlan<'_>, rest: &Rest, ended: Watching) -> Result<RunRest, Error> {
         let run = self.runs.run(self.run.row.id)?;
         let now = plan.file.read_again();
         let is_same =
@@ -216,7 +219,7 @@ impl PlanRun {
             Progress::Stopped => "stopped",
             Progress::Edited => "edited",
             // Its process is gone: because of the plan, or for an unknown reason.
-            Progress::Left if !is_abandoned && !now.as_ref().is_some_and(is_same) => "edited",
+            Progress::Left if ended == Watching::ToTheEnd && !now.as_ref().is_some_and(is_same) => "edited",
             Progress::Left => "left",
         };
         let mut view = plan.view(&run.state, word, is_done);

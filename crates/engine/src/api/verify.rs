@@ -208,7 +208,9 @@ impl CheckedPlan {
             }
             let source = &self.verified.source;
             plan_file::save(path, source, &source.edited(&edits))?;
-            titles.iter().for_each(|title| fixed(title));
+            for title in &titles {
+                fixed(title);
+            }
             self.verified = baseline::verify(self.workspace.project(), path, &shown(path))?;
         }
         Ok(self)
@@ -228,7 +230,7 @@ impl CheckedPlan {
             steps: plan.steps.len(),
             waves: plan.graph().waves().len(),
             targets: plan.steps.iter().map(|step| step.target.clone()).collect(),
-            digest: Digest::of(plan).short().to_string(),
+            digest: Digest::of(plan).short().to_owned(),
         })
     }
 

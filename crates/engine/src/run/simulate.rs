@@ -110,7 +110,7 @@ pub fn simulate(project: &Project, name: &str, plan: &Plan) -> Result<Simulation
             attempts_max: attempts_max(step, &agent),
             agent,
             reads: step.reads.iter().map(|reference| given(project, reference)).collect(),
-            tools: step.tools.iter().map(tool).collect(),
+            tools: step.tools.iter().map(|name| tool(name)).collect(),
             touches: step.touches.clone(),
             files_count: matching.len(),
             files: matching.into_iter().take(FILES_NAMED_MAX).cloned().collect(),
@@ -156,8 +156,8 @@ fn given(project: &Project, reference: &Reference) -> SimulationInput {
     }
 }
 
-fn tool(tool: &String) -> SimulatedTool {
-    SimulatedTool { is_here: stats::has_tool(tool_name(tool)), tool: tool.clone() }
+fn tool(tool: &str) -> SimulatedTool {
+    SimulatedTool { is_here: stats::has_tool(tool_name(tool)), tool: tool.to_owned() }
 }
 
 fn matching<'a>(globs: &[String], files: &'a [String]) -> Vec<&'a String> {

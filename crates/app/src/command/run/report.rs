@@ -1,6 +1,6 @@
 //! End-of-run summary: what passed, failed and was not started, and the next command.
 
-use planwright_engine::api::{PlanRun, RunRest};
+use planwright_engine::api::{PlanRun, RunRest, Watching};
 
 use super::watch::Watched;
 use super::{Subject, difference, dollars, named, seconds};
@@ -20,7 +20,8 @@ pub(super) fn report(
     out: &mut Out<'_>,
 ) -> Result<Response, Failure> {
     out.warn_all(&watched.rest.complaints);
-    let rest = run.at_rest(&subject.runnable, &watched.rest, watched.left.is_some())?;
+    let ended = if watched.left.is_some() { Watching::UntilLeft } else { Watching::ToTheEnd };
+    let rest = run.at_rest(&subject.runnable, &watched.rest, ended)?;
     let state = rest.view.state.as_str();
     let exit = match state {
         "done" | "reached" => Exit::Done,

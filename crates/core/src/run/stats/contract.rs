@@ -49,7 +49,7 @@ impl Contracts {
             if known.command.is_empty() {
                 let meant = record.plan.steps.iter().find(|one| one.id == *step);
                 let command = meant.and_then(|step| step.contract.command());
-                known.command = command.unwrap_or_default().to_owned();
+                command.unwrap_or_default().clone_into(&mut known.command);
             }
             known.is_recent |= *at_ms >= since_ms;
             match receipt.verdict.is_passed() {
