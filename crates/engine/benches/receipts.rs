@@ -76,6 +76,18 @@ fn records(steps: usize) {
     ));
 }
 
+fn receipt(number: usize, digest: &str) -> Receipt {
+    let run = ContractRun {
+        expect: Some(0),
+        contract: blake3::hash(format!("test -e {number}").as_bytes()).to_hex().to_string(),
+        observation: Observation::Exited(0),
+        output: "said".to_owned(),
+        milliseconds: 1,
+    };
+    let (digest, tier, tree) = (digest.to_owned(), "open".to_owned(), "00".repeat(32));
+    Receipt::new(&run, None, Provenance { digest, tier, tree, ..Provenance::default() })
+}
+
 /// Events as a chain that begins with this hash.
 fn book(events: &[Event], genesis: blake3::Hash) -> Chain {
     let mut head = ChainHead { seq: 0, hash: genesis };
@@ -113,7 +125,6 @@ fn bundle(steps: usize) -> AuditBundle {
     let said = Blob(blake3::hash(b"said").to_hex().to_string());
     for number in 1..=steps {
         let step = format!("s{number}");
-        let observation = Observation::Exited(0);
         let (agent, prompt) = ("shell".to_owned(), said.clone());
         events.push(Event::Step {
             step: step.clone(),
@@ -130,22 +141,7 @@ fn bundle(steps: usize) -> AuditBundle {
                 account: planwright_core::agent::account::Account::default(),
             }),
         });
-        let receipt = Receipt::new(
-            &ContractRun {
-                expect: Some(0),
-                contract: blake3::hash(format!("test -e {number}").as_bytes()).to_hex().to_string(),
-                observation,
-                output: "said".to_owned(),
-                milliseconds: 1,
-            },
-            None,
-            Provenance {
-                digest: digest.clone(),
-                tier: "open".to_owned(),
-                tree: "00".repeat(32),
-                ..Provenance::default()
-            },
-        );
+        let receipt = receipt(number, &digest);
         events.push(Event::Step { step, event: StepEvent::Judged { of: Judged::Attempt(1), receipt } });
     }
     events.push(Event::Run(RunEvent::Finished { outcome: RunOutcome::Done, why: String::new() }));

@@ -76,6 +76,6 @@ fn list(out: &mut Out<'_>) -> Result<Response, Failure> {
         ]);
     }
     out.table(&table);
-    out.talk(&format!("templates of your own: {}/NAME.md", TEMPLATES));
+    out.talk(&format!("templates of your own: {TEMPLATES}/NAME.md"));
     Ok(Response::done("new", &view).next(NextCommand::new(["planwright", "help", "new"])))
 }

@@ -230,7 +230,7 @@ impl CheckedPlan {
             steps: plan.steps.len(),
             waves: plan.graph().waves().len(),
             targets: plan.steps.iter().map(|step| step.target.clone()).collect(),
-            digest: Digest::of(plan).short().to_owned(),
+            digest: Digest::of(plan).short(),
         })
     }
 
