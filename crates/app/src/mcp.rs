@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use planwright_engine::system::process::Stop;
+use planwright_engine::api::Stop;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -260,7 +260,7 @@ impl Server {
             PersonReply::No(reply) => told(reply),
             PersonReply::Asking(result) => result,
             PersonReply::Yes => {
-                let by = format!("{} over MCP ({})", planwright_engine::system::user::user(), client);
+                let by = format!("{} over MCP ({})", planwright_engine::api::user(), client);
                 told(worked(|| act(&by)).unwrap_or_else(|ToolError(text)| ToolReply::error(text)))
             }
         }

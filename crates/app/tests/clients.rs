@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use planwright_engine::core::agent::profile::PROFILES;
+use planwright_core::agent::profile::PROFILES;
 use serde_json::{Value, json};
 
 use crate::extent::is_whole;

@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
 use clock::{Cost, medians};
-use planwright_engine::Project;
 use planwright_engine::audit::rerun::{PlanAudit, RerunOptions, RerunReport, record};
 use planwright_engine::git::base::tree_of_workspace;
 use planwright_engine::store::plan_file;
 use planwright_engine::store::plan_file::FileText;
 use planwright_engine::system::process::{SHIM, Stop, shim_main};
+use planwright_engine::workspace::project::Project;
 
 const STEPS_FULL: usize = 1_000;
 const STEPS_SMOKE: usize = 20;

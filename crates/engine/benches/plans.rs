@@ -18,8 +18,8 @@ use planwright_core::plan::draft::Draft;
 use planwright_core::syntax::source::Source;
 use planwright_core::verify;
 use planwright_core::verify::{Facts, Questions, Study, VerifyLimits};
-use planwright_engine::Project;
 use planwright_engine::workspace::facts;
+use planwright_engine::workspace::project::Project;
 use pulldown_cmark::{Options, Parser};
 
 /// How much work a run does.

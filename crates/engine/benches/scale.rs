@@ -30,10 +30,10 @@ use planwright_core::run::state::RunState;
 use planwright_core::run::summary::RunSummary;
 use planwright_core::syntax::source::Source;
 use planwright_core::verify::trusted;
-use planwright_engine::Project;
 use planwright_engine::run::Runs;
 use planwright_engine::store::journal::{Append, NewRun, Store, blob_of};
 use planwright_engine::store::plan_file;
+use planwright_engine::workspace::project::Project;
 use rusqlite::{Connection, OpenFlags};
 
 const PLANS_FULL: usize = 10_000;

@@ -6,6 +6,7 @@ pub mod arbiter;
 mod ask;
 pub mod audit;
 pub mod caller;
+pub mod config;
 mod convert;
 mod create;
 pub mod decision;
@@ -22,6 +23,7 @@ mod export;
 mod format;
 pub mod history;
 mod inbox;
+pub mod init;
 mod input;
 mod list;
 pub mod live;
@@ -56,6 +58,7 @@ mod tools;
 mod verify;
 pub mod worker;
 pub mod workspace;
+pub mod worktree;
 
 pub use active_plan::{ActivePlanView, BindingView, NamedPlansView, named_plans_of_session};
 pub use agent::{HookAnswer, answer_hook, bridge_acp};
@@ -154,11 +157,17 @@ pub use crate::workspace::project::Verified;
 pub use crate::workspace::template::FOLDER as TEMPLATES;
 
 // The vocabulary of core that front ends name.
+pub use crate::config::{ADVISORY_JUDGE_KEY, ENVIRONMENT_KEY, GATE_JUDGE_KEY, LIKE_KEY, TOPICS_KEY};
+pub use crate::run::stats::StatsScope;
+pub use crate::system::user::user;
 pub use planwright_core::agent::account::{Account, Usage};
+pub use planwright_core::agent::finding::counted as count_findings;
 pub use planwright_core::agent::integration::SKILL;
+pub use planwright_core::agent::report::findings as findings_of;
 pub use planwright_core::agent::report::{FindingSeverity, ReportFinding, ReportLine, TEXT_BYTES_MAX};
 pub use planwright_core::agent::work_item::WorkItem;
 pub use planwright_core::approval::ledger::Drafting;
+pub use planwright_core::approval::ledger::LedgerEntry;
 pub use planwright_core::approval::policy::BY_DEFAULT;
 pub use planwright_core::approval::review::{
     CommentReview, ContractReview, CostLimits, DiffSign, Difference, Direction, Review, ReviewReason,
@@ -168,6 +177,7 @@ pub use planwright_core::audit::HistoryLine;
 pub use planwright_core::audit::rerun::{CurrentResult, RerunOutcome};
 pub use planwright_core::dialect::NATIVE;
 pub use planwright_core::dialect::proposal::{ProposalSection, inline as proposal_of_json};
+pub use planwright_core::plan::budget::seconds as seconds_of;
 pub use planwright_core::plan::digest::Digest;
 pub use planwright_core::plan::identity::{Identity, Role};
 pub use planwright_core::plan::verified::{Contract, Step, slug};
@@ -178,9 +188,12 @@ pub use planwright_core::run::event::{
     AnswerKind, AskAnswer, AskEvent, AskReason, AttemptEnd, Event, Judged, JudgedBy, RunEvent, RunOutcome,
     StepEvent, StopMode,
 };
+pub use planwright_core::run::event::{AttemptFinish, RunStart};
+pub use planwright_core::run::forecast::Forecast;
 pub use planwright_core::run::receipt::Receipt;
 pub use planwright_core::run::state::{RunState, StepStatus};
 pub use planwright_core::run::stats::{ContractFigures, Figures, Gap, WaitTime};
+pub use planwright_core::syntax::count::number;
 pub use planwright_core::syntax::diagnostic::{Diagnostic, Fix, Label, Severity};
 pub use planwright_core::syntax::invisible::is_unprintable;
 pub use planwright_core::syntax::nearest::nearest;

@@ -1,8 +1,6 @@
 //! The part of planwright that acts: it reads and writes files, starts processes and gathers facts. It never prints and
 //! never decides: decisions are made in `planwright_core`. Folders are listed bottom up: each imports only those above it.
 
-pub use planwright_core as core;
-
 pub mod system;
 pub mod store;
 pub mod config;
@@ -18,5 +16,3 @@ pub mod host;
 #[cfg(test)]
 #[path = "../tests/scratch/folder.rs"]
 mod scratch;
-
-pub use workspace::project::{Project, Verified};

@@ -4,12 +4,12 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use planwright_engine::Project;
-use planwright_engine::core::plan::verified::Plan;
+use planwright_core::plan::verified::Plan;
 use planwright_engine::git::base;
 use planwright_engine::git::base::{Base, tree_of_workspace};
 use planwright_engine::git::checkout::{Checkout, Content, Lifetime, Objects};
 use planwright_engine::git::sealed;
+use planwright_engine::workspace::project::Project;
 
 use crate::repository::{Repository, lay_traps, read};
 use planwright_engine::run::baseline;

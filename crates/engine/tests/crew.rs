@@ -14,11 +14,10 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use planwright_engine::Project;
+use planwright_core::plan::identity::Identity;
+use planwright_core::run::event::{Event, RunEvent, RunOutcome};
+use planwright_core::run::schedule::ScheduleLimits;
 use planwright_engine::approval::{ApprovalRequest, Approvals};
-use planwright_engine::core::plan::identity::Identity;
-use planwright_engine::core::run::event::{Event, RunEvent, RunOutcome};
-use planwright_engine::core::run::schedule::ScheduleLimits;
 use planwright_engine::run::baseline;
 use planwright_engine::run::driver;
 use planwright_engine::run::host::DriveSetup;
@@ -28,6 +27,7 @@ use planwright_engine::store::journal::{Health, LEASE_MS, RunId, WorkLease};
 use planwright_engine::store::plan_file;
 use planwright_engine::store::plan_file::{FileText, Store};
 use planwright_engine::system::process::{SHIM, Stop, shim_main};
+use planwright_engine::workspace::project::Project;
 use runner::{Case, run_cases};
 
 const DRIVE: &str = "__drive";

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use planwright_engine::core::approval::ledger::{ApprovalSubject, LedgerEntry};
-use planwright_engine::core::approval::status::ApprovalStatus;
-use planwright_engine::core::plan::identity::Identity;
-use planwright_engine::core::run::event::{AskEvent, AskReason, Event, RunEvent, RunOutcome};
-use planwright_engine::core::run::receipt::Blob;
-use planwright_engine::core::workspace::notification::{Notification, Trigger};
+use planwright_core::approval::ledger::{ApprovalSubject, LedgerEntry};
+use planwright_core::approval::status::ApprovalStatus;
+use planwright_core::plan::identity::Identity;
+use planwright_core::run::event::{AskEvent, AskReason, Event, RunEvent, RunOutcome};
+use planwright_core::run::receipt::Blob;
+use planwright_core::workspace::notification::{Notification, Trigger};
 use planwright_engine::store::journal::{Delivery, FeedFilter, LedgerSummary, NewRun, RunId, Statement};
 use planwright_engine::store::plan_file::Store;
 use planwright_engine::workspace::feed::{EventFeed, Filter};

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use planwright_engine::core::agent::account::Usage;
-use planwright_engine::core::run::event::{
+use planwright_core::agent::account::Usage;
+use planwright_core::run::event::{
     AskAnswer, AskEvent, AskReason, AttemptEnd, AttemptFinish, AttemptStart, Event, RunEvent, RunOutcome,
     StepEvent, StopMode,
 };

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use planwright_engine::core::agent::account::Usage;
-use planwright_engine::core::run::event::{AskEvent, AskReason, Event, RunEvent, RunOutcome, StopMode};
-use planwright_engine::core::run::receipt::Blob;
-use planwright_engine::core::run::summary::{RunSummary, SummaryPhase};
+use planwright_core::agent::account::Usage;
+use planwright_core::run::event::{AskEvent, AskReason, Event, RunEvent, RunOutcome, StopMode};
+use planwright_core::run::receipt::Blob;
+use planwright_core::run::summary::{RunSummary, SummaryPhase};
 use planwright_engine::store::journal::{
     Append, AppendResult, BYTES_MAX, Break, ChainFault, Error, NewRun, RunId, blob_of,
 };

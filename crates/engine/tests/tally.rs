@@ -4,19 +4,19 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use planwright_engine::core::agent::account::Usage;
-use planwright_engine::core::plan::digest::Digest;
-use planwright_engine::core::plan::verified::Plan;
-use planwright_engine::core::run::event::{
+use planwright_core::agent::account::Usage;
+use planwright_core::plan::digest::Digest;
+use planwright_core::plan::verified::Plan;
+use planwright_core::run::event::{
     AgentCommands, AskEvent, AskReason, AttemptEnd, AttemptFinish, AttemptStart, Event, Judged, RunEvent,
     RunOutcome, RunStart, StepEvent, StopMode,
 };
-use planwright_engine::core::run::judge::{ContractRun, Observation};
-use planwright_engine::core::run::receipt::{Blob, Provenance, Receipt};
-use planwright_engine::core::run::state::RunState;
-use planwright_engine::core::run::summary::RunSummary;
-use planwright_engine::core::syntax::source::Source;
-use planwright_engine::core::verify::trusted;
+use planwright_core::run::judge::{ContractRun, Observation};
+use planwright_core::run::receipt::{Blob, Provenance, Receipt};
+use planwright_core::run::state::RunState;
+use planwright_core::run::summary::RunSummary;
+use planwright_core::syntax::source::Source;
+use planwright_core::verify::trusted;
 use planwright_engine::store::journal::{Append, Error, NewRun, RunId, blob_of};
 use planwright_engine::store::plan_file::Store;
 use rusqlite::Connection;

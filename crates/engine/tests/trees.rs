@@ -8,14 +8,14 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use planwright_engine::Project;
-use planwright_engine::core::workspace::worktree::{CreatedBy, PruneDecision, WorktreeState};
+use planwright_core::workspace::worktree::{CreatedBy, PruneDecision, WorktreeState};
 use planwright_engine::git::checkout::History;
 use planwright_engine::git::repository::OwnedRefs;
 use planwright_engine::git::worktree;
 use planwright_engine::git::worktree::{AddOptions, Error, Setup, Worktrees};
 use planwright_engine::store::worktree_registry;
 use planwright_engine::store::worktree_registry::RegisteredWorktree;
+use planwright_engine::workspace::project::Project;
 
 use crate::extent::is_whole;
 use crate::repository::{self, Repository, lay_traps, plant};

@@ -1,6 +1,6 @@
 //! `answer`: a person answers a question of a run. Without an answer it shows the question and the possible answers.
 
-use planwright_engine::api::{AnswerView, AskAnswer, PlanRun, RunAsk, budget_answer};
+use planwright_engine::api::{AnswerView, AskAnswer, PlanRun, Right, RunAsk, budget_answer};
 
 use crate::interaction::project::workspace;
 use crate::interaction::target::NamedPlan;
@@ -46,7 +46,12 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let choice = answer(args)?;
-    let run = workspace()?.run_of(&args.plan)?;
+    let workspace = workspace()?;
+    if choice.is_some() {
+        // Before anything is looked up: an agent learns nothing about open questions by guessing.
+        workspace.caller().may(Right::Answer)?;
+    }
+    let run = workspace.run_of(&args.plan)?;
     let Some(ask) = asked(args, &run)? else { return stop(&run, out) };
     match choice {
         None => Ok(show(&run, &ask, out)),

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use planwright_engine::config;
-use planwright_engine::config::{ConfigEditError, SettingEntry, SettingKind, Settings, Sources, schema};
-use planwright_engine::workspace::project;
+use planwright_engine::api::config;
+use planwright_engine::api::config::{ConfigEditError, SettingEntry, SettingKind, Settings, Sources};
+use planwright_engine::api::init::root;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -92,7 +92,7 @@ pub(crate) struct SettingData {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    let root = project::root_of(".".as_ref())?;
+    let root = root()?;
     let sources = Sources::of_process(&root, typed_settings());
     match (&args.act, &args.key) {
         (None, None) => show_all(&sources, out),
@@ -136,9 +136,9 @@ fn show_all(sources: &Sources, out: &mut Out<'_>) -> Result<Response, Failure> {
 }
 
 fn show_one(sources: &Sources, key: &str, out: &mut Out<'_>) -> Result<Response, Failure> {
-    let path = schema::path(key).unwrap_or_else(|| vec![key.to_owned()]);
+    let path = config::path(key).unwrap_or_else(|| vec![key.to_owned()]);
     let Some(entry) = Settings::read(sources)?.entry(&path) else {
-        return Err(unknown(schema::unknown(&path), schema::meant(&path)));
+        return Err(unknown(config::unknown(&path), config::meant(&path)));
     };
     let mut table = Table::new();
     table.row(cells(&entry));
@@ -186,7 +186,7 @@ fn changed(word: &str, sources: &Sources, edited: &config::ConfigEditResult, out
         let answer = Response::done("config", &data(sources, &[], change));
         return answer.next(NextCommand::new(["planwright", "doctor"]));
     };
-    let entry = schema::path(&edited.key).and_then(|path| settings.entry(&path));
+    let entry = config::path(&edited.key).and_then(|path| settings.entry(&path));
     let Some(entry) = entry else {
         return Response::done("config", &data(sources, &[], change))
             .next(NextCommand::new(["planwright", "config"]));
@@ -247,9 +247,9 @@ fn refusal(refused: ConfigEditError) -> Failure {
 
 fn unknown(message: String, meant: Option<String>) -> Failure {
     let meant =
-        meant.and_then(|meant| schema::path(&meant)).filter(|path| config::Setting::find(path).is_some());
+        meant.and_then(|meant| config::path(&meant)).filter(|path| config::Setting::find(path).is_some());
     let next = match meant {
-        Some(path) => NextCommand::new(["planwright", "config", schema::key(&path).as_str()]),
+        Some(path) => NextCommand::new(["planwright", "config", config::key(&path).as_str()]),
         None => NextCommand::new(["planwright", "config"]),
     };
     Failure::new(Exit::Usage, message).next(next)

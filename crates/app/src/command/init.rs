@@ -2,12 +2,11 @@
 
 mod connect;
 
-use planwright_engine::git::merge_driver;
-use planwright_engine::workspace::{init, project};
+use planwright_engine::api::init;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::project::here;
+use crate::interaction::project::workspace;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 use connect::{Connected, ConnectionData, Consent, connect, meant};
 use planwright_engine::api::{Caller, Right};
@@ -51,14 +50,11 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if !agents.is_empty() {
         Caller::of_process().may(Right::ConnectAgents)?;
     }
-    let root = project::root_of(".".as_ref())?;
+    let root = init::root()?;
     let found = init::look(&root);
-    let mut prepared = init::prepare(&root, &found).map_err(|error| match error {
-        init::Error::Config(error) => Failure::from(error),
-        init::Error::Store(error) => error.into(),
-    })?;
+    let mut prepared = init::prepare(&root, &found)?;
     if args.merge_driver {
-        let installed = merge_driver::install(&root)?;
+        let installed = init::install_merge_driver(&root)?;
         prepared.wrote.extend(installed.wrote);
         prepared.kept.extend(installed.kept);
     }
@@ -72,7 +68,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     say(&found, &prepared, &names, out);
     let consent = if args.write { Consent::Typed } else { Consent::Asked };
     let Connected { files, is_waiting } = connect(&root, &agents, consent, out)?;
-    let has_plans = !here()?.plans()?.is_empty();
+    let has_plans = workspace()?.has_plans()?;
     let again = args.agents.join(",");
     let next = match (is_waiting, has_plans) {
         (true, _) => NextCommand::new(["planwright", "init", "--agents", again.as_str(), "--write"]),

@@ -2,21 +2,17 @@
 
 mod show;
 
-use planwright_engine::config::WorktreeScript;
-use planwright_engine::core::workspace::worktree::PruneDecision;
-use planwright_engine::git::worktree::{
-    AddOptions, Pruned, ScriptRun, Setup, Worktrees as Trees, script_digest,
+use planwright_engine::api::worktree::{
+    AddOptions, DIGITS_MIN, PruneDecision, Pruned, RegisteredWorktree, ScriptRun, Setup, WorktreeScript,
+    Worktrees as Trees, script_digest, typed_command, unmerged,
 };
-use planwright_engine::portfolio::board;
-use planwright_engine::store::worktree_registry::RegisteredWorktree;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::interaction::choice::{Choice, Pressed, can_ask, choose};
-use crate::interaction::project::{here, workspace};
+use crate::interaction::project::workspace;
 use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
-use planwright_engine::api::error::worktree::{DIGITS_MIN, typed_command};
 use planwright_engine::api::shown;
 use planwright_engine::api::{Caller, Right};
 use show::{RemovedData, TreeData};
@@ -99,14 +95,14 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
 
 fn add(args: &AddArgs, out: &mut Out<'_>) -> Result<Response, Failure> {
     let opened = workspace()?.plan(&args.plan)?;
-    let (plan, project) = (opened.path().to_owned(), opened.workspace().project());
-    let trees = Trees::of(project)?;
+    let plan = opened.path().to_owned();
+    let trees = opened.workspace().worktrees()?;
     let setup = if args.no_setup { Setup::Leave } else { Setup::Run };
     if setup == Setup::Run {
         permit((&trees, trees.unallowed_setup()?), args.allow.as_deref(), Right::AllowSetup, out)?;
     }
     let (name, base) = (args.name.as_deref(), args.base.as_deref());
-    let after = if base.is_none() { board::unmerged(&trees, &plan) } else { Vec::new() };
+    let after = if base.is_none() { unmerged(&trees, &plan) } else { Vec::new() };
     let added = trees.add(&AddOptions { plan: &plan, name, base, after: &after, setup })?;
     out.warn_all(&added.complaints);
     show::added(&added, out);
@@ -173,7 +169,7 @@ fn data_of(trees: &Trees, tree: &RegisteredWorktree) -> Result<TreeData, Failure
 }
 
 fn list(out: &mut Out<'_>) -> Result<Response, Failure> {
-    let trees = Trees::of(&here()?)?;
+    let trees = workspace()?.worktrees()?;
     let findings = trees.inspect()?;
     show::table(&findings, out);
     let data: Vec<TreeData> = findings.iter().map(|finding| TreeData::of(&trees, finding)).collect();
@@ -191,7 +187,7 @@ fn list(out: &mut Out<'_>) -> Result<Response, Failure> {
 }
 
 fn path(name: &str, out: &mut Out<'_>) -> Result<Response, Failure> {
-    let trees = Trees::of(&here()?)?;
+    let trees = workspace()?.worktrees()?;
     let tree = trees.find(name)?;
     let place = trees.place(&tree.path);
     if !trees.is_there(&tree) {
@@ -213,7 +209,7 @@ fn path(name: &str, out: &mut Out<'_>) -> Result<Response, Failure> {
 
 fn remove(name: &str, allow: Option<&str>, out: &mut Out<'_>) -> Result<Response, Failure> {
     Caller::of_process().may(Right::RemoveWorktree)?;
-    let trees = Trees::of(&here()?)?;
+    let trees = workspace()?.worktrees()?;
     permit((&trees, trees.unallowed_teardown()?), allow, Right::AllowTeardown, out)?;
     let removed = trees.remove(name)?;
     show::removed(std::slice::from_ref(&removed), "removed", out);
@@ -222,7 +218,7 @@ fn remove(name: &str, allow: Option<&str>, out: &mut Out<'_>) -> Result<Response
 }
 
 fn would_prune(out: &mut Out<'_>) -> Result<Response, Failure> {
-    let trees = Trees::of(&here()?)?;
+    let trees = workspace()?.worktrees()?;
     let (safe, kept): (Vec<_>, Vec<_>) =
         trees.inspect()?.into_iter().partition(|finding| finding.reclaim == PruneDecision::Safe);
     let removed: Vec<RemovedData> = safe.iter().map(RemovedData::would).collect();
@@ -242,7 +238,7 @@ fn would_prune(out: &mut Out<'_>) -> Result<Response, Failure> {
 
 fn prune(out: &mut Out<'_>) -> Result<Response, Failure> {
     Caller::of_process().may(Right::PruneWorktrees)?;
-    let trees = Trees::of(&here()?)?;
+    let trees = workspace()?.worktrees()?;
     permit((&trees, trees.unallowed_teardown()?), None, Right::AllowTeardown, out)?;
     let Pruned { removed, kept, failed } = trees.prune()?;
     show::removed(&removed, "reclaimed", out);

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use planwright_engine::Project;
 use planwright_engine::api::{Notifications, OpenOptions, Workspace};
 
 use crate::output::Failure;
@@ -47,9 +46,4 @@ pub(crate) fn workspace() -> Result<Workspace, Failure> {
 /// The workspace of a folder that somebody names; without one, that which the user stands in.
 pub(crate) fn workspace_at(folder: Option<&Path>) -> Result<Workspace, Failure> {
     Ok(Workspace::open_in(folder.unwrap_or(Path::new(".")), options())?)
-}
-
-/// The project that the user stands in.
-pub(crate) fn here() -> Result<Project, Failure> {
-    Ok(workspace()?.project().clone())
 }

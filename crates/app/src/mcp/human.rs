@@ -6,17 +6,13 @@ use planwright_engine::api::{
     AskAnswer, Blocker, Caller, Identity, Missing, PlanRun, Readiness, RunAsk, RunnablePlan, Start,
     StartOptions, StopMode, budget_answer,
 };
-use planwright_engine::core::plan::budget;
-use planwright_engine::core::run::stats::Stats;
-use planwright_engine::run::Runs;
-use planwright_engine::run::stats as figures;
-use planwright_engine::run::stats::{StatsCount, StatsScope};
+use planwright_engine::api::{StatsScope, seconds_of};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::person::PersonQuestion;
-use super::shared::{One, PLAN_GET, PLAN_LIST, refusal, shown};
+use super::shared::{One, PLAN_GET, PLAN_LIST, refusal};
 use super::tool::{McpTool, ToolEffect, ToolError, ToolOutcome, ToolReply, ToolRequest, ToolResult, schema};
 use crate::output::wording;
 
@@ -133,13 +129,15 @@ fn inbox(call: &ToolRequest<'_>) -> ToolResult {
 
 /// The newest run of the plan that is meant, with the step, where one is.
 fn found(call: &ToolRequest<'_>, id: &str) -> Result<PlanRun, ToolError> {
-    let ((project, path), step) = match (call.session.plan(id), id.rsplit_once('/')) {
+    let (path, step) = match (call.session.plan(id), id.rsplit_once('/')) {
         (Ok(plan), _) => (plan, None),
         (Err(_), Some((plan, step))) if !plan.is_empty() => (call.session.plan(plan)?, Some(step)),
         (Err(trouble), _) => return Err(trouble),
     };
-    let run = call.session.workspace()?.latest_run(&path, step)?;
-    run.ok_or_else(|| ToolError(format!("{} has not been run", shown(&project, &path))))
+    let workspace = call.session.workspace()?;
+    let run = workspace.latest_run(&path, step)?;
+    let name = workspace.relative(&path);
+    run.ok_or_else(|| ToolError(format!("{name} has not been run")))
 }
 
 /// The same run, for the person who confirmed what is done with it.
@@ -245,9 +243,10 @@ fn asked(run: &PlanRun) -> Result<RunAsk, ToolError> {
 
 fn start(call: &ToolRequest<'_>) -> ToolResult {
     let One { id } = call.read()?;
-    let (project, path) = call.session.plan(&id)?;
-    let name = shown(&project, &path);
-    let plan = call.session.workspace()?.plan_at(path)?;
+    let path = call.session.plan(&id)?;
+    let workspace = call.session.workspace()?;
+    let name = workspace.relative(&path);
+    let plan = workspace.plan_at(path)?;
     let Some(runnable) = plan.runnable()? else { return Err(refusal(plan.verified()?, "so it cannot run")) };
     // The person is known only after they confirm; nothing starts before that.
     let question = match runnable.readiness(&StartOptions::by(call.session.agent()))? {
@@ -365,22 +364,16 @@ fn stop(call: &ToolRequest<'_>) -> ToolResult {
 
 fn stats(call: &ToolRequest<'_>) -> ToolResult {
     let Counting { id, since } = call.read()?;
-    let (project, plan) = match id {
-        Some(id) => call.session.plan(&id).map(|(project, path)| (project, Some(path)))?,
-        None => (call.session.project()?, None),
-    };
+    let plan = id.map(|id| call.session.plan(&id)).transpose()?;
     let since_ms = match since {
         None => 0,
         Some(text) => {
             let no_time = || ToolError(format!("`{text}` is not a duration; use 7d, 12h or 30min"));
-            let seconds = budget::seconds(&text).filter(|&seconds| seconds > 0).ok_or_else(no_time)?;
+            let seconds = seconds_of(&text).filter(|&seconds| seconds > 0).ok_or_else(no_time)?;
             wording::now().saturating_sub(seconds.saturating_mul(1000))
         }
     };
-    let counted = match Runs::open_existing(&project)? {
-        Some(runs) => figures::count(&runs, &StatsScope { since_ms, plan })?,
-        None => StatsCount { stats: Stats::default(), unread: 0 },
-    };
+    let counted = call.session.workspace()?.count(&StatsScope { since_ms, plan })?;
     let mut data = serde_json::to_value(&counted.stats).map_err(ToolError::from)?;
     data["runs_that_could_not_be_read"] = json!(counted.unread);
     Ok(ToolReply::data(&data).into())

@@ -4,8 +4,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use planwright_engine::Project;
-use planwright_engine::agent::submission;
 use planwright_engine::api::{Caller, Driving, Identity, OpenOptions, PlanRun, Stop, Workspace};
 
 use super::tool::ToolError;
@@ -48,15 +46,9 @@ impl McpSession {
         Ok(Workspace::open(&OpenOptions { caller, ..options().clone() })?)
     }
 
-    pub(super) fn project(&self) -> Result<Project, ToolError> {
-        Ok(self.workspace()?.project().clone())
-    }
-
-    /// The project, and the plan of it that is meant.
-    pub(super) fn plan(&self, id: &str) -> Result<(Project, PathBuf), ToolError> {
-        let project = self.project()?;
-        let path = submission::named(&project, id)?;
-        Ok((project, path))
+    /// The file of the plan that is meant.
+    pub(super) fn plan(&self, id: &str) -> Result<PathBuf, ToolError> {
+        Ok(self.workspace()?.plan_of_agent(id)?)
     }
 }
 

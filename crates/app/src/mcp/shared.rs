@@ -1,6 +1,5 @@
 //! Tools shared by several roles: plan lists, one plan, and diagnostics.
 
-use planwright_engine::Project;
 use planwright_engine::api::{Diagnostic, Severity, Source, Verified};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -90,13 +89,8 @@ fn list(call: &ToolRequest<'_>) -> ToolResult {
 
 fn get(call: &ToolRequest<'_>) -> ToolResult {
     let One { id } = call.read()?;
-    let (_, path) = call.session.plan(&id)?;
+    let path = call.session.plan(&id)?;
     Ok(ToolReply::data(&call.session.workspace()?.recorded_plan(&path)?).into())
-}
-
-/// A plan as it is called here: its path from the root of the project.
-pub(super) fn shown(project: &Project, path: &std::path::Path) -> String {
-    path.strip_prefix(&project.root).unwrap_or(path).to_string_lossy().into_owned()
 }
 
 /// Everything that the checker has against a plan, in words from which it can be fixed; errors first.

@@ -5,21 +5,19 @@ pub(crate) mod ahead;
 pub(crate) mod entry;
 pub(crate) mod found;
 
+use planwright_engine::api::Forecast;
+use planwright_engine::api::ReportFinding;
 use planwright_engine::api::local_time;
 pub(crate) use planwright_engine::api::now;
+pub(crate) use planwright_engine::api::number;
 use planwright_engine::api::step_of_event;
-use planwright_engine::config::{ADVISORY_JUDGE_KEY, ENVIRONMENT_KEY, GATE_JUDGE_KEY, LIKE_KEY, TOPICS_KEY};
-use planwright_engine::core::agent::account::{Account, Usage};
-use planwright_engine::core::agent::finding;
-use planwright_engine::core::agent::report;
-use planwright_engine::core::agent::report::ReportFinding;
-use planwright_engine::core::plan::budget;
-use planwright_engine::core::run::event::{
+use planwright_engine::api::{ADVISORY_JUDGE_KEY, ENVIRONMENT_KEY, GATE_JUDGE_KEY, LIKE_KEY, TOPICS_KEY};
+use planwright_engine::api::{Account, Usage};
+use planwright_engine::api::{
     AskAnswer, AskEvent, AttemptEnd, AttemptFinish, Event, RunEvent, RunOutcome, RunStart, StepEvent,
     StopMode,
 };
-use planwright_engine::core::run::forecast::Forecast;
-pub(crate) use planwright_engine::core::syntax::count::number;
+use planwright_engine::api::{count_findings, findings_of, seconds_of};
 
 use crate::output::{Exit, Failure, clean, shell_word};
 
@@ -77,7 +75,7 @@ pub(crate) fn size(bytes: u64) -> String {
 /// A length of time that was typed after an option: `7d`, `12h`, `30 min`; in milliseconds.
 pub(crate) fn span(option: &str, text: &str) -> Result<u64, Failure> {
     // A bare number has no unit that everybody would guess.
-    let seconds = budget::seconds(text).filter(|&seconds| seconds > 0 && text.trim().parse::<u64>().is_err());
+    let seconds = seconds_of(text).filter(|&seconds| seconds > 0 && text.trim().parse::<u64>().is_err());
     seconds.map(|seconds| seconds.saturating_mul(1000)).ok_or_else(|| {
         let hint = format!("{option} 7d, 12h or 30min");
         Failure::new(Exit::Usage, format!("`{text}` is not a duration")).hint(hint)
@@ -175,10 +173,10 @@ pub(crate) fn detail(event: &Event) -> String {
         }
         Event::Step { event: StepEvent::Started(start), .. } => start.agent.clone(),
         Event::Step { event: StepEvent::Finished(AttemptFinish { end, changed, account, .. }), .. } => {
-            let found: Vec<ReportFinding> = report::findings(&account.report).cloned().collect();
+            let found: Vec<ReportFinding> = findings_of(&account.report).cloned().collect();
             let found = match found.len() {
                 0 => String::new(),
-                count => format!(", {} ({})", number(count, "finding"), finding::counted(&found)),
+                count => format!(", {} ({})", number(count, "finding"), count_findings(&found)),
             };
             let changed = number(changed.len(), "file");
             format!("{}, {changed} changed{}{found}", end_words(end), scope_words(account))
@@ -242,7 +240,7 @@ pub(crate) fn fields(event: &Event) -> String {
             fields.extend(usage.micro_dollars.map(|dollars| ("cost", money(dollars)[1..].to_owned())));
             fields.extend(usage.tokens.map(|tokens| ("tokens", tokens.to_string())));
             fields.push(("changed", changed.len().to_string()));
-            let found = report::findings(&account.report).count();
+            let found = findings_of(&account.report).count();
             fields.extend((found > 0).then(|| ("findings", found.to_string())));
             if !account.outside.is_empty() {
                 fields.push(("outside", account.outside.len().to_string()));
@@ -335,7 +333,7 @@ mod tests {
                 output: None,
                 usage: Usage { tokens: Some(7), micro_dollars: Some(360_000), milliseconds: 421_000 },
                 changed: vec!["a".to_owned()],
-                account: planwright_engine::core::agent::account::Account::default(),
+                account: planwright_engine::api::Account::default(),
             }),
         };
         assert_eq!(place("it", &finished), "it/fix");

@@ -159,7 +159,7 @@ fn who_plays_a_role_is_chosen_before_the_approval() {
 fn the_states_are_explained_by_their_table() {
     let place = Place::empty();
     let ran = place.run(&["explain", "states"]);
-    assert_eq!(ran.expect(0, &[]).stdout, planwright_engine::core::run::arbiter::diagram());
+    assert_eq!(ran.expect(0, &[]).stdout, planwright_core::run::arbiter::diagram());
     place.run(&["explain", "stats"]).expect(2, &["planwright explain states"]);
 }
 

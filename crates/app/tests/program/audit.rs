@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use planwright_engine::Project;
+use planwright_core::audit::{AuditCheck, CheckSet, Kind};
 use planwright_engine::audit::{AuditReport, Auditor};
-use planwright_engine::core::audit::{AuditCheck, CheckSet, Kind};
 use planwright_engine::store::journal::Store;
+use planwright_engine::workspace::project::Project;
 use serde_json::Value;
 
 use crate::place::Place;

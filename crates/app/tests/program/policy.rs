@@ -9,10 +9,10 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use planwright_core::approval::ledger::LedgerEntry;
+use planwright_core::approval::status::{ApprovalStatus, RecordedEntry};
+use planwright_core::plan::identity::Identity;
 use planwright_engine::config::policy;
-use planwright_engine::core::approval::ledger::LedgerEntry;
-use planwright_engine::core::approval::status::{ApprovalStatus, RecordedEntry};
-use planwright_engine::core::plan::identity::Identity;
 use planwright_engine::store::journal::{LedgerSummary, Statement, Store};
 
 use crate::place::{Place, Ran, run};

@@ -337,7 +337,7 @@ fn database(place: &Place) -> rusqlite::Connection {
 
 /// Lets a book look as if all of it had happened so long ago: times and hashes are made anew, as only a clock could.
 fn grow_older(place: &Place, (records, owner, heads): (&str, &str, &str), days_ms: u64) {
-    use planwright_engine::core::audit::hash_chain::{ledger_genesis, link, run_genesis};
+    use planwright_core::audit::hash_chain::{ledger_genesis, link, run_genesis};
     let connection = database(place);
     let mut head = match owner {
         "plan" => ledger_genesis(),

@@ -11,23 +11,7 @@ const CLOCKS: [&str; 2] = ["Instant", "SystemTime"];
 const FACES: [&str; 4] = ["lsp", "mcp", "tui", "web"];
 const ENGINE: &str = "planwright_engine";
 /// What app may name of the engine.
-const FACADE: [&str; 15] = [
-    "Project",
-    "Verified",
-    "agent",
-    "api",
-    "approval",
-    "audit",
-    "config",
-    "core",
-    "git",
-    "host",
-    "portfolio",
-    "run",
-    "store",
-    "system",
-    "workspace",
-];
+const FACADE: [&str; 2] = ["api", "host"];
 
 fn world_in_core<'a>(files: impl IntoIterator<Item = &'a File>) -> Vec<Fault> {
     let mut faults = Vec::new();
@@ -70,7 +54,9 @@ fn core_in_app<'a>(files: impl IntoIterator<Item = &'a File>) -> Vec<Fault> {
                 }
             }
         } else if file.path == "crates/app/Cargo.toml" {
-            for (number, line) in file.lines().filter(|(_, line)| line.contains("planwright-core")) {
+            // Its tests may look at records with core's own eyes.
+            let own = file.lines().take_while(|(_, line)| line.trim() != "[dev-dependencies]");
+            for (number, line) in own.filter(|(_, line)| line.contains("planwright-core")) {
                 faults.push(Fault::new(
                     &file.path,
                     number,

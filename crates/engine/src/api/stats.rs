@@ -79,6 +79,14 @@ pub struct ProjectionView {
 }
 
 impl Workspace {
+    /// The figures of runs; none where nothing was run.
+    pub fn count(&self, scope: &StatsScope) -> Result<StatsCount, Error> {
+        Ok(match Runs::open_existing(self.project())? {
+            Some(runs) => stats::count(&runs, scope)?,
+            None => StatsCount { stats: Stats::default(), unread: 0 },
+        })
+    }
+
     pub fn stats(&self, options: &StatsOptions<'_>) -> Result<StatsView, Error> {
         let since_ms = options.since_ms;
         let plan = options.plan.map(|plan| self.project().address(plan)).transpose()?;
@@ -88,10 +96,7 @@ impl Workspace {
             Some(runs) => Some(cost_of(runs, plan.as_deref(), since_ms)?),
             None => None,
         };
-        let counted = match &runs {
-            Some(runs) => stats::count(runs, &StatsScope { since_ms, plan })?,
-            None => StatsCount { stats: Stats::default(), unread: 0 },
-        };
+        let counted = self.count(&StatsScope { since_ms, plan })?;
         let StatsCount { stats: Stats { runs, all, agents, plans, waiting, contracts, gaps }, unread } =
             counted;
         Ok(StatsView { since_ms, runs, unread, all, agents, plans, waiting, contracts, gaps, cost })

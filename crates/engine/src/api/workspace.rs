@@ -6,6 +6,7 @@ use planwright_core::dialect;
 use planwright_core::dialect::Dialect;
 use planwright_core::syntax::nearest;
 
+use crate::agent::submission;
 use crate::api::caller::Caller;
 use crate::api::error::{Error, ErrorKind};
 use crate::api::notify::Notifications;
@@ -87,7 +88,12 @@ impl Workspace {
         &self.options
     }
 
-    pub fn project(&self) -> &Project {
+    /// The file of the plan that an agent names.
+    pub fn plan_of_agent(&self, id: &str) -> Result<PathBuf, Error> {
+        submission::named(&self.project, id).map_err(|error| Error::from_error(ErrorKind::Usage, &error))
+    }
+
+    pub(crate) fn project(&self) -> &Project {
         &self.project
     }
 }

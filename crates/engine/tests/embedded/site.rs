@@ -16,7 +16,6 @@ use planwright_core::run::schedule::HUMAN;
 use planwright_core::run::state::StepStatus;
 use planwright_core::syntax::source::Source;
 use planwright_core::verify::trusted;
-use planwright_engine::Project;
 use planwright_engine::config::Config;
 use planwright_engine::run::host::{DriveSetup, LocalHost};
 use planwright_engine::run::remote_worker;
@@ -24,6 +23,7 @@ use planwright_engine::run::remote_worker::{WorkUntil, WorkerOptions};
 use planwright_engine::run::{Run, Runs};
 use planwright_engine::store::journal::{NewRun, RunId};
 use planwright_engine::system::process::{Stop, TAG};
+use planwright_engine::workspace::project::Project;
 
 use crate::scratch::Scratch;
 use crate::suite::{Codes, Stage};

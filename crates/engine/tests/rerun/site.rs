@@ -9,10 +9,10 @@ use planwright_core::agent::account::Usage;
 use planwright_core::run::event::{AttemptEnd, AttemptFinish, AttemptStart, Event, Judged, StepEvent};
 use planwright_core::run::judge::{ContractRun, Observation};
 use planwright_core::run::receipt::{Blob, Provenance, Receipt};
-use planwright_engine::Project;
 use planwright_engine::audit::rerun::{PlanAudit, RerunOptions, RerunReport, record};
 use planwright_engine::store::journal::{NewRun, Store};
 use planwright_engine::system::process::Stop;
+use planwright_engine::workspace::project::Project;
 
 use crate::scratch::Scratch;
 

@@ -3,11 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use planwright_engine::agent::integration as connect;
-use planwright_engine::agent::integration::{Deed, IntegrationChange};
-use planwright_engine::core::agent::integration;
-use planwright_engine::core::agent::integration::{CONNECTIONS, Integration};
-use planwright_engine::core::syntax::nearest;
+use planwright_engine::api::init;
+use planwright_engine::api::init::{CONNECTIONS, Deed, Integration, IntegrationChange};
+use planwright_engine::api::nearest;
 use schemars::JsonSchema;
 use serde::Serialize;
 use similar::{Algorithm, TextDiff};
@@ -51,9 +49,9 @@ pub(crate) struct Connected {
 pub(crate) fn meant(names: &[String]) -> Result<Vec<&'static Integration>, Failure> {
     let known = || CONNECTIONS.iter().map(|connection| connection.agent);
     let find = |name: &String| {
-        integration::named(name.trim()).ok_or_else(|| {
+        init::integration_named(name.trim()).ok_or_else(|| {
             let failure = Failure::new(Exit::Usage, format!("unknown agent `{name}`"));
-            match nearest::nearest(name, known()) {
+            match nearest(name, known()) {
                 Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
                 None => failure.hint(format!("the agents are {}", known().collect::<Vec<_>>().join(", "))),
             }
@@ -70,7 +68,7 @@ pub(crate) fn connect(
     consent: Consent,
     out: &mut Out<'_>,
 ) -> Result<Connected, Failure> {
-    let changes = connect::look(root, agents).map_err(|error| Failure::from_error(Exit::Machine, &error))?;
+    let changes = init::look_at_agents(root, agents)?;
     for change in &changes {
         show(change, out);
     }
@@ -92,7 +90,7 @@ pub(crate) fn connect(
         };
     if is_agreed {
         for change in &wanted {
-            connect::write(root, change)?;
+            init::write_for_agent(root, change)?;
             let word = out.palette().paint(Tone::Good, "wrote");
             out.line(&format!("{word}   {}", change.file));
         }

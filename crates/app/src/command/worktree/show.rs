@@ -1,13 +1,14 @@
 //! Output of `worktree`, as data and as text.
 
-use planwright_engine::core::workspace::worktree::{CreatedBy, PruneDecision, WorktreeState};
-use planwright_engine::git::worktree::{AddedWorktree, Removed, ScriptRun, WorktreeFinding, Worktrees};
+use planwright_engine::api::worktree::{
+    AddedWorktree, CreatedBy, PruneDecision, Removed, ScriptRun, WorktreeFinding, WorktreeState, Worktrees,
+    typed_command,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::output::wording;
 use crate::output::{Cell, Out, Table, Tone, clean, clean_line};
-use planwright_engine::api::error::worktree::typed_command;
 
 /// One tree.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -1,6 +1,6 @@
 //! One line for each ledger entry of a plan.
 
-use planwright_engine::core::approval::ledger::LedgerEntry;
+use planwright_engine::api::LedgerEntry;
 
 use super::words;
 
@@ -89,7 +89,7 @@ pub(crate) fn fields(entry: &LedgerEntry) -> String {
 
 #[cfg(test)]
 mod tests {
-    use planwright_engine::core::plan::identity::Identity;
+    use planwright_engine::api::Identity;
 
     use super::*;
 
