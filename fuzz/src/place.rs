@@ -100,6 +100,9 @@ fn cause(oddity: &ParseIssue) -> Option<Span> {
         | ParseIssue::Record(_)
         | ParseIssue::MissingFile { .. }
         | ParseIssue::MisnamedTask { .. }
-        | ParseIssue::WrongType { .. } => None,
+        | ParseIssue::WrongType { .. }
+        | ParseIssue::UnreadStep { .. }
+        | ParseIssue::OddNumber { .. }
+        | ParseIssue::PlainField { .. } => None,
     }
 }

@@ -10,6 +10,7 @@ mod screen;
 pub(crate) use screen::{FOR_AGENTS, GROUPS, TOPICS};
 
 use std::ffi::{OsStr, OsString};
+use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches as _, Parser, Subcommand};
@@ -227,7 +228,7 @@ pub(crate) fn grammar_of(name: Option<&str>) -> Result<clap::Command, Failure> {
         })
 }
 
-/// Every word that means a command.
+/// Every name of a command.
 pub(crate) fn words() -> Vec<String> {
     let grammar = grammar();
     let of = |command: &clap::Command| -> Vec<String> {
@@ -270,10 +271,19 @@ pub fn run(words: impl Iterator<Item = OsString>) -> Exit {
     let notifications = records(&command).then(notifier::notifications);
     let result = project::take_options(cli.settings, cli.dialect.as_deref(), notifications)
         .and_then(|()| settle(&mut command))
+        .inspect(|()| warn_of_other_record(&command, &mut out))
         .and_then(|()| dispatch(command, &mut out));
     let exit = out.finish(&result);
     project::finish();
     exit
+}
+
+/// Says that the project starts with an empty record although there is one that could be meant.
+fn warn_of_other_record(command: &Command, out: &mut Out<'_>) {
+    let is_about_runs = records(command) || matches!(command, Command::Status(_) | Command::List(_));
+    if is_about_runs && let Some(note) = planwright_engine::api::record_note(Path::new(".")) {
+        out.warn(&note);
+    }
 }
 
 /// Drops the word `plan` in front of a command: `planwright plan verify x` is `planwright verify x`. In front of `--name` it is the
@@ -340,7 +350,7 @@ fn settle(command: &mut Command) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether a command records what listeners are told of, or may find that something lapsed.
+/// Whether a command records events for listeners, or may find that something lapsed.
 fn records(command: &Command) -> bool {
     match command {
         Command::Review(_)

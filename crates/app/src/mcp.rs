@@ -13,6 +13,7 @@ mod shared;
 mod tool;
 mod wire;
 
+use std::io;
 use std::io::BufRead;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -115,9 +116,9 @@ struct Queued {
 }
 
 /// Serves one client until it disconnects. Until then, standard output carries the protocol.
-pub(crate) fn serve(role: McpRole) {
+pub(crate) fn serve(role: McpRole) -> io::Result<()> {
     let drivers = Arc::<Drivers>::default();
-    let (output, written) = Output::to(std::io::stdout());
+    let (output, written) = Output::to(std::io::stdout())?;
     let peer = Arc::new(Peer::new(output.clone()));
     let server =
         Arc::new(Server { role, peer, questions: Questions::default(), drivers: Arc::clone(&drivers) });
@@ -126,10 +127,11 @@ pub(crate) fn serve(role: McpRole) {
     let (is_at_work, ended) = mpsc::channel::<()>();
     for _ in 0..CALLS_MAX {
         let (server, queue, is_at_work) = (Arc::clone(&server), Arc::clone(&queue), is_at_work.clone());
-        thread::spawn(move || {
+        let work = move || {
             server.work(&queue);
             drop(is_at_work);
-        });
+        };
+        thread::Builder::new().name("call".to_owned()).spawn(work)?;
     }
     drop(is_at_work);
     server.read(&mut std::io::stdin().lock(), &output, &calls);
@@ -142,6 +144,7 @@ pub(crate) fn serve(role: McpRole) {
     drivers.end();
     drop((server, output));
     written.wait();
+    Ok(())
 }
 
 /// Whether every call has ended, waiting that long for it.
@@ -187,7 +190,7 @@ impl Server {
                 }
                 Ok(Message::Notification { .. }) => {}
                 Ok(Message::Answer { id, result }) => self.peer.answer(&id, result),
-                // Where the client does not even read, it is not told.
+                // A client that does not read gets no message.
                 Err(wrong) => {
                     let (id, fault) = *wrong;
                     output.offer(&response(id.as_ref(), Err(fault)));

@@ -158,7 +158,7 @@ impl<'w> Out<'w> {
     }
 
     /// Draws a block of lines in the place of the one that was drawn last. They must be clean, and fit [`Out::screen`]. What is
-    /// written or said next takes the block away. The cursor is never hidden and stands below the block, so that a process
+    /// written next replaces the block. The cursor is never hidden and is below the block, so that a process
     /// that is killed leaves a terminal as it was.
     pub fn draw(&mut self, lines: &[String]) {
         let mut text = up(self.drawn);
@@ -261,7 +261,7 @@ impl<'w> Out<'w> {
 
     fn say(&mut self, text: &str) {
         self.erase();
-        // Both streams often are the same terminal: what was written first is to be read first.
+        // Both streams are often the same terminal: what was written first must appear first.
         self.flush();
         // An unwritable stderr is ignored: there is no third stream to report it on.
         drop(self.stderr.write_all(text.as_bytes()).and_then(|()| self.stderr.flush()));

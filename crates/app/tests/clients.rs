@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use planwright_core::agent::profile::PROFILES;
 use serde_json::{Value, json};
 
-use crate::extent::is_whole;
+use crate::sweep::is_whole;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_planwright");
 const PACKAGE: &str = "mcp==2.3.0";

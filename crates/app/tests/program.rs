@@ -11,11 +11,17 @@ mod ask;
 mod audit;
 #[path = "program/bad_input.rs"]
 mod bad_input;
+#[path = "program/baseline.rs"]
+mod baseline;
 #[path = "program/binding.rs"]
 mod binding;
 #[path = "program/client.rs"]
 mod client;
 mod clients;
+#[path = "program/closing.rs"]
+mod closing;
+#[path = "program/concurrency.rs"]
+mod concurrency;
 #[path = "program/connect.rs"]
 mod connect;
 #[path = "program/convert.rs"]
@@ -26,10 +32,6 @@ mod coordination;
 mod cost;
 #[path = "program/crash.rs"]
 mod crash;
-#[path = "program/crowd.rs"]
-mod crowd;
-#[path = "program/desk.rs"]
-mod desk;
 #[path = "program/dialects.rs"]
 mod dialects;
 #[path = "program/doctor.rs"]
@@ -40,22 +42,18 @@ mod doctor_mends;
 mod earlier;
 #[path = "program/envelope.rs"]
 mod envelope;
-#[path = "../../core/tests/extent.rs"]
-mod extent;
-#[path = "program/figures.rs"]
-mod figures;
 #[path = "program/follow.rs"]
 mod follow;
 #[path = "program/forged.rs"]
 mod forged;
-#[path = "program/found.rs"]
-mod found;
 #[path = "program/graphs.rs"]
 mod graphs;
 #[path = "program/hook.rs"]
 mod hook;
 #[path = "program/hostile.rs"]
 mod hostile;
+#[path = "program/identity.rs"]
+mod identity;
 #[path = "program/listen.rs"]
 mod listen;
 #[path = "program/mcp.rs"]
@@ -72,28 +70,32 @@ mod merging;
 mod opinion;
 #[path = "program/parallel.rs"]
 mod parallel;
-#[path = "program/place.rs"]
-mod place;
 #[path = "program/planner.rs"]
 mod planner;
 #[path = "program/planning.rs"]
 mod planning;
+#[path = "program/planning_session.rs"]
+mod planning_session;
 #[path = "program/policy.rs"]
 mod policy;
 #[path = "program/protocol.rs"]
 mod protocol;
-#[path = "program/red.rs"]
-mod red;
+#[path = "program/proven.rs"]
+mod proven;
 #[path = "program/rerun.rs"]
 mod rerun;
 #[path = "program/review.rs"]
 mod review;
+#[path = "program/reviewer.rs"]
+mod reviewer;
 #[path = "program/run.rs"]
 mod run;
 #[path = "program/run_left.rs"]
 mod run_left;
 #[path = "program/run_part.rs"]
 mod run_part;
+#[path = "program/run_status.rs"]
+mod run_status;
 #[path = "program/run_watched.rs"]
 mod run_watched;
 #[path = "program/sample.rs"]
@@ -104,12 +106,18 @@ mod scope;
 mod session;
 #[path = "program/settings.rs"]
 mod settings;
-#[path = "program/standing.rs"]
-mod standing;
+#[path = "program/starters.rs"]
+mod starters;
+#[path = "program/stats.rs"]
+mod stats;
 #[path = "program/stop.rs"]
 mod stop;
+#[path = "../../core/tests/sweep.rs"]
+mod sweep;
 #[path = "program/terminal.rs"]
 mod terminal;
+#[path = "program/test_env.rs"]
+mod test_env;
 #[path = "program/transcript.rs"]
 mod transcript;
 #[path = "program/unreadable.rs"]

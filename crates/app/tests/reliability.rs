@@ -13,9 +13,11 @@
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod reliability {
     pub(crate) mod call;
+    pub(crate) mod compare;
     pub(crate) mod desk;
     pub(crate) mod fault;
     pub(crate) mod full;
+    pub(crate) mod limit;
     pub(crate) mod point;
     pub(crate) mod power;
     #[path = "../../../engine/tests/process/runner.rs"]
@@ -30,7 +32,9 @@ mod reliability {
 use std::process::ExitCode;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-use reliability::{call, desk, fault, full, point, power, runner, scenario, story, sweep, tracer, twin};
+use reliability::{
+    call, compare, desk, fault, full, limit, point, power, runner, scenario, story, sweep, tracer, twin,
+};
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 const CASES: &[runner::Case] = &[
@@ -49,6 +53,13 @@ const CASES: &[runner::Case] = &[
     ("half_a_commit_is_caught", desk::half_a_commit_is_caught),
     ("a_session_that_is_killed_anywhere_is_whole", desk::a_session_that_is_killed_anywhere_is_whole),
     ("killed_anywhere_a_run_comes_to_the_same_end", sweep::killed_anywhere_a_run_comes_to_the_same_end),
+    ("limits_on_processes_end_in_errors_or_in_work", limit::limits_on_processes_end_in_errors_or_in_work),
+    (
+        "an_error_while_the_workspace_is_compared_accuses_nobody_and_overlooks_nothing",
+        compare::an_error_while_the_workspace_is_compared_accuses_nobody_and_overlooks_nothing,
+    ),
+    ("an_error_at_a_place_of_ours_costs_no_attempt", compare::an_error_at_a_place_of_ours_costs_no_attempt),
+    ("an_error_in_a_decision_is_reported_or_harmless", fault::an_error_in_a_decision_is_reported_or_harmless),
     (
         "an_error_of_the_machine_is_reported_or_harmless",
         fault::an_error_of_the_machine_is_reported_or_harmless,

@@ -19,6 +19,8 @@ mod map;
 mod rule;
 #[path = "tidy/rust.rs"]
 mod rust;
+#[path = "tidy/thread.rs"]
+mod thread;
 #[path = "tidy/tree.rs"]
 mod tree;
 #[path = "tidy/wording.rs"]

@@ -32,9 +32,8 @@ pub struct Dialect {
     pub name: &'static str,
     /// One line that describes the dialect and how it is detected.
     pub summary: &'static str,
-    /// Whether a file with this path and start is in this dialect, and the evidence: `PLAN.md in .harness/`. Cheap: it
-    /// sees at most the first [`HEAD_BYTES`].
-    pub recognises: fn(place: &str, head: &str) -> Option<String>,
+    /// Whether a file with this path and text is in this dialect, and the evidence: `PLAN.md in .harness/`.
+    pub recognises: fn(place: &str, text: &str) -> Option<String>,
     /// Parses a plan. Never fails: invalid parts become oddities or gaps of the draft.
     pub parse: fn(&Source) -> Draft,
     /// Parses only what a list shows: frontmatter, title, steps and their marks.
@@ -68,8 +67,8 @@ pub struct Dialect {
     /// A new text with the meaning of the draft, as far as the dialect supports it.
     compose: fn(&Draft, &NewPlan<'_>) -> String,
     /// Records to write next to the plan after an event.
-    beside: fn(&Source, &Draft, &PlanEvent<'_>) -> Vec<SidecarEdit>,
-    /// What a plan may not carry itself and has to go into files beside it; `None` where all of it may stay.
+    beside: Option<SidecarWriter>,
+    /// What is too large for the plan file and moves to sidecar files; `None` if everything fits.
     pub overflow: fn(&Source) -> Option<proposal::Overflow>,
 }
 
@@ -111,6 +110,9 @@ pub enum PlanEvent<'a> {
     /// The plan changed its state.
     Became { state: PlanState, at: &'a str },
 }
+
+/// What a dialect writes next to a plan when something happens to it.
+type SidecarWriter = fn(&Source, &Draft, &PlanEvent<'_>) -> Vec<SidecarEdit>;
 
 /// A write next to the plan. Paths are relative to the plan's directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -241,7 +243,31 @@ impl Dialect {
 
     /// The records to write next to the plan after this event.
     pub fn beside(&self, source: &Source, draft: &Draft, happening: &PlanEvent<'_>) -> Vec<SidecarEdit> {
-        (self.beside)(source, draft, happening)
+        self.beside.map(|write| write(source, draft, happening)).unwrap_or_default()
+    }
+
+    /// Whether anything is ever written next to its plans.
+    pub fn has_sidecars(&self) -> bool {
+        self.beside.is_some()
+    }
+
+    /// The files next to a plan that planwright writes to while it runs, relative to the plan's directory.
+    pub fn sidecars(&self, source: &Source) -> Vec<String> {
+        let (draft, at) = (source.draft(), "");
+        let happenings = [
+            PlanEvent::Noted { text: "", at },
+            PlanEvent::Judged { step: 0, passed: true, summary: "", at },
+            PlanEvent::Became { state: PlanState::Running, at },
+        ];
+        let written = happenings.iter().flat_map(|happening| self.beside(source, &draft, happening));
+        let mut paths: Vec<String> = written
+            .map(|edit| match edit {
+                SidecarEdit::Append { path, .. } | SidecarEdit::Set { path, .. } => path,
+            })
+            .collect();
+        paths.sort();
+        paths.dedup();
+        paths
     }
 
     /// The draft without states, marks, notes and everything else that planwright writes.
@@ -303,9 +329,6 @@ fn first_difference(meant: &Draft, found: &Draft) -> String {
         None => "the text before the steps would be read differently".to_owned(),
     }
 }
-
-/// How many bytes of a file are read to detect its dialect.
-pub const HEAD_BYTES: usize = 4096;
 
 /// The default dialect.
 pub const NATIVE: &Dialect = &native::DIALECT;

@@ -2,13 +2,16 @@
 //! page in docs/reference/rules. Rules are pure: [`Study::questions`] lists what they need to know about the world, and the
 //! answers come in as [`Facts`].
 
+mod repair;
 pub mod suggest;
 mod subject;
 pub(crate) use lower::step_as_read;
+pub use repair::{Repaired, repaired};
 pub use subject::{BashFault, Facts, Questions, Study, VerifyLimits, VerifySubject};
 
 use std::collections::HashSet;
 
+use crate::plan::draft::Draft;
 use crate::plan::verified::Plan;
 use crate::syntax::diagnostic::{Diagnostic, Label, Severity};
 use crate::syntax::source::{Source, Span};
@@ -39,6 +42,9 @@ rules![
     unread_text,
     unknown_status,
     unknown_dialect,
+    unread_step,
+    odd_number,
+    plain_field,
     missing_plan_file,
     misnamed_task,
     duplicate_index,
@@ -88,6 +94,7 @@ rules![
 
 mod lower;
 
+pub use unknown_dialect::{NoPlan, no_plan};
 pub use unreadable_text::{Unreadable, read, too_large};
 pub use unsafe_env::is_obeyed;
 
@@ -153,7 +160,7 @@ pub fn verify(study: &Study<'_>, facts: &Facts, limits: &VerifyLimits) -> Checke
     let mut diagnostics = Vec::new();
     // A file that is not a plan, or that was not parsed to its end, would only produce misleading follow-up
     // diagnostics.
-    let none = unknown_dialect::is_none(&subject).then_some(&unknown_dialect::RULE);
+    let none = no_plan(study.source, study.draft).map(|_| &unknown_dialect::RULE);
     let only = none.or(unreadable_record::is_unread(&subject).then_some(&unreadable_record::RULE));
     for rule in RULES.iter().filter(|rule| only.is_none_or(|only| rule.code == only.code)) {
         (rule.check)(&subject, &mut diagnostics);
@@ -167,8 +174,12 @@ pub fn verify(study: &Study<'_>, facts: &Facts, limits: &VerifyLimits) -> Checke
 /// Reads the plan from bytes that were checked and approved before. The world may have changed since, so everything the
 /// rules would ask about it is assumed to hold.
 pub fn trusted(source: &Source) -> Option<Plan> {
-    let draft = (source.dialect().parse)(source);
-    let study = Study::of(source, &draft);
+    trusted_draft(source, &source.draft())
+}
+
+/// The same for text that is already parsed.
+pub fn trusted_draft(source: &Source, draft: &Draft) -> Option<Plan> {
+    let study = Study::of(source, draft);
     let Questions { paths, programs, .. } = study.questions();
     let values = |spanned: &[crate::syntax::source::Spanned<String>]| {
         spanned

@@ -12,7 +12,7 @@ use std::path::Path;
 use targets::TARGETS;
 use targets::chance::Chance;
 
-use crate::extent::is_whole;
+use crate::sweep::is_whole;
 
 const SEED: u64 = 20_261_115;
 

@@ -10,7 +10,7 @@ use planwright_core::dialect::merge::MergedText;
 use planwright_core::plan::draft::Draft;
 use planwright_core::syntax::source::Source;
 
-use crate::extent::is_whole;
+use crate::sweep::is_whole;
 
 /// How many plans are made, and how many pairs of edits are tried on each: 10,000 pairs in all, in four tests that run side by
 /// side.

@@ -88,7 +88,7 @@ fn audit(project: &Project) -> PlanAudit {
 fn read(project: &Project) -> usize {
     let text = plan_file::read(&project.root.join("plan.md"), "plan.md", project.reading()).expect("read");
     let FileText::Plan(source) = text else { panic!("the plan is text") };
-    source.draft().steps.len()
+    (source.dialect().parse)(&source).steps.len()
 }
 
 #[expect(clippy::print_stdout, reason = "the table is what a benchmark is for")]

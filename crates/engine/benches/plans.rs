@@ -52,7 +52,7 @@ fn say(line: &str) {
 }
 
 fn parse(source: &Source) -> Draft {
-    source.draft()
+    (source.dialect().parse)(source)
 }
 
 fn drain_markdown(text: &str) -> usize {

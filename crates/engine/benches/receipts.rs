@@ -101,6 +101,7 @@ fn book(events: &[Event], genesis: blake3::Hash) -> Chain {
     Chain { number: 1, links, head: Some(head) }
 }
 
+#[expect(clippy::disallowed_methods, reason = "a benchmark is not a command")]
 fn bundle(steps: usize) -> AuditBundle {
     let mut text =
         "---\ntype: plan\nstatus: draft\nowner: ada\n---\n\n# It\n\n**Context:** Because.\n\n## Steps\n"
@@ -119,6 +120,7 @@ fn bundle(steps: usize) -> AuditBundle {
         base: None,
         agents: std::collections::BTreeMap::default(),
         sealed: std::collections::BTreeMap::default(),
+        programs: std::collections::BTreeMap::default(),
         approvals: Vec::new(),
         note: String::new(),
     }))];
@@ -142,7 +144,10 @@ fn bundle(steps: usize) -> AuditBundle {
             }),
         });
         let receipt = receipt(number, &digest);
-        events.push(Event::Step { step, event: StepEvent::Judged { of: Judged::Attempt(1), receipt } });
+        events.push(Event::Step {
+            step,
+            event: StepEvent::Judged { of: Judged::Attempt(1), receipt, broken_by: None },
+        });
     }
     events.push(Event::Run(RunEvent::Finished { outcome: RunOutcome::Done, why: String::new() }));
     let book = book(&events, hash_chain::run_genesis(&digest, text.as_bytes()));

@@ -21,8 +21,8 @@ use planwright_core::plan::digest::Digest;
 use planwright_core::plan::verified::Plan;
 use planwright_core::plan::view::Summary;
 use planwright_core::run::event::{
-    AgentCommands, AskEvent, AskReason, AttemptEnd, AttemptFinish, AttemptStart, Event, RunEvent, RunOutcome,
-    RunStart, StepEvent, StopMode,
+    AgentCommands, AskEvent, AskReason, AttemptEnd, AttemptFinish, AttemptStart, Event, Judged, RunEvent,
+    RunOutcome, RunStart, StepEvent, StopMode,
 };
 use planwright_core::run::judge::{ContractRun, Observation};
 use planwright_core::run::receipt::{Provenance, Receipt};
@@ -95,6 +95,7 @@ fn record_all(project: &Project, runs: &Runs, texts: &[String]) {
     });
 }
 
+#[expect(clippy::disallowed_methods, reason = "a benchmark is not a command")]
 fn record(store: &Store, (root, path): (&Path, &Path), text: &str, number: usize) {
     let name = plan_file::name(path);
     let plan = trusted(&Source::new(name.as_str(), text)).expect("the corpus verifies");
@@ -114,6 +115,7 @@ fn record(store: &Store, (root, path): (&Path, &Path), text: &str, number: usize
         base: None,
         agents: AgentCommands::new(),
         sealed: BTreeMap::new(),
+        programs: BTreeMap::new(),
         approvals: Vec::new(),
         note: String::new(),
     }));
@@ -197,7 +199,8 @@ fn judged(step: &str, attempt: u32, code: i32) -> Event {
     Event::Step {
         step: step.to_owned(),
         event: StepEvent::Judged {
-            of: attempt.into(),
+            of: Judged::attempt(attempt),
+            broken_by: None,
             receipt: Receipt::new(
                 &ContractRun {
                     expect: Some(0),

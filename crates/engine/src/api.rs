@@ -65,7 +65,7 @@ pub use agent::{HookAnswer, answer_hook, bridge_acp};
 pub use arbiter::{ArbiterNews, ArbiterOptions, ArbiterView};
 pub use ask::{answer_options, answers};
 pub use audit::{AnchorView, Audit, AuditFindingView, AuditOptions, AuditView, AuditedPlanView, RerunView};
-pub use caller::{Caller, Right};
+pub use caller::{Caller, Confirmation, Right};
 pub use convert::{Conversion, ConvertOptions, ConvertOutput, ConvertView, dialect_line};
 pub use create::{CopyView, NewPlanOptions, NewPlanView};
 pub use decision::{
@@ -77,12 +77,11 @@ pub use diagnostics::{
     ReviewFindingView, SpanView, SuggestionView, TextEditView, VerifyView, Warnings,
 };
 pub use discovery::DiscoveriesView;
-pub use doctor::{DoctorFindingView, DoctorView, Repair, doctor};
+pub use doctor::{DoctorFindingView, DoctorView, Repair, doctor, record_note};
 pub use draft::{AnswerOrigin, DraftAnswer, DraftRequest, DraftedView, QuickTask, WrittenDraft};
 pub use edit::{EditMode, EditRequest, EditView};
-pub use error::merge::merge_failed;
 pub use error::session::SessionCommands;
-pub use error::{Error, ErrorKind, WHAT_IS_A_PLAN, unchanged};
+pub use error::{Error, ErrorKind, unchanged};
 pub use events::{EventStream, EventsView, HookView, Since};
 pub use explain::{RulesView, explain, rules};
 pub use export::{ExportOptions, ExportedRecords, ReceiptsView};
@@ -92,7 +91,9 @@ pub use inbox::{InboxAskView, InboxView, ReviewView, ReviewsView};
 pub use input::{STDIN, read_input};
 pub use list::{PlanFilter, PlanListView, RecordedPlanView, Shelf};
 pub use live::{LiveEvent, LiveRun, LiveStep};
-pub use log::{AttemptPart, AttemptView, LogEntryView, LogView, RecordedPart, RunLog, step_of_event};
+pub use log::{
+    AttemptPart, AttemptTimes, AttemptView, LogEntryView, LogView, RecordedPart, RunLog, step_of_event,
+};
 pub use merge::MergeRequest;
 pub use next::{NextCommand, shell_word};
 pub use notify::Notifications;
@@ -109,7 +110,7 @@ pub use revise::{
 pub use run::{AnswerView, RollbackView, RunAsk, StopView, budget_answer};
 pub use run_state::FindingView;
 pub use run_view::{
-    DryRun, FailedStep, RunChoice, RunRest, RunStepView, RunView, Watching, texts_to_compare,
+    DryRun, FailedStep, RunChoice, RunReport, RunStepView, RunView, Watching, texts_to_compare,
 };
 pub use runnable::{AgentGap, AgentView, RunnablePlan, WorktreePlan};
 pub use session::{CommitOutcomeView, DroppedThread, Session, SessionCommit, SessionProblem, SessionView};
@@ -117,13 +118,13 @@ pub use shelve::{Archivable, ArchiveOptions, ArchiveView, DeleteView, Deletion, 
 pub use show::{ShowOptions, ShowView};
 pub use standup::StandupView;
 pub use start::{
-    AgentChange, ApprovedStart, Blocker, Driving, Missing, Readiness, Rest, Retry, Start, StartApproval,
-    StartOptions, StepSelection,
+    AgentChange, ApprovedStart, Blocker, DriveResult, Driving, Missing, ProvenRun, Readiness, Retry, Start,
+    StartApproval, StartOptions, StepSelection,
 };
 pub use stats::{CostView, ProjectionView, StatsOptions, StatsView};
 pub use status::{AskView, CurrentView, RunStatusView, StatusView};
 pub use submission::{AuthorGuide, FeedbackComment, FeedbackRejection, FeedbackView, SubmittedPlan};
-pub use target::{ChosenPlan, PlanRun, Target, step_of_run};
+pub use target::{ChosenPlan, PlanRun, Target};
 pub use tools::{RefusedCallView, ToolsView, TriageView};
 pub use verify::{
     BaselineSummary, CheckInput, CheckSummary, CheckedPlan, PlanReviewer, REVIEWER, WarningLevels,
@@ -136,30 +137,29 @@ pub use crate::agent::planner::{Planner, PlannerReply};
 pub use crate::agent::planning_session::{CommitFault, Wrong};
 pub use crate::audit::AnchorRefs;
 pub use crate::audit::rerun::{Earlier, RerunOptions, RerunScope};
+pub use crate::config::{ADVISORY_JUDGE_KEY, ENVIRONMENT_KEY, GATE_JUDGE_KEY, LIKE_KEY, TOPICS_KEY};
 pub use crate::git::merge_driver::{MergeFiles, MergedFile, drive as merge_files};
-pub use crate::portfolio::board::Blocker as PlanBlocker;
-pub use crate::portfolio::board::Twin;
+pub use crate::portfolio::board::{Blocker as PlanBlocker, DuplicatePlan};
 pub use crate::portfolio::merge_queue::{
     Evicted, EvictedView, MergeAction, MergeNotice, MergeReport, PlannedMerge,
 };
 pub use crate::run::arbiter::Vacancy;
 pub use crate::run::remote_worker::{WorkUntil, WorkerOptions};
 pub use crate::run::simulate::{SimulatedStep, SimulatedTool, Simulation, SimulationInput};
+pub use crate::run::stats::StatsScope;
 pub use crate::run::step_tools::StepToolsAttempt;
 pub use crate::run::{RolledBack, Run};
-pub use crate::store::journal::OldOutputs;
-pub use crate::store::journal::RecordedEvent;
+pub use crate::store::journal::{OldOutputs, RecordedEvent};
+pub use crate::store::plan_count::{PlanCounts, plan_counts};
 pub use crate::store::plan_file::create as create_file;
 pub use crate::system::clock::{local as local_time, now, read as read_time};
 pub use crate::system::process::{Stop, job_above};
+pub use crate::system::user::user;
 pub use crate::workspace::feed::{FeedItem, FeedSubject};
 pub use crate::workspace::project::Verified;
 pub use crate::workspace::template::FOLDER as TEMPLATES;
 
 // The vocabulary of core that front ends name.
-pub use crate::config::{ADVISORY_JUDGE_KEY, ENVIRONMENT_KEY, GATE_JUDGE_KEY, LIKE_KEY, TOPICS_KEY};
-pub use crate::run::stats::StatsScope;
-pub use crate::system::user::user;
 pub use planwright_core::agent::account::{Account, Usage};
 pub use planwright_core::agent::finding::counted as count_findings;
 pub use planwright_core::agent::integration::SKILL;
@@ -176,13 +176,13 @@ pub use planwright_core::approval::status::Comment;
 pub use planwright_core::audit::HistoryLine;
 pub use planwright_core::audit::rerun::{CurrentResult, RerunOutcome};
 pub use planwright_core::dialect::NATIVE;
-pub use planwright_core::dialect::proposal::{ProposalSection, inline as proposal_of_json};
+pub use planwright_core::dialect::proposal::inline as proposal_of_json;
 pub use planwright_core::plan::budget::seconds as seconds_of;
 pub use planwright_core::plan::digest::Digest;
 pub use planwright_core::plan::identity::{Identity, Role};
 pub use planwright_core::plan::verified::{Contract, Step, slug};
 pub use planwright_core::plan::view::{PlanView, StepView, Summary as PlanSummary};
-pub use planwright_core::run::baseline::{Baseline, BaselineResult};
+pub use planwright_core::run::baseline::{Baseline, BaselineResult, fail_count};
 pub use planwright_core::run::cost::Spent;
 pub use planwright_core::run::event::{
     AnswerKind, AskAnswer, AskEvent, AskReason, AttemptEnd, Event, Judged, JudgedBy, RunEvent, RunOutcome,

@@ -7,6 +7,7 @@ mod action;
 mod review;
 mod authority;
 mod mirror;
+mod second_start;
 mod start;
 mod subject;
 mod batch;
@@ -16,6 +17,7 @@ pub use batch::BatchAction;
 pub use expiry::Expired;
 pub use mirror::Drift;
 pub use review::Reviewed;
+pub use second_start::SecondStart;
 pub use start::Started;
 pub use subject::moved;
 
@@ -25,8 +27,9 @@ use std::sync::Arc;
 use planwright_core::approval::ledger::{ApprovalSubject, LedgerEntry, statement};
 use planwright_core::approval::status;
 use planwright_core::approval::status::{ApprovalStatus, IllegalEntry, RecordedEntry, Revision};
+use planwright_core::plan::draft::Draft;
 use planwright_core::plan::identity::Identity;
-use planwright_core::plan::lifecycle::PlanState;
+use planwright_core::plan::lifecycle::{Forbidden, PlanState};
 use planwright_core::plan::verified::Plan;
 use planwright_core::run::baseline::Baseline;
 use planwright_core::run::event::RunOutcome;
@@ -34,14 +37,17 @@ use planwright_core::syntax::count::counted;
 
 use planwright_core::syntax::diagnostic::Severity;
 use planwright_core::syntax::source::Source;
+use planwright_core::verify;
 use planwright_core::workspace::portfolio::CircuitBreaker;
 
+use crate::approval::authority::ProposedPlan;
 use crate::config::{policy, signature};
 use crate::git::{base, sealed};
 use crate::run;
 use crate::run::{Run, Runs};
 use crate::store::journal;
 use crate::store::journal::{AppendResult, LedgerSummary, Statement, Store, blob_of};
+use crate::store::plan_count;
 use crate::store::plan_file;
 use crate::system::clock::now;
 use crate::workspace::project::{Project, Verified};
@@ -66,6 +72,8 @@ pub enum Error {
     Base(#[from] base::Error),
     #[error("cannot seal files")]
     Seal(#[from] sealed::Error),
+    #[error("cannot name the programs of the contracts")]
+    Program(#[from] crate::run::pinned::Error),
     /// The policy refuses it.
     #[error("{0}")]
     Refused(String),
@@ -81,6 +89,13 @@ pub enum Error {
     Store(#[from] plan_file::Error),
     #[error("{plan} has {}; fix {} before proposing", counted(*errors, "error", "errors"), if *errors == 1 { "it" } else { "them" })]
     Unclean { plan: String, errors: usize },
+    /// It has ended: nobody proposes or approves it as it is.
+    #[error("{plan} has ended")]
+    Over {
+        plan: String,
+        #[source]
+        source: Forbidden,
+    },
     /// It does not fit the state of the plan.
     #[error("{0}")]
     Unfit(IllegalEntry),
@@ -96,7 +111,7 @@ pub enum Error {
         /// The digest that was proposed last.
         now: String,
     },
-    /// What was approved, or is to be approved, is not what would run.
+    /// What was approved, or is about to be, is not what would run.
     #[error("lapsed: {}", moved.join("; "))]
     Lapsed {
         plan: String,
@@ -158,6 +173,17 @@ pub struct PlanRecord {
 }
 
 impl PlanRecord {
+    /// Whether a run that is over still counts: nobody has taken the plan back since. Runs of before the ledger always do.
+    pub fn is_standing(&self, run: &Run) -> bool {
+        match self.standing.run {
+            None => true,
+            Some(last) => {
+                let state = self.standing.state(None);
+                last == run.row.id.number() && matches!(state, PlanState::Running | PlanState::Done)
+            }
+        }
+    }
+
     /// The state of the plan, including its run.
     pub fn state(&self) -> PlanState {
         self.standing.state(self.run.as_ref().map(|run| planwright_core::run::mirror::state_of(&run.state)))
@@ -281,8 +307,8 @@ impl Approvals {
 
     /// The plan of a revision as proposed.
     pub fn plan(&self, case: &PlanRecord, revision: &Revision) -> Result<Plan, Error> {
-        let plan = planwright_core::verify::trusted(&self.source(case, revision)?);
-        plan.ok_or_else(|| Error::Text { plan: shown(&case.plan), revision: revision.number })
+        let source = self.source(case, revision)?;
+        lower(case, revision, &source, &plan_count::parse(&source))
     }
 
     /// Whether exactly this digest is pending review. An approval of it covers what was proposed then, and
@@ -352,6 +378,7 @@ impl Approvals {
             let errors = verified.count(Severity::Error);
             return Err(Error::Unclean { plan: shown(&case.plan), errors });
         };
+        refuse_over(&case, PlanState::Proposed)?;
         // An unreadable policy refuses everything, including earlier decisions.
         self.policy_digest()?;
         let subject = self.subject(plan)?;
@@ -384,18 +411,21 @@ impl Approvals {
     /// Approves exactly what was proposed, if that is the digest that the person has seen.
     pub fn approve(&self, path: &Path, seen: &str, yes: &ApprovalRequest) -> Result<Approved, Error> {
         let case = self.case(path)?;
+        refuse_over(&case, PlanState::Approved)?;
         let unapproved = || Error::Unapproved { plan: shown(&case.plan) };
         let newest = case.standing.newest().ok_or_else(unapproved)?.clone();
         if newest.subject.digest != seen {
             let (seen, now) = (short(seen), short(&newest.subject.digest));
             return Err(Error::Moved { plan: shown(&case.plan), seen, now });
         }
-        let plan = self.plan(&case, &newest)?;
+        let source = self.source(&case, &newest)?;
+        let draft = plan_count::parse(&source);
+        let plan = lower(&case, &newest, &source, &draft)?;
         let moved = self.moved(&case, &plan, &newest.subject)?;
         if !moved.is_empty() {
             return Err(Error::Lapsed { plan: shown(&case.plan), moved });
         }
-        let right = self.right(&case, (&plan, &newest), yes)?;
+        let right = self.right(&case, &ProposedPlan::new(&plan, &newest, &source, &draft), yes)?;
         let mut entry = LedgerEntry::Approved {
             revision: newest.number,
             subject: newest.subject.clone(),
@@ -451,6 +481,15 @@ impl Approvals {
     }
 }
 
+/// A plan that is over is reopened before anybody asks for an approval, or gives one.
+fn refuse_over(case: &PlanRecord, to: PlanState) -> Result<(), Error> {
+    let state = case.state();
+    match (state.is_over(), state.to(to)) {
+        (true, Err(source)) => Err(Error::Over { plan: shown(&case.plan), source }),
+        (true, Ok(_)) | (false, _) => Ok(()),
+    }
+}
+
 /// Whether entries fit the state of the plan, and the resulting state.
 fn fits(case: &PlanRecord, entries: &[LedgerEntry]) -> Result<LedgerSummary, Error> {
     // The ledger's table ignores a running run, but nobody may decide over its head.
@@ -482,7 +521,8 @@ fn fits(case: &PlanRecord, entries: &[LedgerEntry]) -> Result<LedgerSummary, Err
 
 /// The outcome of a run that the ledger does not contain yet.
 fn ended(standing: &ApprovalStatus, run: &Run) -> Option<LedgerEntry> {
-    let outcome: RunOutcome = run.state.outcome()?;
+    // That a contract doesn't hold any more changes nothing about how the run ended.
+    let outcome = if run.state.is_lapsed() { RunOutcome::Done } else { run.state.outcome()? };
     (standing.state(None) == PlanState::Running).then(|| LedgerEntry::Ended {
         run: run.row.id.number(),
         outcome,
@@ -504,4 +544,10 @@ fn shown(plan: &Path) -> String {
 
 fn short(digest: &str) -> String {
     digest.chars().take(8).collect()
+}
+
+/// The plan in the text of a revision: it stays one whatever is missing on the machine today.
+fn lower(case: &PlanRecord, revision: &Revision, source: &Source, draft: &Draft) -> Result<Plan, Error> {
+    let plan = verify::trusted_draft(source, draft);
+    plan.ok_or_else(|| Error::Text { plan: shown(&case.plan), revision: revision.number })
 }

@@ -112,10 +112,14 @@ pub struct Auditor;
 impl Auditor {
     /// Audits one plan, or all plans of a project.
     pub fn of(project: &Project, plan: Option<&Path>) -> Result<AuditReport, Error> {
-        match Store::exists(&project.root)?.then(|| Store::open(&project.root)).transpose() {
+        match Store::open_for_audit(&project.root) {
             Ok(store) => Self::with(project, store, plan, &CheckSet::all()),
             // A store that cannot be opened because it is damaged is what an audit is there to find.
-            Err(error @ journal::Error::Damaged { .. }) => Ok(damaged(&error)),
+            Err(
+                error @ (journal::Error::Damaged { .. }
+                | journal::Error::Lost { .. }
+                | journal::Error::Cut { .. }),
+            ) => Ok(damaged(&error)),
             Err(error) => Err(error.into()),
         }
     }
@@ -144,8 +148,8 @@ impl Auditor {
 /// The recorded plan with this path or name; its file may be gone.
 pub fn recorded(project: &Project, address: &str) -> Result<Option<PathBuf>, Error> {
     let mut paths: BTreeSet<PathBuf> = ExportedBundle::all(&project.root)?.into_keys().collect();
-    if Store::exists(&project.root)? {
-        paths.extend(Store::open(&project.root)?.plans()?);
+    if let Some(store) = Store::open_for_audit(&project.root)? {
+        paths.extend(store.plans()?);
     }
     let is_meant = |path: &&PathBuf| path.as_path() == Path::new(address) || plan_file::name(path) == address;
     Ok(paths.iter().find(is_meant).map(|path| project.root.join(path)))

@@ -185,7 +185,7 @@ impl Config {
             parked_max: self.run.parked_max,
             warn_percent: self.run.warn_percent,
             is_straying_asked: self.scope.violation == Violation::Fail,
-            steps: None,
+            ..schedule::ScheduleLimits::default()
         }
     }
 }

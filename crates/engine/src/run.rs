@@ -11,7 +11,10 @@ pub mod driver;
 pub mod host;
 pub(crate) mod mirror;
 pub mod permission;
+pub(crate) mod pinned;
+mod recheck;
 pub mod remote_worker;
+mod right;
 pub mod simulate;
 pub mod stats;
 pub mod step_tools;
@@ -32,6 +35,7 @@ use planwright_core::run::receipt::ApprovedBy;
 use planwright_core::run::schedule::ScheduleLimits;
 use planwright_core::run::state::{Illegal, Phase, RunState};
 use planwright_core::run::summary::{ActiveAttempt, RunSummary, SummaryPhase};
+use planwright_core::syntax::count::number;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -39,13 +43,14 @@ use crate::run::checkout::{Restored, RunCheckout, RunContext};
 use crate::run::driver::Progress;
 use crate::run::host::{DriveSetup, LocalHost};
 use crate::run::mirror::Mirror;
+pub(crate) use crate::run::recheck::Recheck;
 use crate::run::worker::Worker;
 use crate::store::journal;
-use crate::store::journal::lock::workspace_lock;
 use crate::store::journal::{
     Append, AppendResult, Health, LockHolder, Queued, RecordedEvent, RunId, RunLock, RunRow, Store,
 };
 use crate::system::clock::now;
+use crate::system::fault::Fault;
 use crate::system::process::{Stop, Supervisors};
 use crate::system::user::user;
 use crate::workspace::project;
@@ -78,6 +83,9 @@ pub enum Error {
     /// Where the run works, or its saved work.
     #[error("cannot save the work of the run")]
     Ground(#[from] checkout::Error),
+    /// The machine failed while a finished run was compared with the tree that is there: nothing is said of it.
+    #[error("cannot tell whether the contracts of the run still hold")]
+    Unchecked(#[from] Fault),
     #[error("no checkpoint for step `{step}`")]
     Unlanded { step: String },
     /// An answer that does not fit.
@@ -137,6 +145,14 @@ impl Run {
         }
     }
 
+    /// The approved programs of contracts.
+    pub fn programs(&self) -> BTreeMap<String, String> {
+        match self.events.first().map(|first| &first.event) {
+            Some(Event::Run(RunEvent::Started(RunStart { programs, .. }))) => programs.clone(),
+            Some(_) | None => BTreeMap::new(),
+        }
+    }
+
     /// The approvals that permitted it.
     pub fn approvals(&self) -> Vec<ApprovedBy> {
         match self.events.first().map(|recorded| &recorded.event) {
@@ -153,7 +169,7 @@ pub struct DriveOptions {
     pub workers: usize,
     /// Requested when the user wants to leave: running work is ended, and nothing is lost.
     pub leave: Stop,
-    pub spread: Isolation,
+    pub isolation: Isolation,
     /// A step on which several agents compete, by id, and how many.
     pub tournament: Option<(String, u32)>,
 }
@@ -161,7 +177,7 @@ pub struct DriveOptions {
 impl DriveOptions {
     /// One after the other, in the workspace.
     pub const fn together(limits: ScheduleLimits, workers: usize, leave: Stop) -> Self {
-        Self { limits, workers, leave, spread: Isolation::Together, tournament: None }
+        Self { limits, workers, leave, isolation: Isolation::Together, tournament: None }
     }
 }
 
@@ -202,7 +218,7 @@ pub struct QueuedAttempt {
 /// The result of a rollback.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RolledBack {
-    /// The steps that are to be done again.
+    /// The steps to do again.
     pub reopened: Vec<String>,
     /// The files that were put back or removed, relative to the top of the working copy.
     pub files: Vec<String>,
@@ -220,6 +236,11 @@ pub struct RunApproval {
 }
 
 impl Runs {
+    /// The limits that the settings put on runs.
+    pub fn limits(&self) -> ScheduleLimits {
+        self.project.config.run_limits()
+    }
+
     pub fn open(project: &Project) -> Result<Self, Error> {
         Ok(Self { project: project.clone(), store: Arc::new(Store::open(&project.root)?) })
     }
@@ -362,10 +383,12 @@ impl Runs {
         watch: &mut dyn FnMut(&RunState, &Event),
     ) -> Result<(Progress, Vec<String>), Error> {
         let rights = self.rights(run.row.id)?;
-        self.drive_held(run, path, drive, rights, watch)
+        // What was recorded before the right was ours is known only now.
+        let run = self.run(run.row.id)?;
+        self.drive_held(&run, path, drive, rights, watch)
     }
 
-    /// The same for who has the right to drive it.
+    /// The same for who has the right to drive it, and has read the run since.
     pub(crate) fn drive_held(
         &self,
         run: &Run,
@@ -382,7 +405,7 @@ impl Runs {
         };
         let mut host = self.host_held(run, path, hands, rights)?;
         let ground = self.ground(run)?;
-        if drive.spread == Isolation::Apart && (ground.is_kept() || drive.tournament.is_some()) {
+        if drive.isolation == Isolation::Apart && (ground.is_kept() || drive.tournament.is_some()) {
             ground.part()?;
         }
         let begun = ground.begin(&run.state);
@@ -434,13 +457,18 @@ impl Runs {
             agents: run.agents(),
             plan: Arc::new(run.plan.clone()),
             plan_file: run.row.plan.clone(),
+            own: mirror::written_files(
+                &run.row.plan,
+                &run.row.source().ok_or(Error::Plan { run: run.row.id })?,
+            ),
             digest: run.row.digest.clone(),
             approvals: run.approvals(),
             sealed: run.sealed(),
+            programs: run.programs(),
             tag: format!("{}/{}", self.store.key(), run.row.id.number()),
             store: Arc::clone(&self.store),
             for_agents: Supervisors::new(),
-            for_contracts: Supervisors::new(),
+            for_contracts: Supervisors::guarded(),
         })
     }
 
@@ -517,48 +545,6 @@ impl Runs {
         step.map(|step| WorkKind::of(&step.target)).ok_or(Error::Plan { run: queued.run })
     }
 
-    /// The right to drive a run, and to work in this workspace.
-    pub(crate) fn rights(&self, run: RunId) -> Result<[RunLock; 2], Error> {
-        let right = self.lock(run)?;
-        // They are given back in this order: whoever sees that nobody drives the run can work here at once.
-        Ok([self.occupy()?, right])
-    }
-
-    pub(crate) fn lock(&self, run: RunId) -> Result<RunLock, Error> {
-        if let Some(lock) = self.store.lock(run)? {
-            return Ok(lock);
-        }
-        let holder = self.store.holder(run)?.map_or_else(String::new, |holder| holder.to_string());
-        Err(Error::Driven { run, holder })
-    }
-
-    /// The plan running in this workspace now, and the process that runs it.
-    pub fn occupant(&self) -> Result<Option<(String, String)>, Error> {
-        let Some(holder) = self.store.holder_named(&self.workspace())? else { return Ok(None) };
-        let mut plan = "another plan".to_owned();
-        for row in self.store.runs()?.into_iter().rev() {
-            if self.store.holder(row.id)?.as_ref() == Some(&holder) {
-                plan = row.name;
-                break;
-            }
-        }
-        Ok(Some((plan, holder.to_string())))
-    }
-
-    fn workspace(&self) -> String {
-        workspace_lock(&self.project.root)
-    }
-
-    /// Locks the workspace for one run: two plans working in the same directory would judge each other's
-    /// work.
-    pub(crate) fn occupy(&self) -> Result<RunLock, Error> {
-        if let Some(lock) = self.store.lock_named(&self.workspace())? {
-            return Ok(lock);
-        }
-        let (plan, holder) = self.occupant()?.unwrap_or_else(|| ("another plan".to_owned(), String::new()));
-        Err(Error::Occupied { plan, holder })
-    }
-
     /// What isolated attempts will not find in their worktrees, for people. Empty if a setup command provides
     /// it.
     pub fn lacking(&self) -> Result<Vec<String>, Error> {
@@ -602,10 +588,10 @@ impl Runs {
 
     /// Records an answer, a stop or a cancellation by a person.
     pub fn record(&self, run: &Run, event: &Event) -> Result<(), Error> {
-        self.record_all(run, std::slice::from_ref(event))
+        self.record_all(run, std::slice::from_ref(event), &[])
     }
 
-    fn record_all(&self, run: &Run, news: &[Event]) -> Result<(), Error> {
+    fn record_all(&self, run: &Run, news: &[Event], blobs: &[Vec<u8>]) -> Result<(), Error> {
         until_recorded(run.row.id, || {
             let events = self.store.events(run.row.id, 0)?;
             let mut state = RunState::new(&run.plan);
@@ -616,8 +602,8 @@ impl Runs {
             news.iter().try_for_each(|event| state.apply(event)).map_err(Error::Illegal)?;
             let seen = events.last().map_or(0, |last| last.seq);
             let tally = Some(RunSummary::of(&run.plan, &state));
-            let addition =
-                Append { after: seen, events: news, blobs: Vec::new(), claim_for: None, tally, at_ms: now() };
+            let (after, blobs) = (seen, blobs.to_vec());
+            let addition = Append { after, events: news, blobs, claim_for: None, tally, at_ms: now() };
             Ok(self.store.add(run.row.id, addition)?)
         })
     }
@@ -635,6 +621,7 @@ impl Runs {
                 why: format!("sent back for revision: {reason}"),
             })),
             AskAnswer::Retry { .. }
+            | AskAnswer::RetryStep { .. }
             | AskAnswer::TakeOver
             | AskAnswer::Confirm
             | AskAnswer::Skip { .. }
@@ -644,7 +631,7 @@ impl Runs {
         let answered =
             Event::Ask { ask: ask.to_owned(), event: AskEvent::Answered { answer, by: by.to_owned() } };
         let news: Vec<Event> = std::iter::once(answered).chain(end).collect();
-        self.record_all(run, &news)
+        self.record_all(run, &news, &[])
     }
 
     /// Pauses a run.
@@ -681,15 +668,21 @@ impl Runs {
             if glance.tally.phase != SummaryPhase::Running || !glance.tally.asks.is_empty() || !is_silent {
                 continue;
             }
-            if self.holder_of(glance.run)?.is_some() {
+            // Nobody drives it, and nobody begins to until the question is recorded.
+            let _right = match self.lock(glance.run) {
+                Ok(right) => right,
+                Err(Error::Driven { .. }) => continue,
+                Err(error) => return Err(error),
+            };
+            let run = self.run(glance.run)?;
+            let is_running = matches!(run.state.phase, Phase::Running) && run.state.asks.is_empty();
+            let changed_at_ms = run.events.last().map_or(glance.started_at_ms, |last| last.at_ms);
+            if !is_running || now.saturating_sub(changed_at_ms) < patience_ms {
                 continue;
             }
-            let hours = now.saturating_sub(glance.started_at_ms) / 3_600_000;
-            let (settled, steps) = (glance.tally.settled(), glance.tally.steps.len());
-            let text = format!(
-                "Started {hours} h ago, {settled} of {steps} steps done, and no process is running it."
-            );
-            let run = self.run(glance.run)?;
+            let age = ago(now.saturating_sub(glance.started_at_ms));
+            let (settled, steps) = (glance.tally.settled(), number(glance.tally.steps.len(), "step"));
+            let text = format!("Started {age} ago, {settled} of {steps} done, and no process is running it.");
             let opened = Event::Ask {
                 ask: format!("stalled/{}", run.state.asked + 1),
                 event: AskEvent::Opened { step: None, reason: AskReason::Stalled, text: text.clone() },
@@ -724,6 +717,14 @@ impl Runs {
     }
 }
 
+/// A time that has passed, in milliseconds, in the unit that tells it.
+fn ago(milliseconds: u64) -> String {
+    match milliseconds / 60_000 {
+        minutes @ 0..60 => format!("{minutes} min"),
+        minutes => format!("{} h", minutes / 60),
+    }
+}
+
 /// Refuses a tournament of a step that has no contract to pick the winner.
 pub(crate) fn refuse_unjudged(plan: &Plan, tournament: Option<&(String, u32)>) -> Result<(), Error> {
     let Some((id, _)) = tournament else { return Ok(()) };
@@ -745,6 +746,15 @@ fn until_recorded(run: RunId, mut add: impl FnMut() -> Result<AppendResult, Erro
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // "Started 0 h ago" was said of a run that began 31 minutes ago.
+    #[test]
+    fn what_began_less_than_an_hour_ago_is_told_in_minutes() {
+        assert_eq!(
+            [31, 59, 60, 150].map(|minutes| ago(minutes * 60_000 + 59_000)),
+            ["31 min", "59 min", "1 h", "2 h"]
+        );
+    }
 
     #[test]
     fn a_journal_that_never_rests_is_given_up() {

@@ -2,6 +2,7 @@
 
 pub(crate) mod file;
 pub mod journal;
+pub(crate) mod plan_count;
 pub(crate) mod plan_dir;
 pub mod plan_file;
 pub(crate) mod plan_write;

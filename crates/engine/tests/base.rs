@@ -8,6 +8,7 @@ use planwright_core::plan::verified::Plan;
 use planwright_engine::git::base;
 use planwright_engine::git::base::{Base, tree_of_workspace};
 use planwright_engine::git::checkout::{Checkout, Content, Lifetime, Objects};
+use planwright_engine::git::repository::OwnedRefs;
 use planwright_engine::git::sealed;
 use planwright_engine::workspace::project::Project;
 
@@ -366,4 +367,23 @@ fn a_link_does_not_pass_for_the_file_that_was_sealed() {
     symlink("elsewhere", repository.root().join("judge")).expect("a link");
     let now = sealed::of(repository.root(), &plan).expect("sealed");
     assert_eq!(sealed::moved(&before, &now), ["sealed file judge was changed"]);
+}
+
+// M-20: a file of any size that takes no space does not hang a run, and is not left out of a verdict either.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "makes a sparse file, which is no plan")]
+fn a_file_that_would_take_hours_to_read_is_refused_by_name_until_it_is_ignored() {
+    let repository = Repository::new("base-sparse");
+    repository.write("a", "1").commit();
+    let before = tree(&repository);
+    let huge = std::fs::File::create(repository.root().join("disk.img")).expect("made");
+    huge.set_len(2 << 40).expect("a sparse file");
+    let refused = tree_of_workspace(repository.root(), &[]).expect_err("too large").to_string();
+    assert!(refused.contains("disk.img") && refused.contains(".gitignore"), "{refused}");
+    let keep = OwnedRefs::find(repository.root()).expect("looked").expect("a repository");
+    let commit = repository.git(&["rev-parse", "HEAD"]);
+    let refused = keep.snapshot_tree(repository.root(), &commit, &[]).expect_err("too large").to_string();
+    assert!(refused.contains("disk.img"), "{refused}");
+    repository.write(".gitignore", "*.img\n");
+    assert_ne!(tree(&repository), before);
 }

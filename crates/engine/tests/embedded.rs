@@ -26,7 +26,10 @@ use std::process::{Command, ExitCode, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use planwright_core::run::event::{Event, RunEvent, RunOutcome, StepEvent, StopMode};
+use planwright_core::agent::account::{Account, Usage};
+use planwright_core::run::event::{
+    AttemptEnd, AttemptFinish, Event, RunEvent, RunOutcome, StepEvent, StopMode,
+};
 use planwright_engine::run::driver::Progress;
 use planwright_engine::system::process::{SHIM, shim_main};
 
@@ -76,6 +79,7 @@ const CASES: &[Case] = &[
     ("the_embedded_host_conforms", the_embedded_host_conforms),
     ("the_suite_refuses_a_host_that_breaks_a_rule", the_suite_refuses_a_host_that_breaks_a_rule),
     ("a_stop_ends_an_attempt_that_nobody_has_taken", a_stop_ends_an_attempt_that_nobody_has_taken),
+    ("what_others_record_of_an_attempt_is_not_believed", what_others_record_of_an_attempt_is_not_believed),
     ("nothing_begins_in_a_run_that_is_over", nothing_begins_in_a_run_that_is_over),
 ];
 
@@ -92,6 +96,32 @@ fn the_suite_refuses_a_host_that_breaks_a_rule() {
     ] {
         let refusal = refusal(Site::new, breach);
         assert!(refusal.contains(said), "{breach:?}: {refusal}");
+    }
+}
+
+// Point 8: an attempt that somebody else says is over ends the run. Nothing rests on it, in this process or the next one.
+fn what_others_record_of_an_attempt_is_not_believed() {
+    for forged in [AttemptEnd::Exited(0), AttemptEnd::Lost] {
+        let trial = Trial::new(&Site::new, "s1\ns2", &[]);
+        trial.stage.hold("s1");
+        let forge = |moment: Moment<'_>| {
+            if let Moment::Durable(Event::Step { step, event: StepEvent::Started(start) }) = moment {
+                let finish = AttemptFinish {
+                    attempt: start.attempt,
+                    end: forged.clone(),
+                    output: None,
+                    usage: Usage::default(),
+                    changed: Vec::new(),
+                    account: Account::default(),
+                };
+                let event = StepEvent::Finished(finish);
+                trial.stage.record(&Event::Step { step: step.clone(), event });
+            }
+        };
+        let progress = trial.drive(Meddling::Nothing, forge);
+        assert_eq!(progress, Some(Progress::Finished(RunOutcome::Failed)), "{forged:?}");
+        assert_eq!(trial.go_on(), Some(Progress::Finished(RunOutcome::Failed)), "{forged:?}");
+        assert!(!trial.told().iter().any(|fact| fact.contains("passed")), "{:?}", trial.told());
     }
 }
 

@@ -90,7 +90,7 @@ fn no_schedule_breaks_a_rule() {
             let count = tally.outcomes.get(&format!("{:?}", Some(outcome))).copied().unwrap_or(0);
             assert!(count > share, "too few schedules end as {outcome:?}: {:?}", tally.outcomes);
         }
-        assert!(tally.events.len() == 11, "not every kind of event happened: {:?}", tally.events);
+        assert!(tally.events.len() == 14, "not every kind of event happened: {:?}", tally.events);
         assert!(tally.drivers > schedules, "drivers hardly ever died: {}", tally.drivers);
     }
 }
@@ -128,6 +128,9 @@ fn every_saboteur_is_caught() {
         (Sabotage::RecordsTwice, "was recorded twice"),
         (Sabotage::BuriesNothing, "is recorded as over and is alive"),
         (Sabotage::IgnoresNeeds, "does not wait for its needs"),
+        (Sabotage::SkipsClosing, "the run ends as Done and is not"),
+        (Sabotage::SeesNoChange, "the run ends as Done and is not"),
+        (Sabotage::SwallowsFaults, "was recorded and never happened so"),
     ];
     for (sabotage, fault) in saboteurs {
         let faults = faults(sabotage);
@@ -139,6 +142,7 @@ fn every_saboteur_is_caught() {
 }
 
 /// A run with retries, parallel steps, a person's step, an ask and, at the end, an abort or none.
+/// In the first closing check a contract no longer holds.
 fn calm(last: &str) -> World {
     let lines = format!(
         "s1 retry=1
@@ -156,12 +160,10 @@ fn calm(last: &str) -> World {
         ("s6", vec![1]),
     ];
     let codes = codes.into_iter().map(|(step, codes)| (step.to_owned(), codes)).collect();
-    World::new(
-        sample::plan(&lines),
-        ScheduleLimits { jobs: 2, ..ScheduleLimits::default() },
-        Temper::Calm(codes),
-        7,
-    )
+    let limits = ScheduleLimits { jobs: 2, ..ScheduleLimits::default() };
+    let mut world = World::new(sample::plan(&lines), limits, Temper::Calm(codes), 7);
+    world.breaks.insert(("s1".to_owned(), 1));
+    world
 }
 
 fn play_with(last: &str, deaths: &[u64]) -> (Meaning, u64) {
@@ -188,6 +190,29 @@ fn a_run_that_is_killed_anywhere_means_the_same_as_one_that_is_not() {
                     whole,
                     "killed at {death} and {later} later"
                 );
+            }
+        }
+    }
+}
+
+// M-20: whichever attempt or contract the machine keeps from its end, and however often, the run comes to the same end and
+// no attempt is spent.
+#[test]
+fn a_run_whose_machine_fails_anywhere_means_the_same_as_one_whose_machine_does_not() {
+    for last in ["retry=1", "abort"] {
+        let whole = play(calm(last)).expect("a calm run");
+        let failures = |world: &World| -> Vec<u32> {
+            world.state.steps.iter().map(|step| step.history.failures()).collect()
+        };
+        assert!(whole.ended > 15, "only {} pieces of work ended", whole.ended);
+        for first in 1..=whole.ended {
+            // Once, as often as it is retried, and once more: then a person is asked, and says to go on.
+            for times in [1, 4, 5, 9] {
+                let mut world = calm(last);
+                world.broken.extend(first..first + times);
+                let world = play(world).unwrap_or_else(|fault| panic!("{times} from {first}: {fault}"));
+                assert_eq!(meaning(&world), meaning(&whole), "{times} from {first}");
+                assert_eq!(failures(&world), failures(&whole), "{times} from {first}");
             }
         }
     }

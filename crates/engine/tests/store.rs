@@ -722,6 +722,8 @@ fn the_store_of_a_project_lies_outside_it_and_is_private() {
     std::fs::create_dir_all(base.join("My App/.git/worktrees/w")).expect("made");
     std::fs::create_dir_all(base.join("elsewhere")).expect("made");
     std::fs::write(base.join("My App/.git/worktrees/w/commondir"), "../..\n").expect("written");
+    std::fs::write(base.join("My App/.git/worktrees/w/gitdir"), "../../../../elsewhere/.git\n")
+        .expect("written");
     std::fs::write(base.join("elsewhere/.git"), "gitdir: ../My App/.git/worktrees/w\n").expect("written");
     assert_success(&again(NAME, base).env("XDG_STATE_HOME", base.join("state")).output().expect("an end"));
 }

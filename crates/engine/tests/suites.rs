@@ -3,16 +3,15 @@
 
 mod base;
 mod bash;
-mod directions;
-#[path = "../../core/tests/extent.rs"]
-mod extent;
 mod feed;
-mod keep;
+mod identity;
+mod owned_refs;
 mod queue;
 #[path = "simulation/random.rs"]
 mod random;
 #[path = "scratch/repository.rs"]
 mod repository;
+mod run_summary;
 #[path = "conformance/sabotage.rs"]
 mod sabotage;
 #[path = "../../core/tests/run/sample.rs"]
@@ -22,9 +21,11 @@ mod scratch;
 mod signature;
 mod simulation;
 mod store;
+mod strictness;
 #[path = "conformance/suite.rs"]
 mod suite;
-mod tally;
-mod trees;
+#[path = "../../core/tests/sweep.rs"]
+mod sweep;
 #[path = "conformance/trial.rs"]
 mod trial;
+mod worktree;

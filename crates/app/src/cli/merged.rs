@@ -1,4 +1,4 @@
-//! Commands with more than one face: one word to type, several modules that answer. Each module keeps its own output and
+//! Commands with several modes: one name to type, several modules behind it. Each module keeps its own output and
 //! schema; only the grammar is shared.
 
 use crate::command::log::{events, versions};

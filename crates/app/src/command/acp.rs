@@ -39,14 +39,17 @@ fn bridge(args: &Args, prompt: &str, signals: &Signals, out: &mut Out<'_>) -> Re
     let stop = &Stop::new();
     std::thread::scope(|threads| {
         let (done, is_done) = std::sync::mpsc::channel::<()>();
-        threads.spawn(move || {
+        let watch = move || {
             let pause = std::time::Duration::from_millis(50);
             while is_done.recv_timeout(pause) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
                 if signals.leave().is_some() {
                     stop.request();
                 }
             }
-        });
+        };
+        std::thread::Builder::new().spawn_scoped(threads, watch).map_err(|error| {
+            Error::new(ErrorKind::Machine, "cannot start a thread for signals").because(&error)
+        })?;
         let ended = bridge_acp(&args.agent, prompt, stop, &mut |event| {
             out.line(&clean_line(&event.to_string()));
             out.flush();

@@ -8,7 +8,7 @@ use crate::output::wording;
 use crate::output::{Exit, Failure, Glyph, NextCommand, Out, Response, Table, Tone, clean_line};
 
 #[derive(Debug, clap::Args)]
-#[command(group = clap::ArgGroup::new("choice").args(["retry", "take_over", "confirm", "skip", "revise", "stop", "budget"]))]
+#[command(group = clap::ArgGroup::new("choice").args(["retry", "retry_step", "take_over", "confirm", "skip", "revise", "stop", "budget"]))]
 pub(crate) struct Args {
     /// Plan, or PLAN/STEP for a question about a step
     #[arg(value_name = "PLAN[/STEP]", default_value = "", hide_default_value = true)]
@@ -18,6 +18,9 @@ pub(crate) struct Args {
     /// Try again
     #[arg(long)]
     retry: bool,
+    /// Redo the step that broke the contract; then the contract runs again
+    #[arg(long, value_name = "STEP")]
+    retry_step: Option<String>,
     /// You fixed it; run the contract
     #[arg(long)]
     take_over: bool,
@@ -37,7 +40,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "AMOUNT", allow_hyphen_values = true)]
     budget: Option<String>,
     /// Tell the agent something for the next attempt
-    #[arg(long, requires = "retry")]
+    #[arg(long, conflicts_with_all = ["take_over", "confirm", "skip", "revise", "stop", "budget"])]
     hint: Option<String>,
     /// Reason
     #[arg(short, long)]
@@ -62,12 +65,20 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
 /// The answer; `None` if none was passed.
 fn answer(args: &Args) -> Result<Option<AskAnswer>, Failure> {
     let reason = args.message.clone().unwrap_or_default();
+    if args.hint.is_some() && !args.retry && args.retry_step.is_none() {
+        return Err(Failure::new(Exit::Usage, "--hint needs --retry or --retry-step")
+            .next(NextCommand::new(["planwright", "help", "answer"])));
+    }
     if (args.skip || args.revise) && reason.trim().is_empty() {
         return Err(Failure::new(Exit::Usage, "missing reason: pass -m").next(NextCommand::new([
             "planwright",
             "help",
             "answer",
         ])));
+    }
+    if let Some(step) = &args.retry_step {
+        let hint = args.hint.clone().unwrap_or(reason);
+        return Ok(Some(AskAnswer::RetryStep { step: step.clone(), hint }));
     }
     Ok(match &args.budget {
         Some(text) => Some(grant(text)?),
@@ -90,7 +101,7 @@ fn grant(text: &str) -> Result<AskAnswer, Failure> {
     })
 }
 
-/// The question in question; `None` if the whole run is to be paused.
+/// The question to answer; `None` to pause the whole run.
 fn asked(args: &Args, run: &PlanRun) -> Result<Option<RunAsk>, Failure> {
     let all = run.asks();
     let is_about_run = args.budget.is_some() && run.step.is_none() && all.len() > 1;
@@ -117,10 +128,10 @@ fn asked(args: &Args, run: &PlanRun) -> Result<Option<RunAsk>, Failure> {
     }
 }
 
-/// Stops the run without a word to what is asked.
+/// Pauses the run and leaves its questions open.
 fn stop(run: &PlanRun, out: &mut Out<'_>) -> Result<Response, Failure> {
     let view = run.answer_with_stop()?;
-    said(&view.plan, "paused: resume with planwright run", out);
+    said(&view.plan, &paused(run), out);
     Ok(Response::done("answer", &view).next(look(run)))
 }
 
@@ -156,13 +167,15 @@ fn settle(run: &PlanRun, ask: &RunAsk, answer: AskAnswer, out: &mut Out<'_>) -> 
             .hint(format!("{}; use {fitting}", ask.reason.words()))
             .next(NextCommand::new(["planwright", "answer", subject])));
     }
+    let paused = paused(run);
     let (effect, next) = match &answer {
         AskAnswer::Retry { .. } => ("one more attempt", None),
+        AskAnswer::RetryStep { .. } => ("that step is done again; then the contract decides", None),
         AskAnswer::TakeOver => ("taken over; the contract decides", None),
         AskAnswer::Confirm => ("confirmed", None),
         AskAnswer::Skip { .. } => ("skipped, recorded as your decision", None),
         AskAnswer::Budget { .. } => ("budget raised", None),
-        AskAnswer::Stop => ("paused: resume with planwright run", Some(look(run))),
+        AskAnswer::Stop => (paused.as_str(), Some(look(run))),
         AskAnswer::Revise { .. } => {
             let verify = NextCommand::new(["planwright", "verify", run.shown().as_str()]);
             ("revised: the run has ended, the plan is a draft again", Some(verify))
@@ -185,6 +198,10 @@ fn settle(run: &PlanRun, ask: &RunAsk, answer: AskAnswer, out: &mut Out<'_>) -> 
 fn said(subject: &str, effect: &str, out: &mut Out<'_>) {
     let word = out.palette().paint(Tone::Good, "answered");
     out.line(&format!("{word}  {}   {effect}", clean_line(subject)));
+}
+
+fn paused(run: &PlanRun) -> String {
+    format!("paused: resume with planwright run {}", clean_line(run.name()))
 }
 
 fn look(run: &PlanRun) -> NextCommand {

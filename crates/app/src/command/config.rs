@@ -1,18 +1,15 @@
 //! `config`: shows settings and their origin, and changes one without touching any other byte.
 
-use std::path::PathBuf;
-
 use planwright_engine::api::config;
-use planwright_engine::api::config::{ConfigEditError, SettingEntry, SettingKind, Settings, Sources};
+use planwright_engine::api::config::{SettingEntry, SettingKind, Settings, SettingsFile, Sources};
 use planwright_engine::api::init::root;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::interaction::project::typed_settings;
-use crate::output::{Cell, Exit, Failure, NextCommand, Out, Response, Table, Tone};
+use crate::interaction::project::options;
+use crate::output::{Cell, Failure, NextCommand, Out, Response, Table, Tone};
 use planwright_engine::api::shown;
-use planwright_engine::api::{Caller, Right};
 
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -56,12 +53,8 @@ struct Whose {
 }
 
 impl Whose {
-    fn file(&self, sources: &Sources) -> Result<PathBuf, Failure> {
-        let file = if self.user { &sources.user } else { &sources.project };
-        file.clone().ok_or_else(|| {
-            Failure::new(Exit::Usage, "no home directory for your settings file")
-                .hint("set HOME or XDG_CONFIG_HOME")
-        })
+    fn file(&self) -> SettingsFile {
+        if self.user { SettingsFile::User } else { SettingsFile::Project }
     }
 }
 
@@ -93,27 +86,16 @@ pub(crate) struct SettingData {
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let root = root()?;
-    let sources = Sources::of_process(&root, typed_settings());
+    let sources = Sources::of_process(&root, &options().overrides);
     match (&args.act, &args.key) {
         (None, None) => show_all(&sources, out),
         (None, Some(key)) => show_one(&sources, key, out),
         (Some(Act::Set { key, value, whose }), _) => {
-            Caller::of_process().may(Right::ChangeSettings)?;
-            let edited =
-                config::set(&whose.file(&sources)?, key, value).map_err(|refused| match refused {
-                    ConfigEditError::Personal { .. } => Failure::from_error(Exit::Usage, &refused)
-                        .hint("set it for yourself: --user")
-                        .next(NextCommand::new(["planwright", "config", "set", key, value, "--user"])),
-                    ConfigEditError::Setting { .. }
-                    | ConfigEditError::NotThere { .. }
-                    | ConfigEditError::Config(_)
-                    | ConfigEditError::Store(_) => refusal(refused),
-                })?;
+            let edited = options().set(&sources, whose.file(), key, value)?;
             Ok(changed("set", &sources, &edited, out))
         }
         (Some(Act::Unset { key, whose }), _) => {
-            Caller::of_process().may(Right::ChangeSettings)?;
-            let edited = config::unset(&whose.file(&sources)?, key).map_err(refusal)?;
+            let edited = options().unset(&sources, whose.file(), key)?;
             Ok(changed("unset", &sources, &edited, out))
         }
         (Some(Act::Path), _) => Ok(show_paths(&sources, out)),
@@ -136,10 +118,7 @@ fn show_all(sources: &Sources, out: &mut Out<'_>) -> Result<Response, Failure> {
 }
 
 fn show_one(sources: &Sources, key: &str, out: &mut Out<'_>) -> Result<Response, Failure> {
-    let path = config::path(key).unwrap_or_else(|| vec![key.to_owned()]);
-    let Some(entry) = Settings::read(sources)?.entry(&path) else {
-        return Err(unknown(config::unknown(&path), config::meant(&path)));
-    };
+    let entry = config::setting(sources, key)?;
     let mut table = Table::new();
     table.row(cells(&entry));
     out.table(&table);
@@ -227,30 +206,4 @@ fn cells(entry: &SettingEntry) -> [Cell; 3] {
 
 fn text(entry: &SettingEntry) -> String {
     entry.value.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string)
-}
-
-fn refusal(refused: ConfigEditError) -> Failure {
-    match refused {
-        ConfigEditError::Setting { message, meant } => unknown(message, meant),
-        ConfigEditError::NotThere { path, key } => {
-            Failure::new(Exit::No, format!("{} does not set `{key}`", shown(&path))).next(NextCommand::new([
-                "planwright",
-                "config",
-                key.as_str(),
-            ]))
-        }
-        ConfigEditError::Personal { .. } => Failure::from_error(Exit::Usage, &refused),
-        ConfigEditError::Config(error) => error.into(),
-        ConfigEditError::Store(error) => error.into(),
-    }
-}
-
-fn unknown(message: String, meant: Option<String>) -> Failure {
-    let meant =
-        meant.and_then(|meant| config::path(&meant)).filter(|path| config::Setting::find(path).is_some());
-    let next = match meant {
-        Some(path) => NextCommand::new(["planwright", "config", config::key(&path).as_str()]),
-        None => NextCommand::new(["planwright", "config"]),
-    };
-    Failure::new(Exit::Usage, message).next(next)
 }

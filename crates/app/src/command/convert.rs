@@ -19,5 +19,5 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let options = args.terms.to(&args.to)?;
     let plan = workspace()?.plan(&args.plan)?;
-    conversion::write("convert", &plan.conversion(), &options, out)
+    conversion::write("convert", &plan.conversion()?, &options, out)
 }

@@ -11,10 +11,22 @@ pub(crate) struct Args {
     /// Fix what can be fixed without losing data
     #[arg(long)]
     fix: bool,
+    /// Give this project the record of a project that is gone
+    #[arg(long, value_name = "RECORD", conflicts_with_all = ["fix", "set_aside"])]
+    adopt: Option<String>,
+    /// Move the record of this project out of the way and start with an empty one
+    #[arg(long, conflicts_with = "fix")]
+    set_aside: bool,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
-    let view = doctor(options(), if args.fix { Repair::Yes } else { Repair::No })?;
+    let repair = match (&args.adopt, args.fix, args.set_aside) {
+        (Some(record), _, _) => Repair::Adopt(record.clone()),
+        (None, true, _) => Repair::Yes,
+        (None, false, true) => Repair::SetAside,
+        (None, false, false) => Repair::No,
+    };
+    let view = doctor(options(), &repair)?;
     for what in &view.fixed {
         line("fixed", Tone::Good, what, out);
     }

@@ -122,8 +122,8 @@ fn refused(file: &str, complaints: Vec<String>) -> Failure {
 
 /// Says what was written, and proposes it.
 fn finish(args: &Args, written: WrittenDraft, out: &mut Out<'_>) -> Result<Response, Failure> {
-    let WrittenDraft { plan, twins, by, mut view } = written;
-    duplicate::warn_of_duplicates(&twins, out);
+    let WrittenDraft { plan, duplicates, by, mut view } = written;
+    duplicate::warn_of_duplicates(&duplicates, out);
     let path = plan.shown();
     let word = out.palette().paint(Tone::Good, "wrote");
     out.line(&format!("{word}     {}   {}", clean_line(&path), wording::number(view.steps, "step")));

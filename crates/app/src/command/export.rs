@@ -81,7 +81,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     }
 }
 
-/// Writes records beside the code.
+/// Writes records next to the code.
 fn records(options: ExportOptions<'_>, out: &mut Out<'_>) -> Result<Response, Failure> {
     let exported = workspace()?.export_records(options)?;
     for data in &exported.receipts {
@@ -120,7 +120,7 @@ fn told(plan: &str, form: Form, output: Option<&Path>, out: &mut Out<'_>) -> Res
     Ok(Response::done("export", &Exported { plan: Some(plan), form, path, text, receipts: Vec::new() }))
 }
 
-/// What the plan says, as a page of markdown. What contracts have proven is told apart from what the file claims.
+/// What the plan says, as a page of markdown. Separates what contracts proved from what the file claims.
 fn report(plan: &PlanView, run: Option<&Run>) -> String {
     let mut text = format!("# {}\n\n", clean_line(&plan.title));
     let facts = [

@@ -6,10 +6,9 @@ use planwright_engine::api::init;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::interaction::project::workspace;
+use crate::interaction::project::{options, workspace};
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 use connect::{Connected, ConnectionData, Consent, connect, meant};
-use planwright_engine::api::{Caller, Right};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -48,7 +47,7 @@ pub(crate) struct Initialised {
 pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let agents = meant(&args.agents)?;
     if !agents.is_empty() {
-        Caller::of_process().may(Right::ConnectAgents)?;
+        init::may_connect(options())?;
     }
     let root = init::root()?;
     let found = init::look(&root);

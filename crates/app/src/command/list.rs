@@ -1,6 +1,8 @@
 //! `list`: the plans of this project, one per line.
 
-use planwright_engine::api::{NATIVE, PlanFilter, PlanSummary, Shelf};
+use std::collections::BTreeMap;
+
+use planwright_engine::api::{NATIVE, PlanFilter, PlanListView, PlanSummary, Shelf};
 
 use crate::interaction::project::workspace;
 use crate::output::wording;
@@ -40,7 +42,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     }
     let mut table = Table::new();
     for plan in &view.plans {
-        table.row(row(plan, view.findings.get(&plan.path).copied().unwrap_or(0)));
+        table.row(row(plan, &view));
     }
     out.table(&table);
     let exit = if view.plans.is_empty() { Exit::No } else { Exit::Done };
@@ -50,10 +52,12 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     Ok(answer)
 }
 
-fn row(plan: &PlanSummary, findings: usize) -> Vec<Cell> {
-    let said = |status: &str| with_findings(status, findings);
+fn row(plan: &PlanSummary, view: &PlanListView) -> Vec<Cell> {
+    let count = |counts: &BTreeMap<String, usize>| counts.get(&plan.path).copied().unwrap_or(0);
+    let said = |status: &str| with_findings(status, count(&view.findings));
     let state = match (&plan.fault, plan.status.as_str()) {
         (Some(_), _) => Cell::new("unreadable").tone(Tone::Bad),
+        (None, _) if view.unproven.contains(&plan.path) => Cell::new("unproven").tone(Tone::Attention),
         (None, "") => Cell::new("-").tone(Tone::Muted),
         (None, "done") => Cell::new(said("done")).tone(Tone::Good),
         (None, "failed") => Cell::new(said("failed")).tone(Tone::Bad),
@@ -62,7 +66,7 @@ fn row(plan: &PlanSummary, findings: usize) -> Vec<Cell> {
     vec![
         Cell::new(&plan.name).tone(Tone::Strong),
         state,
-        Cell::new(format!("{}/{}", plan.marked_done, plan.steps)).right(),
+        Cell::new(format!("{}/{}", count(&view.proven), plan.steps)).right(),
         Cell::new(plan.fault.as_deref().unwrap_or(&plan.title)),
         Cell::new(if plan.dialect == NATIVE.name { "" } else { &plan.dialect }).tone(Tone::Muted),
         Cell::new(&plan.path).tone(Tone::Muted),

@@ -53,12 +53,12 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     let view = log.view()?;
     match &view.attempt {
         Some(attempt) => attempt::print(&log, attempt, out),
-        None => print(log.events(), out),
+        None => print(&log, log.events(), out),
     }
     Ok(Response::done("log", &view))
 }
 
-fn print<'a>(events: impl Iterator<Item = &'a RecordedEvent>, out: &mut Out<'_>) {
+fn print<'a>(log: &RunLog, events: impl Iterator<Item = &'a RecordedEvent>, out: &mut Out<'_>) {
     let now = wording::now();
     let mut table = Table::new();
     for recorded in events {
@@ -71,10 +71,19 @@ fn print<'a>(events: impl Iterator<Item = &'a RecordedEvent>, out: &mut Out<'_>)
             Cell::new(place.trim_start_matches('/')).tone(Tone::Strong),
             Cell::new(event.name()),
             Cell::new(attempt),
-            Cell::new(wording::detail(event)),
+            Cell::new(detail(log, recorded)),
         ]);
     }
     out.table(&table);
+}
+
+/// What an event says, and with a verdict where the time went.
+fn detail(log: &RunLog, recorded: &RecordedEvent) -> String {
+    let said = wording::detail(&recorded.event);
+    match log.times(recorded) {
+        Some(times) => format!("{said}, {}", wording::times(&times)),
+        None => said,
+    }
 }
 
 /// Follows the events until the run finishes or no process is running it.
@@ -82,7 +91,7 @@ fn follow(log: &RunLog, out: &mut Out<'_>) -> Result<Response, Failure> {
     log.follow(&mut |news| {
         match news {
             Some((recorded, notification)) => {
-                print(std::iter::once(recorded), out);
+                print(log, std::iter::once(recorded), out);
                 out.event(&Response::done("event", &notification));
             }
             None => out.flush(),

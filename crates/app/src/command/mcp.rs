@@ -77,7 +77,8 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     if io::stdin().is_terminal() {
         out.talk("waiting for an MCP client on standard input; Ctrl-D ends the server");
     }
-    mcp::serve(args.role);
+    mcp::serve(args.role)
+        .map_err(|error| Failure::new(Exit::Machine, "cannot start the server").because(&error))?;
     Ok(Response::done("mcp", &served))
 }
 

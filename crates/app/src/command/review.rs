@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Ended, Failure> {
         Format::Json => {}
     }
     if args.format == Format::Text && args.by == ResolvedBy::Argument && may_ask(&plan, out) {
-        return ask(&plan, out);
+        return ask(args, name, plan, out);
     }
     Ok(Response::done("review", plan.review()).next(plan.next()).into())
 }
@@ -97,7 +97,7 @@ fn print_full(plan: &PlanReview, out: &mut Out<'_>) {
     out.data(&wording::indented(plan.text()));
 }
 
-/// What waits for a review.
+/// Plans pending review.
 fn list(out: &mut Out<'_>) -> Result<Response, Failure> {
     let (waiting, warnings) = workspace()?.reviews()?;
     out.warn_all(&warnings);
@@ -136,26 +136,32 @@ const KEYS: &[Choice] = &[
     Choice::new("[c]hanges", "rejects it and asks what should change"),
     Choice::new("[d]iff", "shows every change in full"),
     Choice::new("[f]ull text", "shows the whole plan text"),
+    Choice::new("[e]dit", "opens the plan in $EDITOR, then shows the review again"),
     Choice::new("[Q]uit", "decides nothing; so do Esc and Ctrl-D"),
 ];
 
-fn ask(plan: &PlanReview, out: &mut Out<'_>) -> Result<Ended, Failure> {
+fn ask(args: &Args, name: &str, mut plan: PlanReview, out: &mut Out<'_>) -> Result<Ended, Failure> {
     out.complain("\n");
-    loop {
+    while plan.is_pending() {
         match choose("", KEYS, out)? {
             Pressed::Key(key @ ('a' | 's')) => {
-                if let Some((answer, missing)) = approve(plan, out)? {
+                if let Some((answer, missing)) = approve(&plan, out)? {
                     let starts = key == 's' && missing == 0;
                     return Ok(if starts { Ended::Start(plan.shown()) } else { answer.into() });
                 }
             }
             Pressed::Key('c') => {
-                if let Some(answer) = reject(plan, out)? {
+                if let Some(answer) = reject(&plan, out)? {
                     return Ok(answer.into());
                 }
             }
             Pressed::Key('d') => text::print_differences(plan.review(), out),
-            Pressed::Key('f') => print_full(plan, out),
+            Pressed::Key('f') => print_full(&plan, out),
+            Pressed::Key('e') => {
+                plan.edit()?;
+                plan = workspace()?.review(name, args.since)?;
+                print(args, &plan, out);
+            }
             Pressed::Key(_) | Pressed::Nothing => break,
         }
         out.flush();
@@ -164,7 +170,7 @@ fn ask(plan: &PlanReview, out: &mut Out<'_>) -> Result<Ended, Failure> {
     Ok(Response::done("review", plan.review()).next(plan.next()).into())
 }
 
-/// Takes a yes to exactly what was shown; says how many more are needed.
+/// Approves exactly what was shown; returns how many more must approve.
 fn approve(plan: &PlanReview, out: &mut Out<'_>) -> Result<Option<(Response, u32)>, Failure> {
     let review = plan.review();
     let revision = review.revision.unwrap_or_default();
@@ -189,7 +195,7 @@ fn approve(plan: &PlanReview, out: &mut Out<'_>) -> Result<Option<(Response, u32
     Ok(Some((Response::done("review", review).next(next), approved.missing)))
 }
 
-/// Takes a no with what should change.
+/// Rejects it, with what should change.
 fn reject(plan: &PlanReview, out: &mut Out<'_>) -> Result<Option<Response>, Failure> {
     let feedback = line("What should change? (sent to the planner; empty line cancels) ", out)?;
     if feedback.is_empty() {

@@ -135,7 +135,7 @@ impl Args {
     }
 }
 
-/// What is to be run.
+/// What to run.
 struct Subject<'a> {
     args: &'a Args,
     name: String,
@@ -167,7 +167,7 @@ pub(crate) fn check_retry(plan: &str) -> Result<(), Failure> {
     Ok(workspace()?.plan(plan)?.may_retry()?)
 }
 
-/// The same plan in its own worktree, which is made where there is none.
+/// The same plan in its own worktree, which is created if needed.
 fn in_its_tree(args: &Args, plan: &Plan, out: &mut Out<'_>) -> Result<Plan, Failure> {
     if args.wait {
         // Before its worktree is created: it starts with what the others have merged.
@@ -274,6 +274,9 @@ fn carry_out(subject: &Subject<'_>, out: &mut Out<'_>) -> Result<Response, Failu
             let watched = watch::follow(subject, &run, &holder, out)?;
             return report::report(subject, &run, &watched, out);
         }
+        Start::Proven(proven) | Start::Lapsed(proven) => {
+            return report::report_proven(subject, &proven, out);
+        }
         Start::NeedsApproval(_) | Start::NeedsRetry => {
             return Err(Failure::new(Exit::Moved, format!("{} changed in the meantime", subject.name))
                 .hint("nothing was started")
@@ -291,7 +294,7 @@ fn carry_out(subject: &Subject<'_>, out: &mut Out<'_>) -> Result<Response, Failu
     report::report(subject, &run, &watched, out)
 }
 
-/// Starts the run; where a person has to say something first, they are asked, and it is tried once more.
+/// Starts the run. If a person must decide something first, asks them and tries once more.
 fn start(subject: &Subject<'_>, out: &mut Out<'_>) -> Result<Start, Failure> {
     let mut options = StartOptions {
         steps: subject.selection,
@@ -308,12 +311,17 @@ fn start(subject: &Subject<'_>, out: &mut Out<'_>) -> Result<Start, Failure> {
             approve::approve(subject, Some(&missing), out)?;
         }
         Start::NeedsRetry => approve::approve(subject, None, out)?,
-        start @ (Start::Begun(..) | Start::Resumed(..) | Start::Following(..) | Start::Blocked(_)) => {
+        start @ (Start::Begun(..)
+        | Start::Resumed(..)
+        | Start::Proven(_)
+        | Start::Lapsed(_)
+        | Start::Following(..)
+        | Start::Blocked(_)) => {
             approve::say_begun(subject, &start, out);
             return Ok(start);
         }
     }
-    // What was asked about was said just now; the digest that was typed may be that of the command lines.
+    // It was just answered; the typed digest may be that of the command lines.
     options.retry = Retry::Yes;
     options.expected = None;
     Ok(subject.runnable.start(&options)?)
@@ -352,7 +360,7 @@ fn wanted(args: &Args, plan: &Plan) -> Result<StepSelection, Failure> {
     }
 }
 
-/// The step that several agents shall do, and how many.
+/// The step that several agents compete on, and how many.
 fn tournament(args: &Args, runnable: &RunnablePlan<'_>) -> Result<Option<(String, u32)>, Failure> {
     let Some([count, step]) = args.tournament.as_deref() else { return Ok(None) };
     let place = runnable.file.find_step_as(step, &args.plan)?;
@@ -376,12 +384,4 @@ fn named(step: &Step) -> String {
 fn dollars(micro_dollars: u64) -> String {
     let cents = micro_dollars.div_ceil(10_000);
     if cents == 0 { "$0".to_owned() } else { format!("${}.{:02}", cents / 100, cents % 100) }
-}
-
-/// A duration, in milliseconds: tenths of a second, or minutes where it was long.
-fn seconds(milliseconds: u64) -> String {
-    match milliseconds / 1000 {
-        seconds @ 0..120 => format!("{seconds}.{} s", milliseconds % 1000 / 100),
-        seconds => format!("{} min", seconds / 60),
-    }
 }

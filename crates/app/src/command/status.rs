@@ -120,7 +120,7 @@ fn print(args: &Args, status: &StatusView, out: &mut Out<'_>) {
         resting_row(run, glyph, now, out)
     });
     let rows = over.collect();
-    out.section("Done", rows);
+    out.section("Finished", rows);
     if hidden > 0 {
         out.line(&format!("  and {hidden} more: planwright status --all"));
     }
@@ -193,10 +193,10 @@ fn resting_row(run: &RunStatusView, glyph: Glyph, now: u64, out: &Out<'_>) -> Ve
         Cell::new(&run.plan).tone(Tone::Strong),
         Cell::new(glyphs(run, out)),
         Cell::new(format!(
-            "{}, {} of {} steps done",
+            "{}, {} of {} done",
             with_findings(&run.state, run.findings),
             run.settled,
-            run.steps
+            wording::number(run.steps, "step")
         )),
         Cell::new(format!("{} ago", wording::age(run.changed_at_ms, now))).right(),
         Cell::new(spent(run)),

@@ -29,7 +29,8 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
 
 fn print(view: &StopView, out: &mut Out<'_>) {
     let word = out.palette().paint(Tone::Good, "stopped");
-    out.line(&format!("{word}  {}   resume with planwright run", clean_line(&view.plan)));
+    let plan = clean_line(&view.plan);
+    out.line(&format!("{word}  {plan}   resume with planwright run {plan}"));
     for what in &view.under_way {
         out.line(&format!("         was running: {}", clean_line(what)));
     }

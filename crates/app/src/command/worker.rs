@@ -10,7 +10,7 @@ use crate::interaction::signal::Signals;
 use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
-/// How often this process looks whether it was told to leave.
+/// How often this process checks whether it should leave.
 const LOOK: Duration = Duration::from_millis(20);
 
 #[derive(Debug, clap::Args)]
@@ -41,17 +41,20 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
     }
     let is_over = Stop::new();
     let view = std::thread::scope(|scope| {
-        scope.spawn(|| {
+        let watch = || {
             while !is_over.is_requested() {
                 if signals.leave().is_some() {
                     shift.leave.request();
                 }
                 std::thread::sleep(LOOK);
             }
-        });
+        };
+        std::thread::Builder::new().spawn_scoped(scope, watch).map_err(|error| {
+            Failure::new(Exit::Machine, "cannot start a thread for signals").because(&error)
+        })?;
         let worked = workspace.work(&shift, &mut |attempt, news| tell(attempt, news, out));
         is_over.request();
-        worked
+        worked.map_err(Failure::from)
     })?;
     let word = out.palette().paint(Tone::Good, "stopped");
     out.line(&format!("{word}  {} delivered", view.delivered));

@@ -2,9 +2,10 @@
 
 mod show;
 
+use planwright_engine::api::Right;
 use planwright_engine::api::worktree::{
-    AddOptions, DIGITS_MIN, PruneDecision, Pruned, RegisteredWorktree, ScriptRun, Setup, WorktreeScript,
-    Worktrees as Trees, script_digest, typed_command, unmerged,
+    DIGITS_MIN, PruneDecision, Pruned, RegisteredWorktree, ScriptRun, Setup, WorktreeScript,
+    Worktrees as Trees, script_digest, typed_command,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,8 +14,6 @@ use crate::interaction::choice::{Choice, Pressed, can_ask, choose};
 use crate::interaction::project::workspace;
 use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
-use planwright_engine::api::shown;
-use planwright_engine::api::{Caller, Right};
 use show::{RemovedData, TreeData};
 
 #[derive(Debug, clap::Args)]
@@ -95,20 +94,17 @@ pub(crate) fn run(args: &Args, out: &mut Out<'_>) -> Result<Response, Failure> {
 
 fn add(args: &AddArgs, out: &mut Out<'_>) -> Result<Response, Failure> {
     let opened = workspace()?.plan(&args.plan)?;
-    let plan = opened.path().to_owned();
     let trees = opened.workspace().worktrees()?;
     let setup = if args.no_setup { Setup::Leave } else { Setup::Run };
     if setup == Setup::Run {
-        permit((&trees, trees.unallowed_setup()?), args.allow.as_deref(), Right::AllowSetup, out)?;
+        permit(&trees, trees.unallowed_setup()?, args.allow.as_deref(), Right::AllowSetup, out)?;
     }
-    let (name, base) = (args.name.as_deref(), args.base.as_deref());
-    let after = if base.is_none() { unmerged(&trees, &plan) } else { Vec::new() };
-    let added = trees.add(&AddOptions { plan: &plan, name, base, after: &after, setup })?;
+    let added = trees.add(&opened, args.name.as_deref(), args.base.as_deref(), setup)?;
     out.warn_all(&added.complaints);
     show::added(&added, out);
     let data = data_of(&trees, &added.tree)?;
     let again = ["planwright", "worktree", "add"].map(str::to_owned);
-    let again = again.into_iter().chain([shown(&plan)]);
+    let again = again.into_iter().chain([opened.shown()]);
     let (exit, next) = match added.furnished.as_ref().map(|furnished| &furnished.setup) {
         None | Some(ScriptRun::Nothing | ScriptRun::Well) => {
             (Exit::Done, NextCommand::new(["cd", added.place.to_string_lossy().as_ref()]))
@@ -125,7 +121,8 @@ fn add(args: &AddArgs, out: &mut Out<'_>) -> Result<Response, Failure> {
 
 /// Asks a person to allow a command set only by the project. Without permission it is not run, which is reported later.
 fn permit(
-    (trees, script): (&Trees, Option<&WorktreeScript>),
+    trees: &Trees,
+    script: Option<&WorktreeScript>,
     allow: Option<&str>,
     right: Right,
     out: &mut Out<'_>,
@@ -135,7 +132,7 @@ fn permit(
     let digest = script_digest(&script.command);
     let command = clean_line(&typed_command(&script.command)).into_owned();
     if let Some(typed) = allow {
-        Caller::of_process().may(right)?;
+        trees.may_allow(right)?;
         if typed.len() < DIGITS_MIN || !digest.starts_with(typed) {
             let short = &digest[..DIGITS_MIN];
             return Err(Failure::new(
@@ -145,7 +142,7 @@ fn permit(
             .hint("read it, then pass its digest")
             .next(NextCommand::new(["planwright", "config", &format!("worktree.{what}")])));
         }
-        return Ok(trees.allow(script)?);
+        return Ok(trees.allow(script, right)?);
     }
     if !can_ask(out) {
         return Ok(());
@@ -158,7 +155,7 @@ fn permit(
         Choice::new("[N]o", "runs nothing"),
     ];
     match choose("Allow it in worktrees of this repository?", &choices, out)? {
-        Pressed::Key('y') => Ok(trees.allow(script)?),
+        Pressed::Key('y') => Ok(trees.allow(script, right)?),
         Pressed::Key(_) | Pressed::Nothing => Ok(()),
     }
 }
@@ -208,9 +205,8 @@ fn path(name: &str, out: &mut Out<'_>) -> Result<Response, Failure> {
 }
 
 fn remove(name: &str, allow: Option<&str>, out: &mut Out<'_>) -> Result<Response, Failure> {
-    Caller::of_process().may(Right::RemoveWorktree)?;
     let trees = workspace()?.worktrees()?;
-    permit((&trees, trees.unallowed_teardown()?), allow, Right::AllowTeardown, out)?;
+    permit(&trees, trees.unallowed_teardown()?, allow, Right::AllowTeardown, out)?;
     let removed = trees.remove(name)?;
     show::removed(std::slice::from_ref(&removed), "removed", out);
     let data = Worktrees { trees: Vec::new(), removed: vec![RemovedData::of(&removed)], is_dry_run: false };
@@ -237,9 +233,8 @@ fn would_prune(out: &mut Out<'_>) -> Result<Response, Failure> {
 }
 
 fn prune(out: &mut Out<'_>) -> Result<Response, Failure> {
-    Caller::of_process().may(Right::PruneWorktrees)?;
     let trees = workspace()?.worktrees()?;
-    permit((&trees, trees.unallowed_teardown()?), None, Right::AllowTeardown, out)?;
+    permit(&trees, trees.unallowed_teardown()?, None, Right::AllowTeardown, out)?;
     let Pruned { removed, kept, failed } = trees.prune()?;
     show::removed(&removed, "reclaimed", out);
     let bytes: u64 = removed.iter().map(|removed| removed.bytes).sum();

@@ -1,4 +1,4 @@
-//! What the user's hooks are told of what a command records.
+//! Notifies the user's hooks of what a command records.
 
 use planwright_engine::api::{Notification, Notifications};
 

@@ -8,7 +8,7 @@ use planwright_engine::api::{Conversation, Error, PlannerAnswer, PlannerReply, S
 
 use crate::interaction::signal::Signals;
 use crate::output::wording;
-use crate::output::{Failure, Out, Tone, clean_line, shell_word};
+use crate::output::{Exit, Failure, Out, Tone, clean_line, shell_word};
 
 /// How often the clock is drawn, and how soon a signal is heard.
 const TICK: Duration = Duration::from_millis(50);
@@ -25,7 +25,7 @@ pub(crate) enum Reached<T> {
     Escalated { step: Option<String>, reason: String },
 }
 
-/// Asks until the answer can be used or the tries are spent. What changed meanwhile is said however it ends.
+/// Asks until the answer can be used or no try is left. Reports what changed meanwhile, however it ends.
 pub(crate) fn converse<T>(
     talk: &mut Conversation,
     read: impl Fn(&str) -> Result<PlannerAnswer<T>, Error>,
@@ -81,7 +81,7 @@ fn ask(
         out.talk(&line);
     }
     let answered = thread::scope(|scope| {
-        let working = scope.spawn(|| talk.ask(&stop));
+        let working = thread::Builder::new().spawn_scoped(scope, || talk.ask(&stop))?;
         while !working.is_finished() {
             thread::sleep(TICK);
             let told = signals.and_then(Signals::leave).filter(|_| left.is_none());
@@ -94,9 +94,12 @@ fn ask(
                 out.draw(&[format!("{line}   {}:{:02}", seconds / 60, seconds % 60)]);
             }
         }
-        working.join()
+        Ok(working.join())
     });
     out.erase();
+    let answered = answered.map_err(|error: std::io::Error| {
+        Failure::new(Exit::Machine, "cannot start a thread for the planner").because(&error)
+    })?;
     let answered = answered.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     if let Some(exit) = left {
         return Err(Failure::new(exit, "the planner was interrupted").hint("nothing was written"));

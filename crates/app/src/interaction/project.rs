@@ -16,7 +16,8 @@ pub(crate) fn take_options(
     dialect: Option<&str>,
     notifications: Option<Notifications>,
 ) -> Result<(), Failure> {
-    let options = OpenOptions { notifications, ..OpenOptions::new(overrides, dialect)? };
+    let mut options = OpenOptions::new(overrides, dialect)?;
+    options.notifications = notifications;
     TYPED.get_or_init(|| options);
     Ok(())
 }
@@ -26,24 +27,19 @@ pub(crate) fn options() -> &'static OpenOptions {
     TYPED.get_or_init(|| OpenOptions::new(Vec::new(), None).expect("no dialect is named"))
 }
 
-/// Has hooks told what is left, once the command has said its last word.
+/// Delivers the remaining events to hooks when the command ends.
 pub(crate) fn finish() {
     if let Some(notifications) = &options().notifications {
         notifications.finish();
     }
 }
 
-/// The settings that were typed with the command.
-pub(crate) fn typed_settings() -> &'static [String] {
-    &options().overrides
-}
-
-/// The workspace that the user stands in.
+/// The workspace of the current directory.
 pub(crate) fn workspace() -> Result<Workspace, Failure> {
     Ok(Workspace::open(options())?)
 }
 
-/// The workspace of a folder that somebody names; without one, that which the user stands in.
+/// The workspace of a named directory; without one, that of the current directory.
 pub(crate) fn workspace_at(folder: Option<&Path>) -> Result<Workspace, Failure> {
     Ok(Workspace::open_in(folder.unwrap_or(Path::new(".")), options())?)
 }

@@ -1,6 +1,6 @@
 //! Reports a proposed plan; shared by `propose`, `draft` and `revise`.
 
-use planwright_engine::api::{BaselineResult, ProposalView};
+use planwright_engine::api::{BaselineResult, ProposalView, fail_count};
 
 use crate::output::{Out, Tone, clean_line};
 
@@ -15,8 +15,12 @@ pub(crate) fn print(proposed: &ProposalView, out: &mut Out<'_>) {
     if !proposed.red.is_empty() {
         let fails = proposed.red.iter().filter(|red| matches!(red.before, BaselineResult::Fails(_))).count();
         let all = proposed.red.len();
-        let well = if fails == all { ", as they should" } else { "" };
-        out.line(&format!("          red check: {fails} of {all} contracts fail before the work{well}"));
+        let well = match (fails == all, all) {
+            (true, 1) => ", as it should",
+            (true, _) => ", as they should",
+            (false, _) => "",
+        };
+        out.line(&format!("          red check: {}{well}", fail_count(fails, all)));
     }
     for red in proposed.red.iter().filter(|red| !matches!(red.before, BaselineResult::Fails(_))) {
         out.line(&format!("          {}  {}", clean_line(&red.step), clean_line(&red.before.meaning())));

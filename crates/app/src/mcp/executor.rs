@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::tool::{McpTool, ToolEffect, ToolError, ToolReply, ToolRequest, ToolResult, schema};
 
-/// How much of the output of a contract is told: its end, where what went wrong is.
+/// How much of a contract's output is returned: its end, where the error is.
 const OUTPUT_BYTES_MAX: usize = 8 << 10;
 
 pub(super) const INSTRUCTIONS: &str = "You do one step of a plan. Its contract, a shell command, decides whether it \

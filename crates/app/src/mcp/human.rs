@@ -3,8 +3,8 @@
 //! Approval is not offered.
 
 use planwright_engine::api::{
-    AskAnswer, Blocker, Caller, Identity, Missing, PlanRun, Readiness, RunAsk, RunnablePlan, Start,
-    StartOptions, StopMode, budget_answer,
+    AskAnswer, Blocker, Confirmation, Identity, Missing, PlanRun, Readiness, Right, RunAsk, RunnablePlan,
+    Start, StartOptions, StopMode, budget_answer,
 };
 use planwright_engine::api::{StatsScope, seconds_of};
 use schemars::JsonSchema;
@@ -69,14 +69,17 @@ struct Answering {
     /// PLAN, or PLAN/STEP
     id: String,
     answer: Said,
-    /// the hint of retry, the reason of skip or revise, the amount of budget ($1.50, 50k tokens, 10 min)
+    /// the hint of retry or retry-step, the reason of skip or revise, the amount of budget ($1.50, 50k tokens, 10 min)
     text: Option<String>,
+    /// the step that retry-step has done again, by number or id
+    step: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Said {
     Retry,
+    RetryStep,
     TakeOver,
     Confirm,
     Skip,
@@ -140,15 +143,10 @@ fn found(call: &ToolRequest<'_>, id: &str) -> Result<PlanRun, ToolError> {
     run.ok_or_else(|| ToolError(format!("{name} has not been run")))
 }
 
-/// The same run, for the person who confirmed what is done with it.
-fn confirmed(run: PlanRun, by: &str) -> PlanRun {
-    PlanRun { caller: Caller::Person(by.to_owned()), ..run }
-}
-
 fn answer(call: &ToolRequest<'_>) -> ToolResult {
-    let Answering { id, answer: word, text } = call.read()?;
+    let Answering { id, answer: word, text, step } = call.read()?;
     let text = text.unwrap_or_default();
-    let answer = meant(word, &text)?;
+    let answer = meant(word, &text, step.as_deref())?;
     let run = found(call, &id)?;
     let ask = asked(&run)?;
     let subject = ask.subject.clone();
@@ -157,7 +155,7 @@ fn answer(call: &ToolRequest<'_>) -> ToolResult {
         let fitting = ask.options().replace("--", "");
         return Err(ToolError(format!("{subject} doesn't accept this answer; use {fitting}")));
     }
-    let command = typed(&subject, word, &text);
+    let command = typed(&subject, word, &text, step.as_deref());
     let question = format!(
         "planwright: {subject} asks ({}):\n\n{}\nThe answer that would be recorded as yours:\n\n{}\n{}\nIt is the same as: {command}",
         ask.reason.words(),
@@ -166,7 +164,7 @@ fn answer(call: &ToolRequest<'_>) -> ToolResult {
         effect(&answer),
     );
     let act = move |by: &str| {
-        let next = match confirmed(run, by).answer(&ask, answer)?.driven_by {
+        let next = match run.confirmed(Confirmation::by(by, Right::Answer)?).answer(&ask, answer)?.driven_by {
             Some(_) => "its run continues",
             None => "run_start resumes its run",
         };
@@ -176,13 +174,17 @@ fn answer(call: &ToolRequest<'_>) -> ToolResult {
 }
 
 /// Reads the answer.
-fn meant(word: Said, text: &str) -> Result<AskAnswer, ToolError> {
+fn meant(word: Said, text: &str, step: Option<&str>) -> Result<AskAnswer, ToolError> {
     let reason = || match text.trim() {
         "" => Err(ToolError::new("missing reason: pass it as `text`")),
         text => Ok(text.to_owned()),
     };
     Ok(match word {
         Said::Retry => AskAnswer::Retry { hint: text.trim().to_owned() },
+        Said::RetryStep => AskAnswer::RetryStep {
+            step: step.ok_or_else(|| ToolError::new("missing step: pass it as `step`"))?.to_owned(),
+            hint: text.trim().to_owned(),
+        },
         Said::TakeOver => AskAnswer::TakeOver,
         Said::Confirm => AskAnswer::Confirm,
         Said::Skip => AskAnswer::Skip { reason: reason()? },
@@ -199,6 +201,9 @@ fn meant(word: Said, text: &str) -> Result<AskAnswer, ToolError> {
 fn effect(answer: &AskAnswer) -> String {
     match answer {
         AskAnswer::Retry { .. } => "planwright tries again.".to_owned(),
+        AskAnswer::RetryStep { step, .. } => {
+            format!("planwright has step {step} done again, and then runs the contract.")
+        }
         AskAnswer::TakeOver => "You fixed it; planwright runs the contract.".to_owned(),
         AskAnswer::Confirm => "The step counts as done because you confirm it.".to_owned(),
         AskAnswer::Skip { .. } => {
@@ -213,11 +218,18 @@ fn effect(answer: &AskAnswer) -> String {
 }
 
 /// The command that a person types for the same.
-fn typed(subject: &str, word: Said, text: &str) -> String {
+fn typed(subject: &str, word: Said, text: &str, step: Option<&str>) -> String {
     let text = wording::word(text.trim());
     let flags = match word {
         Said::Retry if text == wording::word("") => "--retry".to_owned(),
         Said::Retry => format!("--retry --hint {text}"),
+        Said::RetryStep => {
+            let step = wording::word(step.unwrap_or_default());
+            match text == wording::word("") {
+                true => format!("--retry-step {step}"),
+                false => format!("--retry-step {step} --hint {text}"),
+            }
+        }
         Said::TakeOver => "--take-over".to_owned(),
         Said::Confirm => "--confirm".to_owned(),
         Said::Skip => format!("--skip -m {text}"),
@@ -254,8 +266,12 @@ fn start(call: &ToolRequest<'_>) -> ToolResult {
             let digest = runnable.digest.short();
             format!("planwright: start {name}, approved as {digest}?\n{}", work(&runnable))
         }
-        Readiness::Resume(run) if run.is_over() => {
-            return Ok(ToolReply::text(format!("{name} is already done.")).into());
+        Readiness::Proven(_) => return Ok(ToolReply::text(proven_words(&name)).into()),
+        Readiness::Unproven(_) => {
+            format!(
+                "planwright: {name} was done for another tree. Run its contracts again?\n{}",
+                work(&runnable)
+            )
         }
         Readiness::Resume(_) => format!("planwright: resume the run of {name}?\n{}", work(&runnable)),
         Readiness::Follow(_, holder) => return Ok(ToolReply::text(driven(&name, &holder)).into()),
@@ -273,8 +289,14 @@ fn start(call: &ToolRequest<'_>) -> ToolResult {
         let options = StartOptions { leave: drivers.leave(), ..StartOptions::by(Identity::person(by)) };
         match runnable.start(&options)? {
             Start::Begun(run, driving, _) | Start::Resumed(run, driving) => {
-                drivers.drive(run, driving);
+                drivers.drive(run, driving)?;
                 Ok(ToolReply::text(under_way_words(&name)))
+            }
+            Start::Proven(_) => Ok(ToolReply::text(proven_words(&name))),
+            Start::Lapsed(proven) => {
+                let failed = proven.run.lapsed().join(", ");
+                let why = format!("{name} is not done: contracts fail on the tree that is there ({failed})");
+                Err(by_hand(&name, &(why, "run --retry")))
             }
             Start::Following(_, holder) => Ok(ToolReply::text(driven(&name, &holder))),
             Start::NeedsApproval(missing) => Err(by_hand(&name, &missing_words(&name, &missing))),
@@ -283,6 +305,10 @@ fn start(call: &ToolRequest<'_>) -> ToolResult {
         }
     };
     Ok(ToolOutcome::Ask(Box::new(PersonQuestion::new((question, command), act))))
+}
+
+fn proven_words(name: &str) -> String {
+    format!("{name} is done, proven for this tree.")
 }
 
 fn driven(name: &str, holder: &str) -> String {
@@ -356,7 +382,7 @@ fn stop(call: &ToolRequest<'_>) -> ToolResult {
         format!("planwright: pause the run of {name}?\n\n{}", wording::indented(&format!("Running: {busy}")));
     let command = format!("planwright stop {}{flag}", wording::word(&name));
     let act = move |by: &str| {
-        confirmed(run, by).stop(mode)?;
+        run.confirmed(Confirmation::by(by, Right::Stop)?).stop(mode)?;
         Ok(ToolReply::text(format!("{name} is paused, confirmed by the person; run_start resumes it.")))
     };
     Ok(ToolOutcome::Ask(Box::new(PersonQuestion::new((question, command), act))))

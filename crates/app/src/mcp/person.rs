@@ -23,19 +23,19 @@ const TYPED: &str = "confirm";
 /// What a person types. A dialog that is accepted unread, or by a program, comes back without it.
 const YES: &str = "yes";
 
-/// What a yes does, given the name of who said it.
+/// What an approval does, given the name of the person.
 type Act = Box<dyn FnOnce(&str) -> Result<ToolReply, ToolError> + Send>;
 
 /// Something that only a person may decide.
 pub(super) struct PersonQuestion {
     pub(super) question: Question,
-    /// What a yes does; it gets the name of who said it.
+    /// What an approval does; it gets the name of the person.
     pub(super) act: Act,
 }
 
 /// What a person is asked.
 pub(super) struct Question {
-    /// The words: all that follows from a yes.
+    /// The text: everything an approval causes.
     pub(super) text: String,
     /// The command to type if no dialog is available.
     pub(super) command: String,

@@ -13,7 +13,7 @@ use crate::output::wording;
 pub(super) const INSTRUCTIONS: &str = "Plans that agents run and only shell commands (contracts) can finish. Read \
     plan_format, write a plan, call plan_propose, fix what it reports. A person approves or rejects it; you never do.";
 
-/// What is said before the part of the skill that teaches the format.
+/// The text before the part of the skill that teaches the format.
 const TAUGHT: &str = "A step is done when its contract, a bash command, exits as expected. planwright runs it after \
     the agent exits; no report counts. Check with plan_verify, submit with plan_propose; then a person decides, and \
     plan_feedback shows what they want changed.\n";

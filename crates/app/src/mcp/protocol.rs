@@ -88,7 +88,7 @@ pub(super) struct Request {
     pub(super) params: JsonObject,
 }
 
-/// Reads a message, or says what is wrong with it and which request it was, if that can be told.
+/// Reads a message, or reports what is wrong with it and which request it was, if known.
 pub(super) fn read(line: &[u8]) -> Result<Message, Box<(Option<Value>, Fault)>> {
     let value: Value = serde_json::from_slice(line)
         .map_err(|error| Box::new((None, Fault::parse_error(format!("invalid JSON: {error}")))))?;

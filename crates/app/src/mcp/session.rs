@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use planwright_engine::api::{Caller, Driving, Identity, OpenOptions, PlanRun, Stop, Workspace};
+use planwright_engine::api::{Driving, Error, ErrorKind, Identity, PlanRun, Stop, Workspace};
 
 use super::tool::ToolError;
 use crate::interaction::project::options;
@@ -37,13 +37,7 @@ impl McpSession {
 
     /// The workspace that is served, as it is now; who calls is an agent.
     pub(super) fn workspace(&self) -> Result<Workspace, ToolError> {
-        self.workspace_for(Caller::Agent { name: self.client.clone(), variable: "MCP".to_owned() })
-    }
-
-    /// The same for somebody else: a person who has confirmed what the agent asks for.
-    #[expect(clippy::unused_self, reason = "a session will serve the project that its client names")]
-    pub(super) fn workspace_for(&self, caller: Caller) -> Result<Workspace, ToolError> {
-        Ok(Workspace::open(&OpenOptions { caller, ..options().clone() })?)
+        Ok(Workspace::open(&options().for_agent(&self.client, "MCP"))?)
     }
 
     /// The file of the plan that is meant.
@@ -66,12 +60,17 @@ impl Drivers {
     }
 
     /// Runs a plan in the background and owns the run from now on.
-    pub(super) fn drive(&self, run: Box<PlanRun>, driving: Driving) {
-        let thread = thread::spawn(move || {
+    pub(super) fn drive(&self, run: Box<PlanRun>, driving: Driving) -> Result<(), Error> {
+        let drive = move || {
             // What goes wrong is in the journal, or the next `run` says it.
             driving.drive(&run, &mut |_, _| ()).ok();
-        });
+        };
+        let started = thread::Builder::new().name("run".to_owned()).spawn(drive);
+        let thread = started.map_err(|error| {
+            Error::new(ErrorKind::Machine, "cannot start a thread for the run").because(&error)
+        })?;
         self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+        Ok(())
     }
 
     /// Ends running attempts; nothing is lost.

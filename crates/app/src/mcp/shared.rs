@@ -140,7 +140,7 @@ fn complaint(source: &Source, diagnostic: &Diagnostic) -> String {
     text
 }
 
-/// What is said of a plan with errors.
+/// The message about a plan with errors.
 pub(super) fn refusal(verified: &Verified, effect: &str) -> ToolError {
     let errors = verified.count(Severity::Error);
     let count = wording::number(errors, "error");

@@ -58,10 +58,10 @@ pub(super) struct Written(Receiver<()>);
 
 impl Output {
     /// Writes to this stream from now on. One thread does it, so that no line is ever cut by another.
-    pub(super) fn to(mut stream: impl Write + Send + 'static) -> (Self, Written) {
+    pub(super) fn to(mut stream: impl Write + Send + 'static) -> io::Result<(Self, Written)> {
         let (sender, lines) = mpsc::sync_channel::<String>(ANSWERS_MAX);
         let (is_open, written) = mpsc::sync_channel(0);
-        thread::spawn(move || {
+        let write = move || {
             for mut line in lines {
                 line.push('\n');
                 if stream.write_all(line.as_bytes()).and_then(|()| stream.flush()).is_err() {
@@ -69,8 +69,9 @@ impl Output {
                 }
             }
             drop(is_open);
-        });
-        (Self(sender), Written(written))
+        };
+        thread::Builder::new().name("output".to_owned()).spawn(write)?;
+        Ok((Self(sender), Written(written)))
     }
 
     /// Sends a message once there is room for it. A client that is gone does not get it.

@@ -14,7 +14,7 @@ pub use junit::junit;
 pub use sarif::sarif;
 pub use short::short;
 
-/// What is known of a rule beside its diagnostics.
+/// What is known about a rule besides its diagnostics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RuleDoc<'a> {
     /// The stable code, such as `PW0203`.

@@ -17,7 +17,7 @@ pub enum Exit {
     Person,
     /// What the command relied on has changed.
     Moved,
-    /// A disk, a permission or a missing program was in the way.
+    /// A disk, a permission or a missing program prevented it.
     Machine,
     /// Timed out.
     TimedOut,

@@ -21,7 +21,7 @@ pub struct Failure {
     pub causes: Vec<String>,
     /// The fix, in words.
     pub hint: Option<String>,
-    /// The way out, as commands.
+    /// Commands that fix it.
     pub next: Vec<NextCommand>,
 }
 
@@ -65,7 +65,7 @@ impl Failure {
         self
     }
 
-    /// Says the way out.
+    /// Adds the fix.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

@@ -64,11 +64,6 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// Whether there is nothing to show.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     /// The rows as lines. Where a width is given, the last cell of a row is cut so that the row fits.
     pub fn text(&self, palette: Palette, width: Option<usize>) -> String {
         let widths = self.widths();

@@ -5,6 +5,8 @@ pub(crate) mod ahead;
 pub(crate) mod entry;
 pub(crate) mod found;
 
+use std::collections::BTreeMap;
+
 use planwright_engine::api::Forecast;
 use planwright_engine::api::ReportFinding;
 use planwright_engine::api::local_time;
@@ -12,10 +14,10 @@ pub(crate) use planwright_engine::api::now;
 pub(crate) use planwright_engine::api::number;
 use planwright_engine::api::step_of_event;
 use planwright_engine::api::{ADVISORY_JUDGE_KEY, ENVIRONMENT_KEY, GATE_JUDGE_KEY, LIKE_KEY, TOPICS_KEY};
-use planwright_engine::api::{Account, Usage};
+use planwright_engine::api::{Account, AttemptTimes, Usage};
 use planwright_engine::api::{
-    AskAnswer, AskEvent, AttemptEnd, AttemptFinish, Event, RunEvent, RunOutcome, RunStart, StepEvent,
-    StopMode,
+    AskAnswer, AskEvent, AttemptEnd, AttemptFinish, Event, Receipt, RunEvent, RunOutcome, RunStart,
+    StepEvent, StopMode,
 };
 use planwright_engine::api::{count_findings, findings_of, seconds_of};
 
@@ -49,6 +51,14 @@ pub(crate) fn duration(milliseconds: u64) -> String {
         0..60 => format!("{seconds}.{}s", milliseconds % 1000 / 100),
         60..3600 => format!("{}m{:02}s", seconds / 60, seconds % 60),
         _ => format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// A duration, in milliseconds: tenths of a second, or minutes where it was long.
+pub(crate) fn seconds(milliseconds: u64) -> String {
+    match milliseconds / 1000 {
+        seconds @ 0..120 => format!("{seconds}.{} s", milliseconds % 1000 / 100),
+        seconds => format!("{} min", seconds / 60),
     }
 }
 
@@ -145,6 +155,7 @@ pub(crate) fn end_words(end: &AttemptEnd) -> String {
         AttemptEnd::Lost => "lost".to_owned(),
         AttemptEnd::Stopped => "stopped".to_owned(),
         AttemptEnd::Parked { why, .. } => format!("parked: {why}"),
+        AttemptEnd::Faulted(fault) => format!("machine error: {}", fault.why),
     }
 }
 
@@ -153,6 +164,8 @@ pub(crate) fn answer_words(answer: &AskAnswer) -> String {
     match answer {
         AskAnswer::Retry { hint } if hint.is_empty() => "retry".to_owned(),
         AskAnswer::Retry { hint } => format!("retry: {hint};"),
+        AskAnswer::RetryStep { step, hint } if hint.is_empty() => format!("redo step {step}"),
+        AskAnswer::RetryStep { step, hint } => format!("redo step {step}: {hint};"),
         AskAnswer::TakeOver => "taken over".to_owned(),
         AskAnswer::Confirm => "confirmed".to_owned(),
         AskAnswer::Skip { reason } => format!("skipped: {reason};"),
@@ -181,11 +194,15 @@ pub(crate) fn detail(event: &Event) -> String {
             let changed = number(changed.len(), "file");
             format!("{}, {changed} changed{}{found}", end_words(end), scope_words(account))
         }
-        Event::Step { event: StepEvent::Judged { receipt, .. }, .. } => {
+        Event::Step { event: StepEvent::Judged { receipt, broken_by, .. }, .. } => {
             let failure = receipt.verdict.failure();
             let said = failure.map_or_else(|| "passed".to_owned(), |failure| format!("failed: {failure}"));
             let opinion = receipt.opinion.as_ref().map(|opinion| format!("; {opinion}"));
-            format!("{said}{}", opinion.unwrap_or_default())
+            let culprit = broken_by.as_ref().map(|step| format!(", broken by {step}"));
+            format!("{said}{}{}", culprit.unwrap_or_default(), opinion.unwrap_or_default())
+        }
+        Event::Step { event: StepEvent::Faulted { fault, .. }, .. } => {
+            format!("machine error: {}", fault.why)
         }
         Event::Ask { event: AskEvent::Opened { reason, .. }, .. } => reason.words().to_owned(),
         Event::Ask { event: AskEvent::Answered { answer, by }, .. } => {
@@ -197,9 +214,30 @@ pub(crate) fn detail(event: &Event) -> String {
         }
         Event::Run(RunEvent::Stopped { by, mode: StopMode::Now }) => format!("immediately, by {by}"),
         Event::Run(RunEvent::Reopened { steps, by }) => format!("{} by {by}", steps.join(", ")),
+        Event::Run(RunEvent::Closing { round, tree }) => {
+            format!("round {round}, tree {}", tree.get(..8).unwrap_or(tree))
+        }
+        Event::Run(RunEvent::Rechecked { receipts }) => recheck_words(receipts),
         Event::Run(RunEvent::Finished { outcome: RunOutcome::Done, .. }) => "done".to_owned(),
         Event::Run(RunEvent::Finished { outcome: RunOutcome::Failed, why }) => format!("failed: {why}"),
         Event::Run(RunEvent::Finished { outcome: RunOutcome::Cancelled, why }) => format!("cancelled: {why}"),
+    }
+}
+
+/// Where the time of an attempt went.
+pub(crate) fn times(times: &AttemptTimes) -> String {
+    let AttemptTimes { total_ms, agent_ms, contract_ms, waiting_ms } = *times;
+    let [total, agent, contract, waiting] = [total_ms, agent_ms, contract_ms, waiting_ms].map(seconds);
+    format!("{total} (agent {agent}, contract {contract}, waiting {waiting})")
+}
+
+/// What contracts that ran again after the end of a run say of the tree that is there.
+fn recheck_words(receipts: &BTreeMap<String, Receipt>) -> String {
+    let failed = receipts.iter().filter_map(|(step, receipt)| Some((step, receipt.verdict.failure()?)));
+    let failed: Vec<String> = failed.map(|(step, failure)| format!("{step} fails ({failure})")).collect();
+    match failed.is_empty() {
+        true => format!("another tree: {} hold", number(receipts.len(), "contract")),
+        false => format!("another tree: {}", failed.join(", ")),
     }
 }
 
@@ -232,34 +270,7 @@ pub(crate) fn fields(event: &Event) -> String {
             fields.push(("by", approved_by.clone()));
         }
         Event::Run(RunEvent::AgentsApproved(approval)) => fields.push(("by", approval.approved_by.clone())),
-        Event::Step { event: StepEvent::Started(start), .. } => fields.push(("agent", start.agent.clone())),
-        Event::Step { event: StepEvent::Finished(finish), .. } => {
-            let AttemptFinish { end, usage, changed, account, .. } = finish;
-            fields.push(end_field(end));
-            fields.push(("dur", duration(usage.milliseconds)));
-            fields.extend(usage.micro_dollars.map(|dollars| ("cost", money(dollars)[1..].to_owned())));
-            fields.extend(usage.tokens.map(|tokens| ("tokens", tokens.to_string())));
-            fields.push(("changed", changed.len().to_string()));
-            let found = findings_of(&account.report).count();
-            fields.extend((found > 0).then(|| ("findings", found.to_string())));
-            if !account.outside.is_empty() {
-                fields.push(("outside", account.outside.len().to_string()));
-            }
-        }
-        Event::Step { event: StepEvent::Judged { receipt, .. }, .. } => {
-            match receipt.verdict.failure() {
-                None => fields.push(("verdict", "passed".to_owned())),
-                Some(failure) => {
-                    fields.push(("verdict", "failed".to_owned()));
-                    fields.push(("why", failure.to_string()));
-                }
-            }
-            fields.push(("dur", duration(receipt.milliseconds)));
-            if let Some(opinion) = &receipt.opinion {
-                fields.push(("judge", format!("{} ({})", opinion.by, opinion.weight.word())));
-                fields.push(("opinion", opinion.answer.word().to_owned()));
-            }
-        }
+        Event::Step { event, .. } => fields.extend(step_fields(event)),
         Event::Ask { event: AskEvent::Opened { reason, .. }, .. } => {
             fields.push(("reason", reason.word().to_owned()));
         }
@@ -279,12 +290,61 @@ pub(crate) fn fields(event: &Event) -> String {
         Event::Run(RunEvent::Reopened { steps, by }) => {
             fields.extend([("steps", steps.join(",")), ("by", by.clone())]);
         }
+        Event::Run(RunEvent::Closing { round, tree }) => {
+            fields.extend([("round", round.to_string()), ("tree", tree.get(..8).unwrap_or(tree).to_owned())]);
+        }
+        Event::Run(RunEvent::Rechecked { receipts }) => {
+            let failed = receipts.iter().filter(|(_, receipt)| !receipt.verdict.is_passed());
+            let failed: Vec<&str> = failed.map(|(step, _)| step.as_str()).collect();
+            fields.push(("contracts", receipts.len().to_string()));
+            fields.extend((!failed.is_empty()).then(|| ("failed", failed.join(","))));
+        }
         Event::Run(RunEvent::Finished { why, .. }) => {
             fields.push(("outcome", detail(event).split(':').next().unwrap_or_default().to_owned()));
             fields.extend((!why.is_empty()).then(|| ("why", why.clone())));
         }
     }
     words(&fields)
+}
+
+/// What an event of a step says.
+fn step_fields(event: &StepEvent) -> Vec<(&'static str, String)> {
+    let mut fields = Vec::new();
+    match event {
+        StepEvent::Started(start) => fields.push(("agent", start.agent.clone())),
+        StepEvent::Finished(finish) => {
+            let AttemptFinish { end, usage, changed, account, .. } = finish;
+            fields.push(end_field(end));
+            fields.push(("dur", duration(usage.milliseconds)));
+            fields.extend(usage.micro_dollars.map(|dollars| ("cost", money(dollars)[1..].to_owned())));
+            fields.extend(usage.tokens.map(|tokens| ("tokens", tokens.to_string())));
+            fields.push(("changed", changed.len().to_string()));
+            let found = findings_of(&account.report).count();
+            fields.extend((found > 0).then(|| ("findings", found.to_string())));
+            if !account.outside.is_empty() {
+                fields.push(("outside", account.outside.len().to_string()));
+            }
+        }
+        StepEvent::Faulted { fault, .. } => {
+            fields.push(("why", fault.why.clone()));
+        }
+        StepEvent::Judged { receipt, broken_by, .. } => {
+            match receipt.verdict.failure() {
+                None => fields.push(("verdict", "passed".to_owned())),
+                Some(failure) => {
+                    fields.push(("verdict", "failed".to_owned()));
+                    fields.push(("why", failure.to_string()));
+                }
+            }
+            fields.extend(broken_by.as_ref().map(|step| ("broken_by", step.clone())));
+            fields.push(("dur", duration(receipt.milliseconds)));
+            if let Some(opinion) = &receipt.opinion {
+                fields.push(("judge", format!("{} ({})", opinion.by, opinion.weight.word())));
+                fields.push(("opinion", opinion.answer.word().to_owned()));
+            }
+        }
+    }
+    fields
 }
 
 fn words(fields: &[(&str, String)]) -> String {
@@ -296,9 +356,11 @@ fn end_field(end: &AttemptEnd) -> (&'static str, String) {
     match end {
         AttemptEnd::Exited(code) => ("exit", code.to_string()),
         AttemptEnd::Signalled(signal) => ("signal", signal.to_string()),
-        AttemptEnd::TimedOut(_) | AttemptEnd::Lost | AttemptEnd::Stopped | AttemptEnd::Parked { .. } => {
-            ("end", end_words(end))
-        }
+        AttemptEnd::TimedOut(_)
+        | AttemptEnd::Lost
+        | AttemptEnd::Stopped
+        | AttemptEnd::Parked { .. }
+        | AttemptEnd::Faulted(_) => ("end", end_words(end)),
     }
 }
 

@@ -51,6 +51,8 @@ pub(crate) fn is_gone_with_its_harness_and_goes_on(installed: &Installed) {
             "note attempt.started 1",
             "note attempt.finished 1",
             "note contract.finished 1 passed",
+            "closing.started",
+            "wait contract.rechecked passed",
             "run.finished done",
         ]
     );
@@ -74,9 +76,9 @@ fn with_outage(bench: &Bench, outage: Outage) -> Value {
     }
     bench.model.set_outage(None);
     running.end();
-    let last = ["write attempt.finished", "write contract.finished", "run.finished"];
+    let last = ["write attempt.finished", "write contract.finished", "closing.started", "run.finished"];
     let facts = bench.facts();
-    let ending: Vec<&str> = facts[facts.len() - 3..].iter().map(String::as_str).collect();
+    let ending: Vec<&str> = facts[facts.len() - 4..].iter().map(String::as_str).collect();
     assert!(ending.iter().zip(last).all(|(fact, begin)| fact.starts_with(begin)), "{facts:?}");
     assert!(!facts.iter().any(|fact| fact.contains("failed") || fact.contains("ask")), "{facts:?}");
     let is_parked = facts.contains(&"write attempt.finished 1 parked".to_owned());

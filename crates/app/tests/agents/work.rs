@@ -57,6 +57,8 @@ pub(crate) fn fails_its_contract_is_told_and_passes(installed: &Installed) {
             "note attempt.started 1",
             "note attempt.finished 1",
             "note contract.finished 1 passed",
+            "closing.started",
+            "greet contract.rechecked passed",
             "run.finished done",
         ]
     );

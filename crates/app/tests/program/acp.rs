@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
-use crate::place::{Place, Ran};
 use crate::sample::runnable;
+use crate::test_env::{Place, Ran};
 
 /// What every such agent begins with: it answers the first questions, and its `line` is the prompt then.
 const HEAD: &str = r#"

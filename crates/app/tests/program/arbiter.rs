@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::place::{Place, Ran, run};
 use crate::sample::Sketch;
+use crate::test_env::{Place, Ran, run};
 
 const STEPS: &[Sketch<'static>] = &[
     ("make", "", "touch made", "test -e made"),

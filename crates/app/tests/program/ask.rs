@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::follow::FILE;
-use crate::place::Place;
 use crate::sample::Sketch;
+use crate::test_env::Place;
 
 /// Fails until somebody says how.
 const STUCK: Sketch<'static> = (
@@ -146,7 +146,7 @@ fn a_run_can_be_stopped_and_asks_again_when_it_goes_on() {
 #[test]
 fn an_agent_may_not_answer() {
     let place = waiting();
-    let ran = crate::place::run(
+    let ran = crate::test_env::run(
         place.planwright(&["answer", "it", "--skip", "-m", "x"]).env("CLAUDECODE", "1"),
         b"",
     );
@@ -264,7 +264,7 @@ fn the_prompt_of_an_agent_holds_what_it_needs_and_nothing_of_other_steps() {
     );
     let digest = place.digest();
     let mut command = place.planwright(&["run", "it", "--rev", &digest]);
-    crate::place::run(command.env("FROM_OUTSIDE", "kept"), b"").expect(0, &["3 of 3 steps passed"]);
+    crate::test_env::run(command.env("FROM_OUTSIDE", "kept"), b"").expect(0, &["3 of 3 steps passed"]);
     let (first, second) = (place.read("prompt-1"), place.read("prompt-2"));
     for words in [
         "Write the answer.",

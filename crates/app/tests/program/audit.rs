@@ -12,7 +12,7 @@ use planwright_engine::store::journal::Store;
 use planwright_engine::workspace::project::Project;
 use serde_json::Value;
 
-use crate::place::Place;
+use crate::test_env::Place;
 
 const EXPORTED: &str = ".planwright/receipts/plans--it.md.jsonl";
 
@@ -473,7 +473,7 @@ fn a_stranger_checks_the_record_from_a_clone() {
 #[test]
 fn verdicts_are_written_as_statements() {
     let place = ground();
-    place.run(&["audit", "it", "--statements", "out"]).expect(0, &["wrote 3 statements to out"]);
+    place.run(&["audit", "it", "--statements", "out"]).expect(0, &["wrote 4 statements to out"]);
     let text = place.read("out/plans--it.md.run-1-two-1.intoto.json");
     let statement: Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(statement["predicate"]["result"], "PASSED");
@@ -512,5 +512,20 @@ fn heads_are_kept_in_a_note_too_and_nothing_is_kept_of_a_record_that_was_altered
 fn an_agent_anchors_nothing() {
     let place = ground();
     let mut command = place.planwright(&["audit", "--anchor", "ref"]);
-    crate::place::run(command.env("CLAUDECODE", "1"), b"").expect(3, &["only a person"]);
+    crate::test_env::run(command.env("CLAUDECODE", "1"), b"").expect(3, &["only a person"]);
+}
+
+// P-20: who takes an approval back and gives it again has approved once.
+#[test]
+fn an_approval_that_was_taken_back_and_given_again_is_one() {
+    let place = Place::with_plan(&[("a", "", "touch a", "test -e a")]);
+    place.run(&["propose", "it"]).expect(0, &[]);
+    for verb in ["approve", "undo", "approve"] {
+        let digest = place.digest();
+        let words = ["it", "--rev", &digest];
+        place
+            .run(&[&[verb][..], if verb == "undo" { &words[..1] } else { &words[..] }].concat())
+            .expect(0, &[]);
+    }
+    place.run(&["audit"]).expect(0, &["chain intact"]);
 }

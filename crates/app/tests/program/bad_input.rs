@@ -1,7 +1,7 @@
 //! Texts that are no plans, or too much of one: a clear answer in bounded time and memory, never a panic.
 
-use crate::place::Place;
 use crate::sample::sound;
+use crate::test_env::Place;
 
 /// The memory that the program may take for a plan within the limit, in KiB of address space. A debug build of it takes
 /// about 250 MiB before it has done anything, most of it for the stacks and arenas of threads.

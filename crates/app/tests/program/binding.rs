@@ -7,8 +7,8 @@
 
 use serde_json::Value;
 
-use crate::place::{Place, Ran, repository};
 use crate::run_watched::Terminal;
+use crate::test_env::{Place, Ran, repository};
 
 fn text(title: &str) -> String {
     format!(
@@ -710,4 +710,13 @@ fn the_naming_gate_fails_for_each_fault_and_for_no_other() {
     // What the help says of the gate is what this repository is held to.
     let ran = place.bash(&format!("cd '{}' && planwright list-plans --gate", repository().display()));
     ran.expect(0, &["ok  "]);
+}
+
+/// A new plan lies where the settings have named plans, as a drafted one does.
+#[test]
+fn a_new_named_plan_is_in_the_harness_directory_of_the_settings() {
+    let place = Place::empty();
+    place.write("planwright.toml", "[plans]\nharness = \"work\"\n").write("work/.keep", "");
+    place.run(&["new", "auth", "--dialect", "named"]).expect(0, &[]);
+    assert!(place.path("work/PLAN-auth.md").exists() && !place.path(".harness").exists());
 }

@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Receiver};
 
 use serde_json::{Value, json};
 
-use crate::place::{DEADLINE, Place, end};
+use crate::test_env::{DEADLINE, Place, end};
 
 /// The version before server and client lost their handshake, and the one since.
 pub(crate) const SESSIONS: &str = "2025-11-25";

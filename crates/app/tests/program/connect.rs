@@ -6,8 +6,8 @@
 
 use serde_json::Value;
 
-use crate::place::{Place, repository, run};
 use crate::run_watched::Terminal;
+use crate::test_env::{Place, repository, run};
 
 const ALL: &str = "claude,codex,gemini,qwen,opencode,pi,copilot";
 

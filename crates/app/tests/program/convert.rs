@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::place::Place;
 use crate::sample::sound;
+use crate::test_env::Place;
 
 const DIALECTS: [&str; 5] = ["native", "record", "proposal", "named", "directory"];
 

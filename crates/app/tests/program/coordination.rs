@@ -5,8 +5,8 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::place::Place;
 use crate::sample::{runnable, sound};
+use crate::test_env::Place;
 
 /// A named plan with one step that makes a file.
 fn named(name: &str, depends_on: &str, touches: &str, status: &str) -> String {
@@ -158,7 +158,7 @@ fn the_status_of_a_plan_is_asked_for_by_its_name() {
     place.run(&["shelve", "m1"]).expect(1, &["`m1` is done; only drafts can be shelved"]);
     // What was run is known by its name, also where its file is gone.
     place.bash("rm .harness/PLAN-m1.md").expect(0, &[]);
-    place.run(&["status", "PLAN-m1"]).expect(0, &["Done"]);
+    place.run(&["status", "PLAN-m1"]).expect(0, &["Finished"]);
     place.run(&["status", "nobody"]).expect(0, &["nobody has not been run"]);
 }
 
@@ -402,7 +402,7 @@ fn a_standup_says_what_was_done_what_failed_and_what_waits() {
     place.run(&["status", "--since", "24h"]).expect(
         0,
         &[
-            "auth: done, 1 of 1 steps",
+            "auth: done, 1 of 1 step",
             "- done: Make auth",
             "- failed: build",
             "- waiting: needs you: step `build`, all attempts failed",

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::place::{Place, Ran};
+use crate::test_env::{Place, Ran};
 
 #[track_caller]
 fn data(ran: &Ran) -> Value {

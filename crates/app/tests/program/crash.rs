@@ -1,8 +1,8 @@
 //! Agents that hang and harnesses that die: everything that was started ends, and a run goes on where it was.
 
 use crate::follow::{FILE, wait_until};
-use crate::place::Place;
 use crate::sample::Sketch;
+use crate::test_env::Place;
 
 /// Starts a child, writes down both processes and waits for ever, unless the file `go` is there.
 const HANGS: &str = "sleep 300 & echo $! >child; echo $PPID >above; echo $$ >agent; until [ -e go ]; do sleep 0.01; done; touch b.out";
@@ -16,9 +16,9 @@ const AFTER: Sketch<'static> = ("c", "", "echo once >>c.out", "test -s c.out");
 fn is_done_once(place: &Place, steps: &[&str]) {
     let facts = place.facts();
     for step in steps {
-        let passed = facts
-            .iter()
-            .filter(|fact| fact.starts_with(&format!("{step} contract")) && fact.ends_with("passed"));
+        let passed = facts.iter().filter(|fact| {
+            fact.starts_with(&format!("{step} contract.finished")) && fact.ends_with("passed")
+        });
         assert_eq!(passed.count(), 1, "{step}: {facts:?}");
         assert!(place.read(FILE).contains(&format!("✅ Do {step}\n")), "{step}");
     }

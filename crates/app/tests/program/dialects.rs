@@ -5,7 +5,7 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use crate::follow::Running;
-use crate::place::{Place, run};
+use crate::test_env::{Place, run};
 
 /// Does the work of any step; waits for the file `go` first, where there is one called `wait`.
 const AGENT: &str =
@@ -257,6 +257,15 @@ fn a_dialect_can_be_said_and_nothing_is_guessed() {
     let place = Place::empty();
     place.write("notes.md", "# Notes\n\nNothing to do here.\n");
     place.run(&["verify", "notes.md"]).expect(1, &["PW0116", "not a plan in any known dialect", "--dialect"]);
+    for words in [&["show"][..], &["edit", "--note", "x"], &["convert", "--to", "native"], &["fmt"]] {
+        let words: Vec<&str> = words.iter().copied().chain(["notes.md"]).collect();
+        place.run(&words).expect(1, &["notes.md is not a plan in any known dialect", "--dialect NAME"]);
+    }
+    assert_eq!(place.read("notes.md"), "# Notes\n\nNothing to do here.\n");
+    place.write("todo.md", "# Todo\n\n- [ ] one thing\n- [ ] another\n");
+    for command in ["show", "fmt"] {
+        place.run(&[command, "todo.md"]).expect(1, &["todo.md is not a plan", "planwright import todo.md"]);
+    }
     place.write(
         "x.md",
         "# T\n\n### 1. A\n\n- **What:** x\n- **Verification:** `test -e x`\n- **Status:** [ ]\n",

@@ -13,7 +13,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, SystemTime};
 
 use crate::follow::wait_until;
-use crate::place::{Place, end};
+use crate::test_env::{Place, end};
 
 /// A project in which a plan was carried out, and the folder of its records.
 fn ran() -> (Place, PathBuf) {
@@ -99,9 +99,7 @@ fn processes_of_a_dead_run_are_found_and_ended() {
     let said = "run 1 is not running but left 1 process behind     fix: planwright doctor --fix";
     wait_until("the process is seen", || place.run(&["doctor"]).said().contains(said));
     assert!(ours.try_wait().expect("a child").is_none(), "looking ends nobody");
-    place
-        .run(&["doctor", "--fix"])
-        .expect(0, &["fixed run 1 is not running but left 1 process behind", "healthy"]);
+    place.run(&["doctor", "--fix"]).expect(0, &["fixed ended 1 process left behind by run 1", "healthy"]);
     assert_eq!(end(&mut ours), 128 + 9);
     assert!(other.try_wait().expect("a child").is_none(), "a process of another project is left alone");
     other.kill().expect("killed");
@@ -173,6 +171,6 @@ fn a_place_that_cannot_be_written_is_an_error() {
 fn without_bash_nothing_can_be_judged_and_that_is_an_error() {
     let place = Place::empty();
     let mut command = place.planwright(&["doctor"]);
-    crate::place::run(command.env("PATH", place.project()), b"")
+    crate::test_env::run(command.env("PATH", place.project()), b"")
         .expect(1, &["warn  git: not on the PATH", "error bash: not on the PATH"]);
 }

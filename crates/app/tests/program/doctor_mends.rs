@@ -12,8 +12,8 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::follow::{FILE, wait_until};
-use crate::place::Place;
 use crate::sample::runnable;
+use crate::test_env::Place;
 
 const GIT: &str = "git -c user.name=ada -c user.email=ada@example.org";
 /// Works until it is told to go on.
@@ -63,7 +63,7 @@ fn injected_drift_is_healed() {
         assert_eq!(place.read(FILE), text, "looking writes nothing");
         place
             .run(&["doctor", "--fix"])
-            .expect(0, &["fixed plans/it.md is out of date with the record: ", said, "healthy"]);
+            .expect(0, &["fixed plans/it.md now matches the record: ", said, "healthy"]);
         assert_eq!(place.read(FILE), done, "{said}");
         let again = place.run(&["doctor", "--fix"]);
         assert!(!again.expect(0, &["healthy"]).said().contains("fixed"), "{again:#?}");
@@ -215,9 +215,7 @@ fn every_finding_is_gone_once_its_command_was_typed() {
     place
         .bash(&format!("test ! -e '{gone}' && cat '{work}/notes' && rm '{work}/notes'"))
         .expect(0, &["mine"]);
-    place
-        .run(&["doctor", "--fix"])
-        .expect(0, &["fixed unused worktrees can be removed without losing work", "healthy"]);
+    place.run(&["doctor", "--fix"]).expect(0, &["fixed removed unused worktrees (", "healthy"]);
     place.bash(&format!("test ! -e '{work}'")).expect(0, &[]);
     assert!(place.has("plans/it (conflicted copy 2026-05-27).md.aside"), "put aside, not deleted");
 }
@@ -280,7 +278,7 @@ fn what_a_killed_run_left_is_shown_and_forgotten() {
     );
     place
         .run(&["doctor", "--fix"])
-        .expect(0, &["fixed registered worktrees of attempts without a directory: 1", "healthy"]);
+        .expect(0, &["fixed forgot 1 worktree of attempts without a directory", "healthy"]);
     place.write("../go", "");
     place.run(&["run", "it", "--jobs", "2"]).expect(0, &["2 of 2 steps passed"]);
     place.run(&["doctor"]).expect(0, &["the repository keeps work of finished runs (", "healthy"]);
@@ -298,11 +296,14 @@ fn a_damaged_database_is_put_aside_by_the_command_that_is_printed() {
         .expect("written");
     let said = wrong(&place);
     let (level, what, fix) = said.first().expect("a finding");
-    assert!(level == "error" && what.contains("is damaged") && fix.starts_with("mv -- "), "{said:?}");
+    assert!(
+        level == "error" && what.contains("is damaged") && fix == "planwright doctor --set-aside",
+        "{said:?}"
+    );
     place.run(&["doctor", "--fix"]).expect(1, &["is damaged"]);
     place.bash(fix).expect(0, &[]);
     place.run(&["doctor"]).expect(0, &["no records", "healthy"]);
-    place.bash(&format!("cat '{}.damaged/state.db'", folder.display())).expect(0, &["no database at all"]);
+    place.bash(&format!("cat '{}.aside-1/state.db'", folder.display())).expect(0, &["no database at all"]);
     place.run(&["run", "it", "--rev", &place.digest()]).expect(0, &[]);
 }
 

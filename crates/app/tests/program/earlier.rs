@@ -12,12 +12,15 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::place::{Place, run};
+use crate::test_env::{Place, run};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/state-0.1");
 
 /// Keys of what is said in words of a release's own, outside of what was recorded.
 const SAYINGS: &[&str] = &["about", "answers", "compared", "note", "notes", "remark", "what", "why", "words"];
+
+/// Keys that answers have gained since.
+const GAINED: &[&str] = &["proven", "unproven"];
 
 /// A project as release 0.1 left it, and what it said of it.
 struct Left {
@@ -76,7 +79,7 @@ impl Left {
         Self { place, said }
     }
 
-    fn run(&self, words: &[&str]) -> crate::place::Ran {
+    fn run(&self, words: &[&str]) -> crate::test_env::Ran {
         run(self.place.planwright(words).env("USER", "ada"), b"")
     }
 
@@ -98,7 +101,7 @@ impl Left {
             assert_eq!(ran.code, before["exit"], "{command}: {ran:#?}");
             assert_eq!(now["schema"], before["schema"], "{command}");
             let sayings = if command.starts_with("log ") { &[][..] } else { SAYINGS };
-            let sayings = [sayings, lost].concat();
+            let sayings = [sayings, GAINED, lost].concat();
             let facts = |answer: &Value| facts(&answer["data"], &sayings);
             let (now, before) = (facts(&now), facts(before));
             assert!(now == before, "{command}:\n{now:#}\nwas\n{before:#}");

@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use crate::place::{Place, Ran};
 use crate::sample::{HOSTILE_NAME, hostile, sound};
+use crate::test_env::{Place, Ran};
 
 /// What is typed, and what comes on standard input.
 type Case<'a> = (&'a [&'a str], &'a str);
@@ -90,7 +90,7 @@ const SUCCESSES: &[Case<'_>] = &[
     (&["edit", "good", "--rename", "s1=first", "--dry-run"], ""),
     (&["fmt", "--check", "loose"], ""),
     (&["fmt", "loose"], ""),
-    (&["fmt", "-"], "# nothing\n"),
+    (&["fmt", "-"], "---\ntype: plan\n---\n\n# nothing\n"),
     (&["convert", "good", "--to", "record", "--name", "recorded"], ""),
     (&["convert", "good", "--to", "named", "--output", "-"], ""),
     (&["import", "tasks.md", "--name", "imported"], ""),
@@ -372,6 +372,7 @@ const FAILURES: &[Case<'_>] = &[
     (&["audit", "nobody"], ""),
     (&["fmt", "nobody"], ""),
     (&["fmt", "-"], "\0"),
+    (&["fmt", "-"], "# nothing\n"),
     (&["init", "here"], ""),
     (&["init", "--agents", "nobody"], ""),
     (&["init", "--write"], ""),

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::place::{DEADLINE, Place, Ran, end};
 use crate::sample::{Sketch, runnable};
+use crate::test_env::{DEADLINE, Place, Ran, end};
 
 pub(crate) const FILE: &str = "plans/it.md";
 

@@ -1,8 +1,8 @@
 //! Agents that forge what planwright goes by: programs in front of the PATH, a policy in a home of their own, lists that hide files,
 //! pipes in the place of files, names that look like lines of planwright.
 
-use crate::place::{Place, run};
 use crate::sample::runnable;
+use crate::test_env::{Place, run};
 
 const GIT: &str = "git -c user.name=ada -c user.email=ada@localhost";
 /// What a hostile script begins with: `forge` calls planwright with a bash that ends with the code that it is told.

@@ -8,10 +8,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::extent::is_whole;
 use crate::follow::{FILE, Running, wait_until};
-use crate::place::Place;
 use crate::sample::Sketch;
+use crate::sweep::is_whole;
+use crate::test_env::Place;
 
 /// How many graphs there are, and every how manieth is tried by default.
 const GRAPHS: u64 = 50;
@@ -116,7 +116,9 @@ fn a_parallel_run_that_is_killed_ends_in_the_tree_of_a_sequential_one() {
             let passed = parallel
                 .facts()
                 .iter()
-                .filter(|fact| fact.starts_with(&format!("{id} contract")) && fact.ends_with("passed"))
+                .filter(|fact| {
+                    fact.starts_with(&format!("{id} contract.finished")) && fact.ends_with("passed")
+                })
                 .count();
             assert_eq!(passed, 1, "seed {seed}: {id}");
         }

@@ -1,7 +1,7 @@
 //! Agents that mean harm: what they try to be taken for a person, or to be judged by something else than the contract.
 
-use crate::place::Place;
 use crate::sample::runnable;
+use crate::test_env::Place;
 
 /// Wipes every sign of an agent, leaves the session and its parents, and then does what only a person may.
 const WIPED: &str = r#"
@@ -73,4 +73,79 @@ fn a_setup_runs_before_every_look_and_must_work() {
     let place = Place::with_plan(&[("a", setup, "true", "test -e prepared")]);
     place.approve_and_run().expect(3, &["the setup failed (exit 1)", "a needs you"]);
     assert_eq!(place.count("a contract.finished 1 failed"), 1);
+}
+
+// Point 8: the work that a contract runs reaches for what judges it, and puts it out of the way while it is judged.
+#[test]
+fn a_contract_that_changes_a_sealed_file_is_no_proof() {
+    let contract = "grep -q wanted want && sh work && grep -q . want";
+    let place = Place::empty();
+    place.write("want", "wanted\n");
+    let step = ("a", "**sealed:** want", "echo 'echo forged >want' >work", contract);
+    place.write(crate::follow::FILE, runnable(&[step]));
+    place
+        .approve_and_run()
+        .expect(3, &["sealed file want was changed, while the contract ran", "a needs you"]);
+    assert_eq!(place.count("a contract.finished 1 passed"), 0);
+}
+
+/// Takes the place of a program that its contract calls, which lies where every program of the user does.
+const SHADOW: &str = r#"
+grep=$(command -v grep)
+rm "$grep"
+printf '#!/bin/sh\nexit 0\n' >"$grep"
+chmod +x "$grep"
+"#;
+
+// Point 8, A-01: a contract is not judged by a program that an agent has put in the place of the approved one.
+#[test]
+fn an_agent_that_replaces_a_program_of_its_contract_does_not_pass() {
+    let place = Place::with_plan(&[("a", "", SHADOW, "grep -q wanted made")]);
+    place.approve_and_run().expect(3, &["program `grep` was changed", "a needs you"]);
+    assert_eq!(place.count("a contract.finished 1 passed"), 0);
+    // The approval does not cover it either: a plan with this contract is not run on the strength of an older one.
+    let other = Place::with_plan(&[("a", "", "touch made", "grep -q wanted made")]);
+    other.run(&["propose", "it"]).expect(0, &[]);
+    other.run(&["approve", "it", "--rev", &other.digest()]).expect(0, &["approved"]);
+    other.replace_tool("grep", "#!/bin/sh\nexit 0\n");
+    other.run(&["run", "it"]).expect(4, &["program `grep` was changed"]);
+    assert_eq!(other.count("run.started"), 0);
+}
+
+/// Delivers what another step's attempt is said to have done.
+const DELIVERS: &str = r#"
+export XDG_STATE_HOME="$HOME/state"
+planwright worker --once >said 2>&1 || echo "$?" >code
+"#;
+
+// A-01, finding 21: an agent is no worker, so it can't say what came of an attempt.
+#[test]
+fn an_agent_is_no_worker() {
+    let place = Place::with_plan(&[("a", "", DELIVERS, "test -e never")]);
+    place.approve_and_run().expect(3, &["a needs you"]);
+    assert_eq!(place.read("code"), "3\n");
+    assert!(place.read("said").contains("only a person may work for runs"), "{}", place.read("said"));
+}
+
+/// Looks into the memory of whoever runs the plan: the parent of the supervisor.
+const LOOKS: &str = r#"
+read -r _ _ _ driver _ <"/proc/$PPID/stat"
+if cat "/proc/$driver/environ" >/dev/null 2>&1; then echo open; else echo closed; fi >driver
+"#;
+/// The same for the supervisor of the contract, which reports how it ended.
+const SUPERVISED: &str =
+    "test -s driver && if cat /proc/$PPID/environ >/dev/null 2>&1; then exit 7; else exit 0; fi";
+
+// Safety 4, row 13: who has the same user as the harness can't read or write its memory.
+#[cfg(target_os = "linux")]
+#[test]
+fn nobody_looks_into_the_memory_of_the_harness() {
+    let place = Place::with_plan(&[("a", "", LOOKS, SUPERVISED)]);
+    place.permit("", 0o777).permit("plans", 0o777).permit("plans/it.md", 0o666);
+    let Some(dry) = place.run_unprivileged(&["run", "it", "--dry-run", "--json"]) else { return };
+    let dry: serde_json::Value = serde_json::from_str(&dry.stdout).unwrap_or_else(|_| panic!("{dry:#?}"));
+    let digest = dry["data"]["digest"].as_str().expect("a digest");
+    let ran = place.run_unprivileged(&["run", "it", "--rev", digest]).expect("it was done before");
+    ran.expect(0, &["done"]);
+    assert_eq!(place.read("driver"), "closed\n");
 }

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::follow::wait_until;
-use crate::place::Place;
 use crate::sample::Sketch;
+use crate::test_env::Place;
 
 const SLOW: Sketch<'static> =
     ("b", "", "echo $$ >agent; until [ -e go ]; do sleep 0.01; done; touch b.out", "test -e b.out");
@@ -40,6 +40,8 @@ fn a_listener_that_dies_changes_nothing_and_loses_nothing() {
         "c attempt.started 1",
         "c attempt.finished 1",
         "c contract.finished 1 passed",
+        "closing.started",
+        "b contract.rechecked passed",
         "run.finished done",
     ];
     assert_eq!(place.facts(), wanted);

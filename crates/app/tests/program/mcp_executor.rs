@@ -4,8 +4,8 @@
 use serde_json::{Value, json};
 
 use crate::client::Client;
-use crate::place::Place;
 use crate::sample::Sketch;
+use crate::test_env::Place;
 
 /// Calls tools of the role from within an attempt, one server a call, as agents with a server of their own would.
 const CALLS: &str = r#"

@@ -1,7 +1,7 @@
 //! `merge-driver` as Git calls it: two branches of a real repository are merged.
 
-use crate::place::Place;
 use crate::sample::sound;
+use crate::test_env::Place;
 
 const AUTHOR: &str =
     "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b\n";
@@ -22,7 +22,7 @@ fn mark(step: usize, glyph: &str) -> String {
 }
 
 /// Does one thing on each of two branches and merges them.
-fn merged(place: &Place, ours: &str, theirs: &str) -> crate::place::Ran {
+fn merged(place: &Place, ours: &str, theirs: &str) -> crate::test_env::Ran {
     place.bash(&format!(
         "{AUTHOR}git checkout -qb theirs && {theirs} && git commit -qam theirs && git checkout -q main && {ours} \
          && git commit -qam ours && git merge --no-edit theirs"
@@ -106,7 +106,7 @@ fn the_driver_is_set_in_the_repository_of_the_project_and_nowhere_else() {
     let path = format!("{}:tools:{}", place.path("tools").display(), bin.display());
     command.env("PATH", path).env("GIT_DIR", place.path("../other/.git"));
     command.env("GIT_CONFIG", place.path("../other/.git/config"));
-    crate::place::run(&mut command, b"").expect(0, &["git config merge.planwright"]);
+    crate::test_env::run(&mut command, b"").expect(0, &["git config merge.planwright"]);
     assert!(place.read(".git/config").contains("planwright merge-driver"), "{}", place.read(".git/config"));
     assert_eq!(place.read("../other/.git/config"), before);
     assert_eq!(place.bash("cat \"$HOME/fooled\" 2>/dev/null || true").stdout, "");

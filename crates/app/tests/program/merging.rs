@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::extent::is_whole;
-use crate::place::{Place, Ran};
 use crate::sample::{Sketch, runnable};
+use crate::sweep::is_whole;
+use crate::test_env::{Place, Ran};
 
 const GIT: &str = "git -c user.name=ada -c user.email=ada@example.org";
 

@@ -1,6 +1,6 @@
 //! The judge that a step may ask: advice by default, a gate where the policy says so, and labelled in either case.
 
-use crate::place::Place;
+use crate::test_env::Place;
 
 /// A plan whose only step asks a question, and a judge that is this script.
 fn judged(script: &str) -> Place {

@@ -2,8 +2,8 @@
 //! contract passes there.
 
 use crate::follow::FILE;
-use crate::place::Place;
 use crate::sample::{Sketch, runnable};
+use crate::test_env::Place;
 
 /// Waits until the other side is there, too: two of these end only if both are under way at once.
 const MEETS: &str = "touch \"$HOME/OWN\"; for _ in $(seq 1000); do [ -e \"$HOME/OTHER\" ] && break; sleep 0.01; done; [ -e \"$HOME/OTHER\" ]; pwd >OWN.out";
@@ -313,6 +313,7 @@ fn a_plan_has_one_run_at_a_time_wherever_it_is() {
     place
         .run(&["run", "it", "--rev", &digest])
         .expect(4, &["is running in ", "planwright run plans/it.md --worktree"]);
+    place.run(&["status", "it"]).expect(0, &["0 of 1 step done"]);
     place.printed("touch $HOME/go");
     place.run(&["run", "it", "--worktree"]).expect(0, &["1 of 1 step passed"]);
     assert!(!place.has("a.out"), "nothing was done here");
@@ -321,6 +322,18 @@ fn a_plan_has_one_run_at_a_time_wherever_it_is() {
     place.run(&["worktree", "remove", "it"]).expect(0, &[]);
     place.run(&["log", "it"]).expect(0, &["done"]);
     place.run(&["doctor"]).expect(0, &[]);
+}
+
+// A run in a worktree is resumed there: the same command without the option would start in the workspace.
+#[test]
+fn the_next_command_of_a_worktree_run_names_the_worktree() {
+    let place = Place::repository(&[
+        ("a", "", "touch a.out", "test -e a.out"),
+        ("b", "", "touch b.out", "test -e b.out"),
+    ]);
+    let ran = place.run(&["run", "it", "--worktree", "--until", "a", "--rev", &place.digest()]);
+    ran.expect(0, &["reached  it   1 of 2 steps passed", "next: planwright run it --worktree"]);
+    place.run(&["run", "it", "--worktree"]).expect(0, &["2 of 2 steps passed", "next: planwright merge it"]);
 }
 
 // Steps may be called like what the harness calls its own.

@@ -2,8 +2,8 @@
 //! scripts that answer from files and note what they were asked.
 
 use crate::hook::USER;
-use crate::place::{Place, Ran, run};
 use crate::sample::runnable;
+use crate::test_env::{Place, Ran, run};
 
 /// Answers with `answerN`, or else `answer`, and keeps what it was asked in `$HOME/asked/N`.
 const PEN: &str = r#"mkdir -p "$HOME/asked"
@@ -272,7 +272,7 @@ fn a_failed_plan_is_made_anew() {
             &["plans/files-v2.md", "changes   two by hand", "why       it failed", "proposed  files-v2  r1"],
         );
     let prompt = asked(&place, 1).expect("it was asked");
-    for words in ["step 2 `two`", "exit 1", "two is heavy", "no links", "step 1 `one`", "### 2. Do two"] {
+    for words in ["step 2 `two`", "exit 1", "two is heavy", "no links", "step 1 `one`", "### 2. ❌ Do two"] {
         assert!(prompt.contains(words), "{words}: {prompt}");
     }
     let text = place.read("plans/files-v2.md");

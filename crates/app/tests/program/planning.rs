@@ -1,7 +1,7 @@
 //! What plans are made of besides a planner: `plan-json` blocks, templates, one task at once, and work that was come upon.
 
-use crate::place::Place;
 use crate::sample::runnable;
+use crate::test_env::Place;
 
 const JSON: &str = r#"Here is what I want.
 
@@ -247,7 +247,7 @@ fn discovered_work_is_listed_and_becomes_a_step() {
         .expect(0, &["1  Paint it", "at two", "2  Mend the fence", "at one", "(an agent)"]);
     place.run(&["discover", "it", "--list"]).expect(0, &["planwright discover plans/it.md --add 1"]);
     let agent =
-        crate::place::run(place.planwright(&["discover", "it", "--add", "2"]).env("CLAUDECODE", "1"), b"");
+        crate::test_env::run(place.planwright(&["discover", "it", "--add", "2"]).env("CLAUDECODE", "1"), b"");
     agent.expect(3, &["only a person may"]);
     let before = place.read("plans/it.md");
     place

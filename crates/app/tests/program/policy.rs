@@ -15,8 +15,8 @@ use planwright_core::plan::identity::Identity;
 use planwright_engine::config::policy;
 use planwright_engine::store::journal::{LedgerSummary, Statement, Store};
 
-use crate::place::{Place, Ran, run};
 use crate::sample::sound;
+use crate::test_env::{Place, Ran, run};
 
 const RULE: &str = "[[auto]]\nname = \"parts\"\nagents = [\"shell\"]\nsteps_max = 1\n";
 

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::place::{Place, Ran};
 use crate::sample::runnable;
+use crate::test_env::{Place, Ran};
 
 const AUTHOR: &str =
     "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b; ";
@@ -80,7 +80,7 @@ fn an_agent_decides_nothing() {
     let agent = |words: &[&str]| {
         let mut command = place.planwright(words);
         command.env("CLAUDECODE", "1");
-        crate::place::run(&mut command, b"")
+        crate::test_env::run(&mut command, b"")
     };
     agent(&["propose", "it"]).expect(0, &["proposed"]);
     let shown = data(&place.run(&["review", "it", "--format", "json"]));
@@ -102,7 +102,7 @@ fn an_agent_decides_nothing() {
     for sign in ["CODEX_SANDBOX_NETWORK_DISABLED", "QWEN_CODE", "PI_CODING_AGENT", "COPILOT_CLI", "AI_AGENT"]
     {
         let mut command = place.planwright(&["reject", "it", "-m", "no"]);
-        crate::place::run(command.env(sign, "1"), b"").expect(3, &[&format!("({sign})")]);
+        crate::test_env::run(command.env(sign, "1"), b"").expect(3, &[&format!("({sign})")]);
     }
     assert_eq!(state(&place), "verified", "nothing has moved");
     // What a person approved is not replaced by what an agent proposes.
@@ -233,7 +233,7 @@ fn the_third_rejection_waits_for_a_person() {
     let agent = |words: &[&str]| {
         let mut command = place.planwright(words);
         command.env("CLAUDECODE", "1");
-        crate::place::run(&mut command, b"")
+        crate::test_env::run(&mut command, b"")
     };
     agent(&["revise", "it"]).expect(3, &["only a person may revise a plan"]);
     place.run(&["revise", "it", "-m", "one more"]).expect(0, &["was waiting (revisions-spent), now draft"]);
@@ -369,6 +369,8 @@ fn grow_older(place: &Place, (records, owner, heads): (&str, &str, &str), days_m
     let age = days_ms.cast_signed();
     connection.execute("UPDATE plan SET since = since - ?1", [age]).expect("updated");
     connection.execute("UPDATE run SET created_at = created_at - ?1", [age]).expect("updated");
+    // The heads that are kept outside the database are of the younger record.
+    place.bash("rm -rf ../home/state/planwright/anchors").expect(0, &[]);
 }
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;

@@ -3,9 +3,9 @@
 
 use serde_json::Value;
 
-use crate::place::{Place, Ran};
 use crate::run_watched::Terminal;
 use crate::sample::runnable;
+use crate::test_env::{Place, Ran};
 
 const PLAN: &str = "plans/it.md";
 
@@ -139,6 +139,36 @@ fn a_yes_to_what_is_no_longer_proposed_is_refused() {
     assert!(code == 4 && said.contains("nothing was recorded"), "{code} {said}");
     assert_eq!(data(&place.run(&["review", "it", "--json"]))["state"], "proposed");
     assert!(!place.has("made"));
+}
+
+// An edit changes the file and never the proposal: the review says so, and the key approves nothing.
+#[test]
+fn at_a_terminal_the_plan_can_be_edited() {
+    let place = proposed();
+    let mut command = place.planwright(&["review", "it"]);
+    command.env("EDITOR", "sed -i -e 's/test -e made/test -e other/'");
+    let mut terminal = Terminal::started(&mut command);
+    terminal.wait_for("[e]dit  [Q]uit  [?]");
+    terminal.type_in("e");
+    terminal.wait_for("the file changed");
+    terminal.wait_for("[Q]uit  [?]");
+    terminal.type_in("q");
+    let (code, said) = terminal.end();
+    assert!(code == 0 && said.contains("next: planwright propose plans/it.md"), "{code} {said}");
+    assert!(place.read(PLAN).contains("test -e other"));
+    assert_eq!(data(&place.run(&["review", "it", "--json"]))["state"], "proposed");
+}
+
+#[test]
+fn an_editor_that_fails_is_reported() {
+    let place = proposed();
+    let mut command = place.planwright(&["review", "it"]);
+    command.env("VISUAL", "false").env("EDITOR", "true");
+    let mut terminal = Terminal::started(&mut command);
+    terminal.wait_for("[Q]uit  [?]");
+    terminal.type_in("e");
+    let (code, said) = terminal.end();
+    assert!(code == 5 && said.contains("cannot edit plans/it.md"), "{code} {said}");
 }
 
 #[test]

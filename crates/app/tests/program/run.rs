@@ -1,8 +1,8 @@
 //! `run`: only a contract says what is done, whatever agents say, write or call, and only what a person approved is run.
 
 use crate::follow::FILE;
-use crate::place::{Place, Ran, run};
 use crate::sample::runnable;
+use crate::test_env::{Place, Ran, run};
 
 /// Goes on once the file `go` is there.
 const WAIT: &str = "until [ -e go ]; do sleep 0.01; done";

@@ -8,8 +8,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr};
 
 use crate::follow::{FILE, wait_until};
-use crate::place::{Place, Ran, end};
 use crate::sample::Sketch;
+use crate::test_env::{Place, Ran, end};
 
 /// Writes down its process and that of a child, and works until the file `go` is there.
 const WORKS: Sketch<'static> = (

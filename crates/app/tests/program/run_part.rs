@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::follow::FILE;
-use crate::place::Place;
 use crate::sample::Sketch;
+use crate::test_env::Place;
 
 const A: Sketch<'static> = ("a", "**touches:**\n- a", "echo once >>a", "test -s a");
 const B: Sketch<'static> = ("b", "**needs:** a\n**touches:**\n- b", "echo once >>b", "test -s b");

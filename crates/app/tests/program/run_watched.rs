@@ -12,7 +12,7 @@ use std::sync::mpsc::{self, Receiver};
 use nix::pty::{Winsize, openpty};
 
 use crate::follow::wait_until;
-use crate::place::{Place, end};
+use crate::test_env::{Place, end};
 
 /// Lines and columns of the terminal.
 const SIZE: (u16, u16) = (8, 60);
@@ -272,4 +272,33 @@ fn who_leaves_finds_the_terminal_as_it_was() {
         shown.iter().rev().find(|line| !line.is_empty()).map(String::as_str),
         Some("next: planwright run it")
     );
+}
+
+// Finding 23: six seconds of work were shown as 1.3 s, because only the contract was timed.
+#[test]
+fn the_time_of_a_step_is_from_its_dispatch_to_its_verdict() {
+    let place = Place::with_plan(&[("a", "", "sleep 1.5; touch a", "test -e a")]);
+    let ran = place.approve_and_run();
+    let line =
+        ran.expect(0, &["ok 1 a"]).stdout.lines().find(|line| line.contains("ok 1 a")).expect("a line");
+    let time: f64 = line.split_whitespace().rev().nth(1).and_then(|time| time.parse().ok()).expect("a time");
+    assert!(time >= 1.5, "{line}");
+    let log = place.run(&["log", "it", "--json"]);
+    let log: serde_json::Value = serde_json::from_str(&log.stdout).expect("an envelope");
+    let events = log["data"]["events"].as_array().expect("events");
+    let times: Vec<_> = events.iter().filter_map(|event| event.get("times")).collect();
+    let of = |name: &str| times[0][name].as_u64().expect("a time");
+    assert_eq!(times.len(), 1, "{times:?}");
+    assert!(of("agent_ms") >= 1500 && of("contract_ms") < of("agent_ms"), "{times:?}");
+    assert_eq!(of("total_ms"), of("agent_ms") + of("contract_ms") + of("waiting_ms"));
+    place.run(&["log", "it"]).expect(0, &["(agent 1.", "contract 0.", "waiting 0."]);
+}
+
+// Finding 23: "attempt 2 of 1" was said after an attempt that did not count, because it was interrupted.
+#[test]
+fn an_attempt_that_did_not_count_is_made_up_for_in_the_count() {
+    let place =
+        Place::with_plan(&[("a", "", "[ -e tried ] || { touch tried; kill -9 $PPID; }", "test -e never")]);
+    let ran = place.approve_and_run();
+    assert!(!ran.expect(3, &["attempt 2 of 2"]).said().contains("attempt 2 of 1"), "{ran:#?}");
 }

@@ -8,8 +8,8 @@
 use serde_json::Value;
 
 use crate::hook::USER;
-use crate::place::{Place, Ran, repository, run};
 use crate::sample::{Sketch, runnable};
+use crate::test_env::{Place, Ran, repository, run};
 
 const FIRST: Sketch<'static> = ("first", "", "touch first.out", "test -e first.out");
 const SECOND: Sketch<'static> = (

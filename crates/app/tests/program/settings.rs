@@ -1,7 +1,7 @@
 //! Settings from the outside: where they come from, which one wins, and that a run goes by them.
 
-use crate::place::{Place, Ran, run};
 use crate::sample::sound;
+use crate::test_env::{Place, Ran, run};
 
 /// A project with one step that reads a topic.
 fn reader(name: &str) -> Place {

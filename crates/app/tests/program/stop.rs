@@ -1,8 +1,8 @@
 //! How a person ends a run for now or for good, and how a worker leaves: what is under way is settled, and nothing is lost.
 
 use crate::follow::{FILE, wait_until};
-use crate::place::Place;
 use crate::sample::Sketch;
+use crate::test_env::Place;
 
 /// Says where it is, and waits for the file `go`.
 const SLOW: Sketch<'static> =
@@ -70,7 +70,7 @@ fn a_cancelled_run_is_over_and_nothing_of_it_is_alive() {
     let agent = place.wait_for_file("agent");
     place.run(&["cancel", "it"]).expect(2, &["--message"]);
     let by_agent =
-        crate::place::run(place.planwright(&["cancel", "it", "-m", "x"]).env("CLAUDECODE", "1"), b"");
+        crate::test_env::run(place.planwright(&["cancel", "it", "-m", "x"]).env("CLAUDECODE", "1"), b"");
     by_agent.expect(3, &["only a person may cancel a run"]);
     place
         .run(&["cancel", "it", "-m", "no longer wanted"])

@@ -1,7 +1,7 @@
 //! What reaches a terminal, a pipe and a full disk: colour, glyphs, silence, and nothing that a plan could steer it with.
 
-use crate::place::{Place, Ran, run};
 use crate::sample::{HOSTILE_NAME, hostile, sound};
+use crate::test_env::{Place, Ran, run};
 
 /// Every command that prints something of a plan, in every form.
 const SHOWING: &[&[&str]] = &[

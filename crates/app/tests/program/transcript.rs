@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crate::place::{Place, Ran, repository};
+use crate::test_env::{Place, Ran, repository};
 
 /// One command on a page.
 #[derive(Debug, Default)]
@@ -327,7 +327,7 @@ fn without_chance(line: &str) -> String {
                 _ => byte.is_ascii_digit(),
             })
     };
-    let plain = |at: usize| words.get(at).copied().unwrap_or_default().trim_end_matches([',', ';', '.']);
+    let plain = |at: usize| words.get(at).copied().unwrap_or_default().trim_end_matches([',', ';', '.', ')']);
     let stable = |(at, word): (usize, &&str)| -> String {
         let before = at.checked_sub(1).map_or("", plain);
         let (unit, behind) = (plain(at + 1), plain(at + 2));

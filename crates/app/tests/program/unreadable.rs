@@ -7,8 +7,8 @@
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::place::Place;
 use crate::sample::sound;
+use crate::test_env::Place;
 
 #[test]
 fn what_is_no_file_is_named_and_never_waited_for() {
@@ -132,4 +132,43 @@ fn links_in_the_tree_do_not_lead_in_circles() {
     let ran = place.run(&["list"]);
     ran.expect(0, &["plans/auth-timeout.md", "alias.md"]);
     assert_eq!(ran.stdout.lines().count(), 2, "{ran:#?}");
+}
+
+// A plan that can't be read is not a plan that isn't there: the next command would write another one.
+#[test]
+fn a_plan_that_can_not_be_read_is_not_missing() {
+    let place = Place::harbor();
+    place.write("plans/closed.md", sound("Closed", 1)).permit("plans/closed.md", 0o000);
+    for words in [&["run", "closed"][..], &["show", "closed"], &["verify", "closed"]] {
+        let Some(ran) = place.run_unprivileged(words) else { return };
+        ran.expect(5, &["cannot find plan `closed`: cannot read", "plans/closed.md", "Permission denied"]);
+    }
+    let Some(listed) = place.run_unprivileged(&["list"]) else { return };
+    listed.expect(0, &["auth-timeout", "cannot read plans/closed.md: Permission denied"]);
+    let Some(ran) = place.run_unprivileged(&["show", "nobody"]) else { return };
+    ran.expect(2, &["plan `nobody` not found"]);
+}
+
+// Nothing says that the path of a project is text, or one line.
+#[test]
+fn the_path_of_a_project_may_have_any_bytes() {
+    use std::os::unix::ffi::OsStringExt;
+    for name in [b"two\nlines".to_vec(), b"caf\xe9".to_vec(), b"a 'b' \"c\" $d".to_vec()] {
+        let place = Place::with_plan(&[("a", "", "touch a.out", "test -e a.out")]);
+        let name = std::ffi::OsString::from_vec(name);
+        let project = place.path("..").join(&name);
+        fs::rename(place.project(), &project).expect("moved");
+        fs::create_dir(place.project()).expect("made");
+        let run = |words: &[&str]| {
+            let mut command = place.planwright(words);
+            crate::test_env::run(command.current_dir(&project), b"")
+        };
+        let envelope = run(&["run", "it", "--dry-run", "--json"]).stdout;
+        let envelope: serde_json::Value = serde_json::from_str(&envelope).expect("an envelope");
+        let digest = envelope["data"]["digest"].as_str().expect("a digest").to_owned();
+        run(&["run", "it", "--rev", &digest]).expect(0, &["done"]);
+        run(&["status", "it"]).expect(0, &["done"]);
+        run(&["audit"]).expect(0, &["intact"]);
+        run(&["doctor"]).expect(0, &["healthy"]);
+    }
 }

@@ -9,8 +9,8 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::place::Place;
 use crate::sample::sound;
+use crate::test_env::Place;
 
 /// The codes that the example raises, in file order.
 const CODES: [&str; 3] = ["PW0203", "PW0301", "PW0307"];
@@ -230,4 +230,20 @@ fn one_plan_that_is_not_there_stops_everything_before_anything_is_written() {
     place.write("plans/loose.md", sound("Loose", 1).replace("### 1.", "###   1."));
     place.run(&["fmt", "loose", "plans/gone.md"]).expect(2, &["not found"]);
     assert!(place.read("plans/loose.md").contains("###   1."));
+}
+
+// A-14: what `--fix` says of fields without stars and of headings that lost a step is what it does.
+#[test]
+fn a_fix_makes_steps_and_contracts_of_what_was_lost() {
+    let place = Place::empty();
+    let plan = "---\ntype: plan\nstatus: draft\nowner: ada\n---\n\n# Two\n\n### 1. First\n\ntarget: shell\ntask: a\n\
+                contract: test -e a\n\n## Second\n\n**target:** shell\n**task:** b\n**contract:** `test -e b`\n";
+    place.write("plans/two.md", plan);
+    place.run(&["verify", "plans/two.md"]).expect(1, &["PW0117", "PW0119", "plans/two.md:15:1", "--fix"]);
+    place
+        .run(&["convert", "plans/two.md", "--to", "named"])
+        .expect(1, &["a step would be lost", "plans/two.md:15:1"]);
+    place.run(&["verify", "--fix", "plans/two.md"]).expect(0, &["change it to `### 2. Second`", "2 steps"]);
+    let fixed = place.read("plans/two.md");
+    assert!(fixed.contains("**contract:** test -e a") && fixed.contains("### 2. Second"), "{fixed}");
 }

@@ -9,8 +9,8 @@ use std::process::Child;
 use std::sync::mpsc;
 use std::time::Instant;
 
-use crate::place::{DEADLINE, Place, end};
 use crate::sample::sound;
+use crate::test_env::{DEADLINE, Place, end};
 
 /// A program that goes on, and what it says.
 struct Going {

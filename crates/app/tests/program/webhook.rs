@@ -11,8 +11,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use serde_json::Value;
 
 use crate::hook::USER;
-use crate::place::Place;
 use crate::sample::Sketch;
+use crate::test_env::Place;
 
 const GOOD: Sketch<'static> = ("a", "", "touch a.out", "test -e a.out");
 const SECRET: &str = "whsec-0123456789abcdef0123456789";
@@ -102,7 +102,7 @@ fn place(url: &str) -> Place {
 }
 
 fn next(requests: &Receiver<Request>) -> Request {
-    requests.recv_timeout(crate::place::DEADLINE).expect("a request")
+    requests.recv_timeout(crate::test_env::DEADLINE).expect("a request")
 }
 
 // P-17: a webhook is the same envelope, signed; the secret is nowhere to be seen.
@@ -153,7 +153,7 @@ fn a_webhook_that_is_not_taken_is_sent_again() {
         "{all:?}"
     );
     let ids: Vec<&str> = all.iter().map(|request| request.header("Planwright-Id")).collect();
-    assert_eq!(ids, ["run/1/5"; 4], "the same one, by which the server can tell");
+    assert_eq!(ids, ["run/1/6"; 4], "the same one, by which the server can tell");
     assert!(requests.try_recv().is_err());
 }
 

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::time::Duration;
 
 use crate::follow::{Running, wait_until};
-use crate::place::Place;
+use crate::test_env::Place;
 
 /// An agent that does what stands behind `run:` in what it is told.
 const SETTINGS: &str = "[roles]\ncoder = \"hands\"\n[agents.hands]\ncommand = [\"bash\", \"-c\", \"sed -n 's/.*run: //p' | bash -e\"]\n";

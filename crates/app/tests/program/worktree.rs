@@ -4,9 +4,9 @@ use std::net::TcpListener;
 
 use serde_json::Value;
 
-use crate::extent::is_whole;
-use crate::place::{Place, Ran};
 use crate::sample::runnable;
+use crate::sweep::is_whole;
+use crate::test_env::{Place, Ran};
 
 const GIT: &str = "git -c user.name=ada -c user.email=ada@example.org";
 

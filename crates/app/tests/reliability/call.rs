@@ -17,6 +17,8 @@ pub(crate) struct Call {
     pub(crate) errors: &'static [i32],
     /// Whether a kill in front of it can make a difference to what lies on the disk or is alive.
     pub(crate) is_mark: bool,
+    /// Which of its arguments is the path that it is about.
+    pub(crate) path: Option<usize>,
 }
 
 const NONE: &[i32] = &[];
@@ -24,11 +26,13 @@ const BROKEN: &[i32] = &[libc::EIO];
 const FULL: &[i32] = &[libc::EIO, libc::ENOSPC];
 const SCARCE: &[i32] = &[libc::EMFILE];
 const ANY: &[i32] = &[libc::EIO, libc::ENOSPC, libc::EMFILE];
+/// No thread or process to be had.
+const CROWDED: &[i32] = &[libc::EAGAIN];
 
 /// Every call that is counted. The first that fits names it.
 pub(crate) const CALLS: &[Call] = &[
-    changing("open-creating", libc::SYS_openat, ANY).meant(is_creating),
-    looking("open", libc::SYS_openat, &[libc::EIO, libc::EMFILE]),
+    changing("open-creating", libc::SYS_openat, ANY).meant(is_creating).about(1),
+    looking("open", libc::SYS_openat, &[libc::EIO, libc::EMFILE]).about(1),
     looking("read", libc::SYS_read, BROKEN),
     looking("pread64", libc::SYS_pread64, BROKEN),
     changing("write", libc::SYS_write, FULL),
@@ -42,19 +46,19 @@ pub(crate) const CALLS: &[Call] = &[
     changing("renameat2", libc::SYS_renameat2, FULL),
     changing("link", libc::SYS_link, FULL),
     changing("linkat", libc::SYS_linkat, FULL),
-    changing("unlink", libc::SYS_unlink, BROKEN),
-    changing("unlinkat", libc::SYS_unlinkat, BROKEN),
-    changing("mkdir", libc::SYS_mkdir, FULL),
-    changing("mkdirat", libc::SYS_mkdirat, FULL),
+    changing("unlink", libc::SYS_unlink, BROKEN).about(0),
+    changing("unlinkat", libc::SYS_unlinkat, BROKEN).about(1),
+    changing("mkdir", libc::SYS_mkdir, FULL).about(0),
+    changing("mkdirat", libc::SYS_mkdirat, FULL).about(1),
     changing("ftruncate", libc::SYS_ftruncate, BROKEN),
     changing("fallocate", libc::SYS_fallocate, FULL),
     changing("fchmod", libc::SYS_fchmod, BROKEN),
     changing("flock", libc::SYS_flock, BROKEN),
     changing("fcntl-lock", libc::SYS_fcntl, BROKEN).meant(is_locking),
-    changing("clone", libc::SYS_clone, NONE),
-    changing("clone3", libc::SYS_clone3, NONE),
-    changing("fork", libc::SYS_fork, NONE),
-    changing("vfork", libc::SYS_vfork, NONE),
+    changing("clone", libc::SYS_clone, CROWDED),
+    changing("clone3", libc::SYS_clone3, CROWDED),
+    changing("fork", libc::SYS_fork, CROWDED),
+    changing("vfork", libc::SYS_vfork, CROWDED),
     changing("execve", libc::SYS_execve, NONE),
     changing("kill", libc::SYS_kill, NONE),
     changing("connect", libc::SYS_connect, NONE),
@@ -64,9 +68,9 @@ pub(crate) const CALLS: &[Call] = &[
     changing("pipe2", libc::SYS_pipe2, SCARCE),
     changing("exit_group", libc::SYS_exit_group, NONE),
     looking("getdents64", libc::SYS_getdents64, BROKEN),
-    looking("statx", libc::SYS_statx, BROKEN),
-    looking("newfstatat", libc::SYS_newfstatat, BROKEN),
-    looking("readlink", libc::SYS_readlink, BROKEN),
+    looking("statx", libc::SYS_statx, BROKEN).about(1),
+    looking("newfstatat", libc::SYS_newfstatat, BROKEN).about(1),
+    looking("readlink", libc::SYS_readlink, BROKEN).about(0),
 ];
 
 /// The call that is made, if it matters.
@@ -85,19 +89,25 @@ pub(crate) fn error_name(error: i32) -> &'static str {
         libc::EIO => "EIO",
         libc::ENOSPC => "ENOSPC",
         libc::EMFILE => "EMFILE",
+        libc::EAGAIN => "EAGAIN",
         _ => "another error",
     }
 }
 
 const fn changing(name: &'static str, number: i64, errors: &'static [i32]) -> Call {
-    Call { name, number, is_meant: |_| true, errors, is_mark: true }
+    Call { name, number, is_meant: |_| true, errors, is_mark: true, path: None }
 }
 
 const fn looking(name: &'static str, number: i64, errors: &'static [i32]) -> Call {
-    Call { name, number, is_meant: |_| true, errors, is_mark: false }
+    Call { name, number, is_meant: |_| true, errors, is_mark: false, path: None }
 }
 
 impl Call {
+    const fn about(mut self, argument: usize) -> Self {
+        self.path = Some(argument);
+        self
+    }
+
     const fn meant(mut self, is_meant: fn(&Arguments) -> bool) -> Self {
         self.is_meant = is_meant;
         self

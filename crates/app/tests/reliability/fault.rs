@@ -6,9 +6,11 @@ use std::time::Instant;
 
 use crate::call::{self, error_name};
 use crate::point::{Deed, Order, Point, Role};
-use crate::scenario::Ran;
+use crate::scenario::{Play, Ran, finish, run_words};
 use crate::story::{Disturbance, Story};
-use crate::sweep::{Census, Findings, asked_for, census, has_struck, play_to, sample, try_all};
+use crate::sweep::{
+    Census, Findings, asked_for, census, counts, has_struck, play_to, sample, side_by_side, try_all,
+};
 
 /// How many calls of one name in one `run` get each error by default. An `answer` makes the same ones, and fewer.
 const SAMPLE: usize = 2;
@@ -72,7 +74,7 @@ fn fail_at(story: &Story, point: &Point) -> Result<Findings, String> {
     Ok(Findings { struck, reported, lost: cost.lost, ..Findings::default() })
 }
 
-// M-04: EIO, ENOSPC and EMFILE at the calls of a run that use files.
+// M-04, M-20: EIO, ENOSPC and EMFILE at the calls of a run that use files, EAGAIN where threads and processes are started.
 pub(crate) fn an_error_of_the_machine_is_reported_or_harmless() {
     let begin = Instant::now();
     let (census, story) = census();
@@ -96,4 +98,70 @@ fn name(order: &Order) -> Option<&'static str> {
         Order::Once { deed: Deed::Fail(error), .. } => Some(error_name(*error)),
         Order::Once { deed: Deed::Kill | Deed::Skip, .. } | Order::Watch | Order::Skip(_) => None,
     }
+}
+
+/// What is typed before a run, each after the ones before it.
+fn decisions() -> [Vec<&'static str>; 3] {
+    let digest = run_words().pop().unwrap_or_default();
+    [vec!["propose", "it"], vec!["approve", "it", "--rev", digest], vec!["undo", "it"]]
+}
+
+/// Plays the decisions up to one of them, and that one under the tracer.
+fn decide(last: usize, order: &Order) -> Result<(Play, Ran), String> {
+    let (play, decisions) = (Play::new(), decisions());
+    for words in &decisions[..last] {
+        let ran = play.run(words);
+        if ran.code != Some(0) {
+            return Err(format!("{words:?} ended badly before anything was done to it: {ran:#?}"));
+        }
+    }
+    let ran = finish(&mut play.traced(order, &[], &decisions[last]));
+    Ok((play, ran))
+}
+
+/// The story of a run after a decision that nothing disturbed, and the points at which it can be disturbed.
+fn decided(last: usize) -> (Story, Vec<Order>) {
+    let (play, ran) = decide(last, &Order::Watch).expect("nothing disturbs it");
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    let mut orders = Vec::new();
+    for ((role, name), calls) in counts(&play.log()) {
+        let Some(known) = call::named(name) else { continue };
+        for &error in known.errors {
+            let order = |count| Order::Once { role, call: known.name, count, deed: Deed::Fail(error) };
+            orders.extend(sample(calls, 1).into_iter().map(order));
+        }
+    }
+    play.converge().expect("an undisturbed run");
+    (Story::of(&play).expect("an undisturbed play has a story"), orders)
+}
+
+// M-20: the same for `propose`, `approve` and `undo`. `answer` is part of the play above.
+pub(crate) fn an_error_in_a_decision_is_reported_or_harmless() {
+    let begin = Instant::now();
+    let decided: Vec<(Story, Vec<Order>)> = (0..decisions().len()).map(decided).collect();
+    let points: Vec<(usize, &Story, &Order)> = decided
+        .iter()
+        .enumerate()
+        .flat_map(|(last, (story, orders))| orders.iter().map(move |order| (last, story, order)))
+        .collect();
+    let faults: Vec<String> = side_by_side(&points, &|(last, story, order)| {
+        let tried = decide(*last, order).and_then(|(play, ran)| {
+            if let Some(complaint) = complaint(&ran, 0) {
+                return Err(format!("{complaint}: {ran:#?}"));
+            }
+            let story = play.converge().and_then(|()| story.compare(&play, Disturbance::Error));
+            story.map(drop).map_err(|fault| format!("{fault}\nafter {ran:#?}"))
+        });
+        tried.map_err(|fault| format!("{:?} {order}\n{fault}", decisions()[*last])).err()
+    })
+    .into_iter()
+    .flatten()
+    .collect();
+    println!(
+        "injected errors in decisions: {} points tried, {} wrong, {} s",
+        points.len(),
+        faults.len(),
+        begin.elapsed().as_secs()
+    );
+    assert!(faults.is_empty(), "{}", faults.join("\n\n"));
 }

@@ -260,11 +260,13 @@ impl Play {
         Ok(entries.into_iter().map(|entry| entry["event"].clone()).collect())
     }
 
-    /// Every file of the project with its text, but for the logs of the steps.
+    /// Every file of the project with its text, but for the logs of the steps and the name of its record, which every
+    /// place has for itself.
     pub(crate) fn tree(&self) -> BTreeMap<String, String> {
         let mut files = BTreeMap::new();
         collect(&self.project(), &self.project(), &mut files);
         agent_steps().for_each(|step| drop(files.remove(&log_name(step))));
+        files.remove(".git/planwright-record");
         files
     }
 

@@ -27,7 +27,7 @@ struct Told {
 pub(crate) enum Disturbance {
     /// Nothing but kills, this many: everything must come out the same.
     Kills(usize),
-    /// An error, which may be reported and settled by a person in one attempt more.
+    /// An error, which may be reported and settled by a person: no attempt is spent on it.
     Error,
     /// No space for the agents either: what they could not write, their contracts found missing.
     NoSpace,
@@ -95,7 +95,10 @@ impl Story {
             let found = steps.get(step);
             let is_same = match (disturbance, found) {
                 (Disturbance::Kills(_), found) => found == Some(wanted),
-                (Disturbance::Error, Some(found)) => found.is_detour_of(wanted),
+                // M-20: nobody's verdict, and nobody's attempt.
+                (Disturbance::Error, Some(found)) => {
+                    found.verdicts == wanted.verdicts && found.asked.len() == found.answered.len()
+                }
                 // What an agent wrote last may be gone with the power: then its contract honestly says no.
                 (Disturbance::NoSpace | Disturbance::PowerCut, Some(found)) => {
                     found.asked.len() == found.answered.len()
@@ -107,15 +110,6 @@ impl Story {
             }
         }
         faults
-    }
-}
-
-impl Told {
-    /// Whether it comes to the same end, perhaps with attempts between that could not be judged. A contract still says
-    /// nothing that it can't have said.
-    fn is_detour_of(&self, straight: &Self) -> bool {
-        let mut honest = self.verdicts.iter().filter(|verdict| !verdict.starts_with("not-started"));
-        honest.all(|verdict| straight.verdicts.contains(verdict)) && self.asked.len() == self.answered.len()
     }
 }
 
@@ -151,7 +145,7 @@ fn verdict(value: &Value) -> String {
 }
 
 /// What must hold of every journal: one beginning, one end, no verdict without an attempt that ended, one passing verdict
-/// a step and nothing after it, nothing twice.
+/// a step and nothing after it but that it still holds, nothing twice.
 fn order(events: &[Value]) -> Vec<String> {
     let mut faults = Vec::new();
     let named = |name: &str| events.iter().filter(|event| event["event"] == name).count();
@@ -168,7 +162,11 @@ fn order(events: &[Value]) -> Vec<String> {
         let before = seen.get(&key).copied().unwrap_or_default();
         match (state, before) {
             ("attempt.started", "") => drop(seen.insert(key, "started")),
-            ("attempt.finished", "started") if event["end"] == "lost" => drop(seen.insert(key, "lost")),
+            ("attempt.finished", "started")
+                if event["end"] == "lost" || event["end"].get("faulted").is_some() =>
+            {
+                seen.insert(key, "lost");
+            }
             ("attempt.finished", "started") => drop(seen.insert(key, "finished")),
             ("contract.finished", "finished") => drop(seen.insert(key, "judged")),
             ("attempt.started" | "attempt.finished" | "contract.finished", before) => {
@@ -179,10 +177,18 @@ fn order(events: &[Value]) -> Vec<String> {
     }
     for step in agent_steps() {
         let own: Vec<&Value> = events.iter().filter(|event| event["step"] == step).collect();
-        let passed = own.iter().filter(|event| event["receipt"]["verdict"] == "passed").count();
-        let is_last = own.last().is_some_and(|last| last["receipt"]["verdict"] == "passed");
-        if passed != 1 || !is_last {
-            faults.push(format!("{step} has {passed} passing verdicts, or something behind the one"));
+        let is_passed = |event: &&Value| event["receipt"]["verdict"] == "passed";
+        let is_broken = |event: &&Value| event["event"] == "contract.rechecked" && !is_passed(event);
+        // Work that is gone when the run closes, after a power cut say, is done again.
+        for stretch in own.split(is_broken) {
+            let verdicts = stretch.iter().filter(|event| event["event"] == "contract.finished");
+            let passed = verdicts.filter(|event| is_passed(event)).count();
+            if passed != 1 {
+                faults.push(format!("{step} has {passed} passing verdicts"));
+            }
+        }
+        if !own.last().is_some_and(is_passed) {
+            faults.push(format!("{step} has something behind its passing verdict"));
         }
     }
     faults

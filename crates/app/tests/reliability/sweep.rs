@@ -134,6 +134,23 @@ pub(crate) fn try_all(
     found.into_inner().expect("no panic")
 }
 
+/// Tries all of them, some at a time; returns what came of each.
+pub(crate) fn side_by_side<T: Sync, Found: Send>(
+    points: &[T],
+    attempt: &(dyn Fn(&T) -> Found + Sync),
+) -> Vec<Found> {
+    let next = AtomicUsize::new(0);
+    let found = Mutex::new(Vec::new());
+    let work = || {
+        while let Some(point) = points.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let one = attempt(point);
+            found.lock().expect("no panic").push(one);
+        }
+    };
+    std::thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(work))));
+    found.into_inner().expect("no panic")
+}
+
 /// Only the point that was asked for, if one was and this sweep has such points.
 pub(crate) fn asked_for(points: Vec<Point>, is_own: fn(Deed) -> bool) -> Vec<Point> {
     let asked = std::env::var(SWEEP).ok().and_then(|name| Point::parse(&name));

@@ -31,6 +31,8 @@ pub(crate) const UNABLE: u8 = 125;
 pub(crate) const KILLED: i32 = 128 + libc::SIGKILL;
 /// Waits for a line before it becomes the program: nothing happens before the tracer watches.
 const GATE: &str = "read -r go && exec \"$@\"";
+/// The most of a path that is written down.
+const PATH_BYTES_MAX: usize = 512;
 /// The most of a write that is searched for marks.
 const SEARCHED_BYTES_MAX: usize = 1 << 16;
 
@@ -232,14 +234,17 @@ impl Tracer {
 
     /// The file that a call is about and the marks that it writes.
     fn about(&self, pid: Pid, call: &Call, arguments: &Arguments) -> String {
-        if !matches!(call.name, "write" | "pwrite64" | "fsync" | "fdatasync") {
+        if let Some(place) = call.path {
+            return text_at(pid, arguments[place]);
+        }
+        if !matches!(call.name, "write" | "pwrite64" | "fsync" | "fdatasync" | "flock") {
             return String::new();
         }
         let link = format!("/proc/{pid}/fd/{}", arguments[0]);
         let path = fs::read_link(link).map(|path| path.display().to_string()).unwrap_or_default();
         let place = if call.name == "pwrite64" { format!("@{}", arguments[3]) } else { String::new() };
         let mut text = format!("fd{} {path}{place}", arguments[0]);
-        if self.marks.is_empty() || call.name.ends_with("sync") {
+        if self.marks.is_empty() || call.name.ends_with("sync") || call.name == "flock" {
             return text;
         }
         let length = usize::try_from(arguments[2]).unwrap_or(0).min(SEARCHED_BYTES_MAX);
@@ -251,6 +256,15 @@ impl Tracer {
         }
         text
     }
+}
+
+/// The text at an address of a process, up to its zero byte.
+fn text_at(pid: Pid, address: u64) -> String {
+    let mut bytes = vec![0; PATH_BYTES_MAX];
+    let Ok(memory) = File::open(format!("/proc/{pid}/mem")) else { return String::new() };
+    let count = memory.read_at(&mut bytes, address).unwrap_or(0);
+    let path = bytes[..count].split(|&byte| byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(path).replace(['\n', '\t'], " ")
 }
 
 fn contains(bytes: &[u8], part: &[u8]) -> bool {

@@ -70,6 +70,7 @@ impl Assignment {
             touches: self.touches.clone(),
             sealed: self.sealed.clone(),
             accept: self.accept.clone(),
+            holds_until: None,
             green: None,
             timeout_seconds: None,
             contract_timeout_seconds: self.contract_timeout_seconds,

@@ -21,9 +21,22 @@ pub struct PromptExcerpt {
     pub bytes_cut: u64,
 }
 
+/// What went wrong before.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum FeedbackCause {
+    /// The last attempt failed its contract.
+    #[default]
+    Attempt,
+    /// The contract passed, and fails since this later step, as far as it is known.
+    BrokenBy(Option<String>),
+    /// The work broke the contract of another step.
+    Broke { step: String, contract: Contract },
+}
+
 /// The result of the last attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Feedback {
+    pub cause: FeedbackCause,
     /// Such as `exit 1`.
     pub failure: String,
     /// The end of the contract's output.
@@ -38,8 +51,28 @@ impl Feedback {
     pub fn text(&self, step: &Step) -> String {
         let mut text = String::new();
         if !self.failure.is_empty() {
-            text.push_str("The previous attempt failed its contract.\n");
-            if let Contract::Shell { command, expect } = &step.contract {
+            let (what, contract) = match &self.cause {
+                FeedbackCause::Attempt => {
+                    ("The previous attempt failed its contract.".to_owned(), &step.contract)
+                }
+                FeedbackCause::BrokenBy(culprit) => {
+                    let by = culprit.as_ref().map(|culprit| format!("step `{culprit}`"));
+                    let by = by.unwrap_or_else(|| "a later change".to_owned());
+                    let what = format!(
+                        "This step was done and its contract passed. Then {by} broke it: on the final state of the workspace the contract fails. Repair it without undoing the rest of the work there."
+                    );
+                    (what, &step.contract)
+                }
+                FeedbackCause::Broke { step, contract } => {
+                    let what = format!(
+                        "This step was done and its own contract passed, but its work broke the contract of step `{step}`, which had passed before. Do it so that both contracts pass."
+                    );
+                    (what, contract)
+                }
+            };
+            text.push_str(&what);
+            text.push('\n');
+            if let Contract::Shell { command, expect } = contract {
                 text.push_str(&format!("\nContract (must exit {expect}):\n{command}\n"));
             }
             text.push_str(&format!("\nResult: {}\n", self.failure));

@@ -320,6 +320,10 @@ pub struct ApprovalSubject {
     /// The agent commands, by step target.
     #[serde(default)]
     pub agents: AgentCommands,
+    /// The programs that contracts call, by name: where each is, and its hash where the approver could replace it. Empty in
+    /// approvals by planwright 0.1.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub programs: BTreeMap<String, String>,
 }
 
 /// The base of the work.

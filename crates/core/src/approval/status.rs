@@ -120,7 +120,7 @@ pub struct DraftRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Discovery {
     pub number: u32,
-    /// What is to be done.
+    /// The work to do.
     pub title: String,
     /// Further details.
     pub text: String,
@@ -235,9 +235,20 @@ impl ApprovalStatus {
         Ok(standing)
     }
 
-    /// The state of the plan, given the state of its current run.
+    /// The state of the plan, given the state of its last run: what is done may no longer hold.
     pub fn state(&self, run: Option<PlanState>) -> PlanState {
-        run.filter(|_| self.state == PlanState::Running).unwrap_or(self.state)
+        let counts = |run: &PlanState| match self.state {
+            PlanState::Running => true,
+            PlanState::Done => *run == PlanState::Failed,
+            PlanState::Draft
+            | PlanState::Proposed
+            | PlanState::Approved
+            | PlanState::Waiting(_)
+            | PlanState::Failed
+            | PlanState::Rejected
+            | PlanState::Cancelled => false,
+        };
+        run.filter(counts).unwrap_or(self.state)
     }
 
     pub fn newest(&self) -> Option<&Revision> {
@@ -252,8 +263,8 @@ impl ApprovalStatus {
         (said >= needed as usize).then_some(&self.approvals)
     }
 
-    /// Whether a new entry is allowed for its author: an agent may only withdraw what an agent proposed, as
-    /// long as no person has decided about it. Folding a ledger skips this check, because it reports what was
+    /// Whether a new entry is allowed: a plan that is over is reopened before it is proposed, and an agent may
+    /// only withdraw what an agent proposed, as long as no person has decided about it. Folding a ledger skips this check, because it reports what was
     /// recorded.
     pub fn may_be_said(&self, entry: &LedgerEntry) -> Result<(), IllegalEntry> {
         let is_decided = self.approvals.iter().any(|approval| approval.by.role == Role::Person);
@@ -271,6 +282,10 @@ impl ApprovalStatus {
             | PlanState::Rejected
             | PlanState::Cancelled => matches!(entry, LedgerEntry::Reopened { .. }),
         };
+        if matches!(entry, LedgerEntry::Proposed { .. }) && self.state.is_over() {
+            // Whoever reopens it says so first; ledgers of 0.1 went on without a word.
+            self.way(PlanState::Proposed)?;
+        }
         let takes_back = matches!(entry, LedgerEntry::Reopened { .. } | LedgerEntry::Proposed { .. });
         let is_agent = entry.by().is_some_and(|by| by.role == Role::Agent);
         if is_agent && takes_back && is_theirs { Err(IllegalEntry::Theirs(self.state)) } else { Ok(()) }

@@ -7,7 +7,7 @@ use crate::approval::ledger::{LedgerEntry, statement};
 use crate::approval::status::{ApprovalRecord, ApprovalStatus, undone};
 use crate::audit::bundle::{AuditBundle, ChainLink, RunBook};
 use crate::plan::identity::{Identity, Role};
-use crate::run::event::{Event, RunEvent, RunStart, StepEvent};
+use crate::run::event::{Event, RecordedVerdict, RunEvent, RunStart};
 use crate::run::receipt::ApprovedBy;
 
 pub(super) fn approvals(bundle: &AuditBundle, world: &AuditContext<'_>, found: &mut Found<'_>) {
@@ -28,12 +28,13 @@ pub(super) fn approvals(bundle: &AuditBundle, world: &AuditContext<'_>, found: &
         let started = starts.iter().find(|(number, _)| *number == run.book.number);
         start(&entries, run, started.map(|(_, standing)| standing), found);
         for (link, event) in run.events() {
-            let Event::Step { step, event: StepEvent::Judged { receipt, .. } } = event else { continue };
             let where_ = format!("event {} of run {}", link.seq, run.book.number);
-            for approval in &receipt.approvals {
-                if let Some(why) = other_entry(&entries, approval, &run.digest) {
-                    let text = format!("the receipt of step `{step}` refers to {why}");
-                    found.find(Kind::OtherApproval, where_.clone(), text);
+            for RecordedVerdict { step, receipt, .. } in event.verdicts() {
+                for approval in &receipt.approvals {
+                    if let Some(why) = other_entry(&entries, approval, &run.digest) {
+                        let text = format!("the receipt of step `{step}` refers to {why}");
+                        found.find(Kind::OtherApproval, where_.clone(), text);
+                    }
                 }
             }
         }
@@ -46,11 +47,15 @@ fn starts(bundle: &AuditBundle) -> Vec<(i64, ApprovalStatus)> {
     let undone = undone(&ledger);
     let mut standing = ApprovalStatus::new();
     let mut starts = Vec::new();
-    for said in ledger.iter().filter(|said| !undone.contains(&said.seq)) {
+    for said in &ledger {
+        // One of two simultaneous starts may have been taken back; its run began under these approvals all the same.
         if let LedgerEntry::Started { run, .. } = said.entry {
             let mut then = standing.clone();
             then.since_ms = said.at_ms;
             starts.push((run, then));
+        }
+        if undone.contains(&said.seq) {
+            continue;
         }
         // Entries that don't fit are reported where the ledger is folded; the rest is still compared here.
         standing.say(said).ok();
@@ -94,7 +99,7 @@ fn start(
 
 /// What differs between the approved subject and what the run started with.
 fn moved(begun: &RunStart, approval: &ApprovalRecord) -> Vec<String> {
-    let RunStart { base, agents, sealed, .. } = begun;
+    let RunStart { base, agents, sealed, programs, .. } = begun;
     let subject = &approval.subject;
     let mut moved = Vec::new();
     let approved = subject.base.as_ref().map(|base| &base.commit);
@@ -104,6 +109,9 @@ fn moved(begun: &RunStart, approval: &ApprovalRecord) -> Vec<String> {
     }
     if *agents != subject.agents {
         moved.push("the agent commands are not the approved ones".to_owned());
+    }
+    if *programs != subject.programs {
+        moved.push("the programs of its contracts are not the approved ones".to_owned());
     }
     for (path, hash) in &subject.sealed {
         if sealed.get(path) != Some(hash) {
@@ -150,6 +158,7 @@ fn other_entry(entries: &[(&ChainLink, LedgerEntry)], approval: &ApprovedBy, dig
 
 /// Checks that every approver was allowed to approve.
 fn persons(bundle: &AuditBundle, world: &AuditContext<'_>, found: &mut Found<'_>) {
+    let undone = undone(&said(bundle));
     let mut proposed: Option<LedgerEntry> = None;
     let mut before: Vec<Identity> = Vec::new();
     for (link, entry) in bundle.entries() {
@@ -184,7 +193,10 @@ fn persons(bundle: &AuditBundle, world: &AuditContext<'_>, found: &mut Found<'_>
         {
             found.find(Kind::BadSignature, where_, format!("{what}, but the signature is invalid: {why}"));
         }
-        before.push(by.clone());
+        // Who took their approval back may give it again.
+        if !undone.contains(&link.seq) {
+            before.push(by.clone());
+        }
     }
 }
 

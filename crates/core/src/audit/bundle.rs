@@ -170,11 +170,13 @@ pub enum Need {
 }
 
 fn named_by(event: &Event) -> Vec<Blob> {
-    let Event::Step { event, .. } = event else { return Vec::new() };
+    let judged = event.verdicts().into_iter().map(|verdict| verdict.receipt.output.clone());
     match event {
-        StepEvent::Started(start) => vec![start.prompt.clone()],
-        StepEvent::Finished(finish) => finish.output.iter().cloned().collect(),
-        StepEvent::Judged { receipt, .. } => vec![receipt.output.clone()],
+        Event::Step { event: StepEvent::Started(start), .. } => vec![start.prompt.clone()],
+        Event::Step { event: StepEvent::Finished(finish), .. } => finish.output.iter().cloned().collect(),
+        Event::Step { event: StepEvent::Judged { .. } | StepEvent::Faulted { .. }, .. }
+        | Event::Run(_)
+        | Event::Ask { .. } => judged.collect(),
     }
 }
 

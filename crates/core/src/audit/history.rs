@@ -1,6 +1,8 @@
 //! The record of a plan as people read it: who did what, when and with which authority, one line per event
 //! that matters.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -11,7 +13,8 @@ use crate::agent::report::ReportFinding;
 use crate::approval::ledger::LedgerEntry;
 use crate::audit::bundle::AuditBundle;
 use crate::plan::identity::Identity;
-use crate::run::event::{AskAnswer, AskEvent, AttemptFinish, Event, RunEvent, RunStart, StepEvent};
+use crate::run::baseline::fail_count;
+use crate::run::event::{AskAnswer, AskEvent, AttemptFinish, Event, Judged, RunEvent, RunStart, StepEvent};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HistoryLine {
@@ -61,7 +64,7 @@ fn said(at_ms: u64, entry: &LedgerEntry) -> HistoryLine {
             let base = subject.base.as_ref().map(|base| format!("on {base}"));
             let red = (!red.is_empty()).then(|| {
                 let fails = red.iter().filter(|red| red.before.word() == "fails").count();
-                format!("{fails} of {} contracts fail before the work", red.len())
+                fail_count(fails, red.len())
             });
             let warned = match warnings {
                 0 => None,
@@ -151,7 +154,22 @@ fn run_line(at_ms: u64, run: i64, event: &RunEvent) -> Option<HistoryLine> {
         RunEvent::Stopped { by, .. } => (by.as_str(), "stopped", String::new()),
         RunEvent::Resumed { by } => (by.as_str(), "resumed", String::new()),
         RunEvent::Reopened { steps, by } => (by.as_str(), "rolled back", steps.join(", ")),
+        RunEvent::Closing { round, tree } => {
+            ("harness", "closing", format!("round {round}, tree {}", short(tree)))
+        }
         RunEvent::Finished { outcome, why } => ("harness", outcome.word(), why.clone()),
+        RunEvent::Rechecked { receipts } => {
+            let failed = receipts.iter().filter(|(_, receipt)| !receipt.verdict.is_passed());
+            let failed: Vec<&str> = failed.map(|(step, _)| step.as_str()).collect();
+            let trees: BTreeSet<&str> = receipts.values().map(|receipt| short(&receipt.tree)).collect();
+            let trees = trees.into_iter().collect::<Vec<_>>().join(", ");
+            match failed.as_slice() {
+                [] => ("harness", "checked again", format!("all contracts hold on tree {trees}")),
+                failed => {
+                    ("harness", "lapsed", format!("{} no longer hold on tree {trees}", failed.join(", ")))
+                }
+            }
+        }
         RunEvent::BudgetWarned { .. } => return None,
     };
     Some(line(at_ms, who, what, (format!("run {run}"), note)))
@@ -159,7 +177,7 @@ fn run_line(at_ms: u64, run: i64, event: &RunEvent) -> Option<HistoryLine> {
 
 fn step_line(at_ms: u64, about: String, event: &StepEvent) -> Option<HistoryLine> {
     let (who, what, note) = match event {
-        StepEvent::Judged { of, receipt } => {
+        StepEvent::Judged { of, receipt, broken_by } => {
             let (what, why) = match receipt.verdict.failure() {
                 None => ("passed", String::new()),
                 Some(failure) => ("failed", format!(", {failure}")),
@@ -171,7 +189,17 @@ fn step_line(at_ms: u64, about: String, event: &StepEvent) -> Option<HistoryLine
             let opinion = receipt.opinion.as_ref().map(|opinion| {
                 format!(", judged by: {} ({}): {}", opinion.by, opinion.weight.word(), opinion.answer.word())
             });
-            let note = format!("attempt {of}{why}{tree}, {}{}", receipt.tier, opinion.unwrap_or_default());
+            let of = match of {
+                Judged::Claim | Judged::Attempt(_) => format!("attempt {of}"),
+                Judged::Closing(round) => format!("closing check {round}"),
+            };
+            let culprit = broken_by.as_ref().map(|step| format!(", broken by step {step}"));
+            let note = format!(
+                "{of}{why}{}{tree}, {}{}",
+                culprit.unwrap_or_default(),
+                receipt.tier,
+                opinion.unwrap_or_default()
+            );
             ("harness", what, note)
         }
         StepEvent::Finished(AttemptFinish { attempt, account, .. }) => {
@@ -182,14 +210,14 @@ fn step_line(at_ms: u64, about: String, event: &StepEvent) -> Option<HistoryLine
             ("reviewer", "found", format!("attempt {attempt}, {}", finding::counted(&found)))
         }
         // `log` shows the attempts; only their outcome matters here.
-        StepEvent::Started(_) => return None,
+        StepEvent::Started(_) | StepEvent::Faulted { .. } => return None,
     };
     Some(line(at_ms, who, what, (about, note)))
 }
 
 const fn answer_word(answer: &AskAnswer) -> &'static str {
     match answer {
-        AskAnswer::Retry { .. } => "let retry",
+        AskAnswer::Retry { .. } | AskAnswer::RetryStep { .. } => "let retry",
         AskAnswer::TakeOver => "took over",
         AskAnswer::Confirm => "confirmed",
         AskAnswer::Skip { .. } => "skipped",
@@ -202,6 +230,8 @@ const fn answer_word(answer: &AskAnswer) -> &'static str {
 fn answer_note(answer: &AskAnswer) -> String {
     match answer {
         AskAnswer::Retry { hint } => quoted(hint),
+        AskAnswer::RetryStep { step, hint } if hint.is_empty() => format!("step {step}"),
+        AskAnswer::RetryStep { step, hint } => format!("step {step}, {}", quoted(hint)),
         AskAnswer::Skip { reason } | AskAnswer::Revise { reason } => quoted(reason),
         AskAnswer::TakeOver | AskAnswer::Confirm | AskAnswer::Stop => String::new(),
         AskAnswer::Budget { .. } => "more budget".to_owned(),

@@ -7,7 +7,7 @@ use crate::audit::bundle::{AuditBundle, Need, RunBook};
 use crate::dialect;
 use crate::plan::digest::Digest;
 use crate::plan::verified::{Plan, Step};
-use crate::run::event::{Event, StepEvent};
+use crate::run::event::{Judged, RecordedVerdict};
 use crate::run::receipt::Receipt;
 use crate::run::state::RunState;
 use crate::syntax::source::Source;
@@ -88,25 +88,39 @@ pub(super) fn receipts(bundle: &AuditBundle, folded: &[Folded], found: &mut Foun
     }
     for (run, Folded { plan, .. }) in bundle.runs.iter().zip(folded) {
         for (link, event) in run.events() {
-            let Event::Step { step, event: StepEvent::Judged { of: attempt, receipt } } = event else {
-                continue;
-            };
             let where_ = format!("event {} of run {}", link.seq, run.book.number);
-            let what = format!("the verdict of step `{step}`, attempt {attempt},");
-            if receipt.digest != run.digest {
-                let text = format!("{what} is for plan {}", short(&receipt.digest));
-                found.find(Kind::OtherDigest, where_.clone(), text);
-            }
-            let own = plan.iter().flat_map(|plan| &plan.steps).find(|own| own.id == step);
-            if let Some(text) = own.and_then(|step| other_contract(step, &receipt)) {
-                found.find(Kind::OtherContract, where_.clone(), format!("{what} {text}"));
-            }
-            let expect = receipt.expect.or_else(|| own.and_then(|step| step.contract.expected_code()));
-            if expect.is_some_and(|expect| !receipt.is_consistent(expect)) {
-                let text = format!("{what} does not follow from the observation ({:?})", receipt.observation);
-                found.find(Kind::WrongVerdict, where_, text);
+            for verdict in event.verdicts() {
+                check_verdict(verdict, (run, plan.as_ref()), &where_, found);
             }
         }
+    }
+}
+
+fn check_verdict(
+    RecordedVerdict { step, of, receipt }: RecordedVerdict<'_>,
+    (run, plan): (&RunBook, Option<&Plan>),
+    where_: &str,
+    found: &mut Found<'_>,
+) {
+    let what = match of {
+        Some(Judged::Closing(round)) => format!("the verdict of step `{step}`, closing check {round},"),
+        Some(attempt @ (Judged::Claim | Judged::Attempt(_))) => {
+            format!("the verdict of step `{step}`, attempt {attempt},")
+        }
+        None => format!("the later verdict of step `{step}`"),
+    };
+    if receipt.digest != run.digest {
+        let text = format!("{what} is for plan {}", short(&receipt.digest));
+        found.find(Kind::OtherDigest, where_.to_owned(), text);
+    }
+    let own = plan.iter().flat_map(|plan| &plan.steps).find(|own| own.id == step);
+    if let Some(text) = own.and_then(|step| other_contract(step, receipt)) {
+        found.find(Kind::OtherContract, where_.to_owned(), format!("{what} {text}"));
+    }
+    let expect = receipt.expect.or_else(|| own.and_then(|step| step.contract.expected_code()));
+    if expect.is_some_and(|expect| !receipt.is_consistent(expect)) {
+        let text = format!("{what} does not follow from the observation ({:?})", receipt.observation);
+        found.find(Kind::WrongVerdict, where_.to_owned(), text);
     }
 }
 

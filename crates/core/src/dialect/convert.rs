@@ -8,10 +8,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::dialect::{Dialect, NATIVE, NewPlan};
-use crate::plan::draft::{ContractDraft, Draft, StepDraft};
+use crate::plan::draft::{ContractDraft, Draft, ParseIssue, StepDraft};
 use crate::plan::edit::unplaced;
 use crate::plan::verified;
 use crate::plan::view;
+use crate::syntax::count::counted;
 use crate::syntax::source::{Source, Spanned, text, texts};
 use crate::syntax::text::one_line;
 
@@ -60,11 +61,55 @@ impl fmt::Display for Loss {
 
 impl std::error::Error for Loss {}
 
-/// Converts `source`, parsed as `draft`, to another dialect.
-pub fn convert(source: &Source, draft: &Draft, to: &'static Dialect, birth: &NewPlan<'_>) -> Converted {
+/// A plan that would not have the same steps in another dialect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StepsDiffer {
+    /// Something in the old text looks like a step and was not read as one.
+    Unread {
+        /// With the name of the file.
+        place: String,
+    },
+    Count {
+        steps: usize,
+        found: usize,
+        dialect: &'static str,
+    },
+}
+
+impl fmt::Display for StepsDiffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unread { place } => write!(f, "{place}: looks like a step but is not read as one"),
+            Self::Count { steps, found, dialect } => {
+                let steps = counted(*steps, "step", "steps");
+                write!(f, "the plan has {steps}, but {found} in dialect {dialect}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for StepsDiffer {}
+
+/// Converts `source`, parsed as `draft`, to another dialect. Refused if the result would not have as many steps.
+pub fn convert(
+    source: &Source,
+    draft: &Draft,
+    to: &'static Dialect,
+    birth: &NewPlan<'_>,
+) -> Result<Converted, StepsDiffer> {
+    let is_unread = |issue: &&Spanned<ParseIssue>| matches!(issue.value, ParseIssue::UnreadStep { .. });
+    if let Some(unread) = draft.oddities.0.iter().find(is_unread) {
+        let start = unread.span.start;
+        let place = format!("{}:{}", source.name_at(start), source.position(start));
+        return Err(StepsDiffer::Unread { place });
+    }
     let prepared = prepared(draft, to);
     let written = Source::new(source.name(), to.compose(&prepared, birth)).written_in(to);
     let read = written.draft();
+    if read.steps.len() != draft.steps.len() {
+        let (steps, found) = (draft.steps.len(), read.steps.len());
+        return Err(StepsDiffer::Count { steps, found, dialect: to.name });
+    }
     let kept: BTreeSet<String> = words(written.text()).collect();
     let mut losses = plan_losses(&prepared, &read);
     // Prose may have moved or changed its form: only a word that is nowhere in the result is lost.
@@ -72,7 +117,7 @@ pub fn convert(source: &Source, draft: &Draft, to: &'static Dialect, birth: &New
         !PROSE.contains(&loss.what.as_str()) || words(&loss.said).any(|word| !kept.contains(&word))
     });
     losses.extend(text_losses(source, written.text()));
-    Converted { text: written.text().to_owned(), losses }
+    Ok(Converted { text: written.text().to_owned(), losses })
 }
 
 /// The draft with the fields that every native step needs and other dialects leave out.
@@ -154,11 +199,7 @@ fn plan_losses(meant: &Draft, read: &Draft) -> Vec<Loss> {
         let mut lost = |what: &str, said: String| {
             losses.push(Loss { step: Some(place + 1), what: what.to_owned(), said });
         };
-        let Some(now) = read.steps.get(place) else {
-            lost("the whole step", step.title.value.clone());
-            continue;
-        };
-        for ((what, said), (_, kept)) in step_facets(step).into_iter().zip(step_facets(now)) {
+        for ((what, said), (_, kept)) in step_facets(step).into_iter().zip(step_facets(&read.steps[place])) {
             if !said.is_empty() && one_line(&said) != one_line(&kept) {
                 lost(what, said);
             }
@@ -272,7 +313,7 @@ mod tests {
         let mut draft = source.draft();
         compose(&mut draft);
         let birth = NewPlan { id: "do-it", now: "2026-11-16T10:00:00Z" };
-        let converted = convert(&source, &draft, NATIVE, &birth);
+        let converted = convert(&source, &draft, NATIVE, &birth).expect("the same steps");
         converted.losses.iter().map(ToString::to_string).collect()
     }
 
@@ -309,16 +350,34 @@ mod tests {
                 "{what}: {losses:?}"
             );
         }
-        let mut shorter = meant.clone();
-        shorter.steps.clear();
-        assert_eq!(plan_losses(&meant, &shorter)[0].what, "the whole step");
+    }
+
+    /// A dialect that forgets to write a step, or to read one.
+    #[test]
+    fn a_plan_with_another_number_of_steps_is_refused() {
+        const FORGETFUL: Dialect = Dialect {
+            compose: |draft, birth| {
+                let first = Draft { steps: draft.steps[..1].to_vec(), ..draft.clone() };
+                NATIVE.compose(&first, birth)
+            },
+            ..crate::dialect::native::DIALECT
+        };
+        let two = PLAN.replace("## Appendix", "### 2. Do b\n\n**task:** b\n\n## Appendix");
+        let source = Source::new("plan.md", two);
+        let birth = NewPlan { id: "do-it", now: "" };
+        let refused = convert(&source, &source.draft(), &FORGETFUL, &birth).expect_err("a step is missing");
+        assert_eq!(refused.to_string(), "the plan has 2 steps, but 1 in dialect native");
+        let unread =
+            Source::new("plan.md", PLAN.replace("## Appendix", "## Do b\n\n**task:** b\n\n## Appendix"));
+        let refused = convert(&unread, &unread.draft(), NATIVE, &birth).expect_err("a step is not read");
+        assert_eq!(refused.to_string(), "plan.md:28:1: looks like a step but is not read as one");
     }
 
     #[test]
     fn what_other_dialects_leave_open_is_said_in_a_native_plan() {
         let source = Source::new("plan.md", "---\ntype: plan\n---\n# T\n\n### 1. A\n");
         let birth = NewPlan { id: "t", now: "" };
-        let text = convert(&source, &source.draft(), NATIVE, &birth).text;
+        let text = convert(&source, &source.draft(), NATIVE, &birth).expect("the same steps").text;
         assert!(text.contains("**target:** coder") && text.contains("**contract:** manual"), "{text}");
     }
 }

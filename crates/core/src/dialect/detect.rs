@@ -1,7 +1,7 @@
 //! Detects the dialect of a plan by its content and path. Never guesses: for an undetected file, PW0116 lists what each
 //! dialect requires.
 
-use super::{DIALECTS, Dialect, HEAD_BYTES};
+use super::{DIALECTS, Dialect};
 
 /// A dialect and the evidence for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,9 +17,8 @@ pub struct Unlike;
 
 /// The dialect of a plan with this path and text.
 pub fn detect(place: &str, text: &str) -> Result<Detected, Unlike> {
-    let head = &text[..text.floor_char_boundary(HEAD_BYTES)];
     let recognised =
-        |dialect: &&'static Dialect| Some(Detected { dialect, because: (dialect.recognises)(place, head)? });
+        |dialect: &&'static Dialect| Some(Detected { dialect, because: (dialect.recognises)(place, text)? });
     DIALECTS.iter().find_map(recognised).ok_or(Unlike)
 }
 

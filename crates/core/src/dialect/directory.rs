@@ -5,14 +5,17 @@ mod compose;
 mod patch;
 mod task;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::dialect;
 use crate::dialect::frontmatter;
 use crate::dialect::frontmatter::FrontmatterParts;
+use crate::dialect::label::{Labels, Markdown};
 use crate::dialect::{Dialect, PlanLocation};
-use crate::plan::draft::{Draft, DraftField, ParseIssue};
+use crate::plan::draft::{Draft, DraftField, ParseIssue, UnreadStepReason};
 use crate::syntax::markdown::{Blocks, Heading};
+use crate::syntax::outline;
+use crate::syntax::outline::Section;
 use crate::syntax::source::{FILE_SEPARATOR, Source, SourcePart, Span, Spanned};
 
 pub(crate) const DIALECT: Dialect = Dialect {
@@ -35,7 +38,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
     home: |name, _| PlanLocation { id: name.to_owned(), path: format!("plans/{name}") },
     canonical: compose::canonical,
     compose: compose::compose,
-    beside: |_, _, _| Vec::new(),
+    beside: None,
     overflow: |_| None,
 };
 
@@ -56,6 +59,16 @@ pub const FIELDS: &[(DraftField, &[&str])] = &[
     (DraftField::Accept, &["subtasks"]),
     (DraftField::Timeout, &["timeout"]),
 ];
+
+/// The fields of steps in other dialects.
+const STEP_LABELS: Labels = Labels {
+    fields: &[
+        (DraftField::Task, &["task", "what"]),
+        (DraftField::Contract, &["contract", "verification"]),
+        (DraftField::Target, &["target"]),
+    ],
+    style: Markdown::Lenient,
+};
 
 /// The heading of the notes in [`PLAN_FILE`].
 const NOTES: &str = "Notes";
@@ -104,12 +117,12 @@ pub fn reading_order(path: &str) -> (bool, u64, &str) {
 }
 
 /// Whether this is the text of a directory, even an empty one: nothing else starts with a separator.
-fn recognises(place: &str, head: &str) -> Option<String> {
-    let first = head.strip_prefix(FILE_SEPARATOR).and_then(|file| file.lines().next());
+fn recognises(place: &str, text: &str) -> Option<String> {
+    let first = text.strip_prefix(FILE_SEPARATOR).and_then(|file| file.lines().next());
     match first {
         Some(PLAN_FILE) => Some("plan.md with tasks/".to_owned()),
         Some(_) => Some("a directory with tasks/".to_owned()),
-        None if head.is_empty() && place.ends_with('/') => Some("a directory".to_owned()),
+        None if text.is_empty() && place.ends_with('/') => Some("a directory".to_owned()),
         None => None,
     }
 }
@@ -208,10 +221,26 @@ fn read_head(
 fn read_narrative(source: &Source, body: Span, draft: &mut Draft, oddities: &mut Vec<Spanned<ParseIssue>>) {
     let blocks = Blocks::read_in(source, body);
     oddities.extend(dialect::unclosed(&blocks));
+    oddities.extend(unread_steps(source, &blocks));
     let notes = notes(source, &blocks, body);
     let end = notes.as_ref().map_or(body.end, |notes| notes.heading.span.start);
     draft.context = task::prose(source, Span::new(body.start, end));
     draft.notes = notes.map(|notes| notes.items).unwrap_or_default();
+}
+
+/// Steps in [`PLAN_FILE`], as other dialects write them: each belongs into a file of its own.
+fn unread_steps(source: &Source, blocks: &Blocks) -> Vec<Spanned<ParseIssue>> {
+    let sections = outline::sections(source, blocks, |_, _| Some(()));
+    let has_fields = |section: &&Section<()>| {
+        let labels =
+            blocks.text_lines(source, section.own()).filter_map(|line| STEP_LABELS.read(source, line)?.kind);
+        labels.collect::<BTreeSet<_>>().len() > 1
+    };
+    let issue = |section: &Section<()>| {
+        let unread = ParseIssue::UnreadStep { why: UnreadStepReason::Fields, heading: None };
+        Spanned::new(unread, first_line(source, section.heading.span))
+    };
+    sections.iter().filter(has_fields).map(issue).collect()
 }
 
 /// The list of notes at the end of [`PLAN_FILE`].

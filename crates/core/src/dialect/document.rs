@@ -22,7 +22,7 @@ impl Source {
         self.written_in(dialect).detected(told)
     }
 
-    /// The dialect that it is written in; the default one if nobody said.
+    /// Its dialect; the default one if none was named.
     pub fn dialect(&self) -> &'static Dialect {
         self.language().and_then(named).unwrap_or(NATIVE)
     }

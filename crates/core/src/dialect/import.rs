@@ -32,9 +32,8 @@ pub struct Importer {
     pub name: &'static str,
     /// The tool and its file: `spec-kit tasks.md`.
     pub tool: &'static str,
-    /// Whether a file with this path and start has this format, and the evidence. It sees at most the first
-    /// [`HEAD_BYTES`].
-    pub recognises: fn(place: &str, head: &str) -> Option<String>,
+    /// Whether a file with this path and text has this format, and the evidence.
+    pub recognises: fn(place: &str, text: &str) -> Option<String>,
     /// Parses a file, or the files of a directory. Never fails.
     pub parse: fn(&Source) -> Draft,
 }
@@ -52,9 +51,6 @@ impl PartialEq for Importer {
 }
 
 impl Eq for Importer {}
-
-/// How many bytes of a file are read to detect its format: some have pages of prose before the tasks.
-pub const HEAD_BYTES: usize = 1 << 16;
 
 /// Every importer, in detection order: the one that accepts any list comes last.
 pub const IMPORTERS: &[&Importer] = &[
@@ -79,9 +75,8 @@ pub const IMPORTERS: &[&Importer] = &[
 
 /// The format of a file with this path and text, and the evidence.
 pub fn detect(place: &str, text: &str) -> Option<(&'static Importer, String)> {
-    let head = &text[..text.floor_char_boundary(HEAD_BYTES)];
     let place = place.replace('\\', "/");
-    IMPORTERS.iter().find_map(|&foreign| Some((foreign, (foreign.recognises)(&place, head)?)))
+    IMPORTERS.iter().find_map(|&foreign| Some((foreign, (foreign.recognises)(&place, text)?)))
 }
 
 pub fn named(name: &str) -> Option<&'static Importer> {

@@ -85,6 +85,24 @@ impl Labels {
         })
     }
 
+    /// The field whose name starts `line` without the stars of a label, and the span of name and colon:
+    /// `contract: make test`, `*contract:* make test`.
+    pub(super) fn unstarred(&self, source: &Source, line: Span) -> Option<(DraftField, Span)> {
+        const FRAME: [char; 3] = ['*', '_', '`'];
+        let text = source.slice(line).trim_start();
+        let begins = behind_bullet(text).map_or(text, str::trim_start);
+        let bare = begins.trim_start_matches(FRAME);
+        let (name, behind) = bare.split_once([':', '：'])?;
+        let value = behind.trim_start_matches(FRAME);
+        let plain = name.trim_end_matches(FRAME);
+        let opened = &begins[..begins.len() - bare.len()];
+        // The frame ends before the colon or after it.
+        let closed = [&name[plain.len()..], &behind[..behind.len() - value.len()]].concat();
+        let is_set_off = value.is_empty() || value.starts_with([' ', '\t', '\r']);
+        let field = self.field(plain.trim_end()).filter(|_| is_set_off && opened == closed)?;
+        Some((field, Span::new(line.end - begins.len(), line.end - value.len())))
+    }
+
     fn starred<'a>(&self, text: &'a str) -> Option<Parts<'a>> {
         let is_lenient = self.style == Markdown::Lenient;
         let (all_stars, colons): (&[&str], &[char]) = match self.style {

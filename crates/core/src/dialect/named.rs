@@ -56,7 +56,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     home: |name, _| PlanLocation { id: name.to_owned(), path: format!(".harness/PLAN-{name}.md") },
     canonical,
     compose: compose::compose,
-    beside: progress::beside,
+    beside: Some(progress::beside),
     overflow: |_| None,
 };
 
@@ -110,9 +110,9 @@ const fn spell(state: PlanState) -> Option<&'static str> {
 }
 
 /// Detected by file name, or by tasks with at least two of the typical fields.
-fn recognises(place: &str, head: &str) -> Option<String> {
+fn recognises(place: &str, text: &str) -> Option<String> {
     // Directories and their files belong to the directory dialect.
-    if head.starts_with(FILE_SEPARATOR) {
+    if text.starts_with(FILE_SEPARATOR) {
         return None;
     }
     let place = place.replace('\\', "/");
@@ -124,13 +124,18 @@ fn recognises(place: &str, head: &str) -> Option<String> {
         let folder = folder.rsplit('/').next().filter(|folder| !folder.is_empty());
         return Some(folder.map_or_else(|| file.to_owned(), |folder| format!("{file} in {folder}/")));
     }
-    has_tasks(head).then(|| "tasks with What, Verification and Status".to_owned())
+    has_tasks(text).then(|| "tasks with What, Verification and Status".to_owned())
 }
 
 /// Whether a numbered heading has two of the three fields.
-fn has_tasks(head: &str) -> bool {
-    let source = Source::new("head", head);
-    let blocks = Blocks::read(&source, frontmatter::split(head).body);
+fn has_tasks(text: &str) -> bool {
+    // Most files of a project have none of these, and a list looks at all of them.
+    let lower = text.to_ascii_lowercase();
+    if ["**what", "**verification", "**status"].iter().filter(|label| lower.contains(**label)).count() < 2 {
+        return false;
+    }
+    let source = Source::new("text", text);
+    let blocks = Blocks::read(&source, frontmatter::split(text).body);
     let outline = NamedOutline::of(&source, &blocks);
     outline.tasks.iter().any(|task| {
         let labels = field::labels(&source, &blocks, task.below)
@@ -157,6 +162,7 @@ fn parse(source: &Source) -> Draft {
     for (place, task) in outline.tasks.iter().enumerate() {
         draft.steps.push(step::read(source, &blocks, (task, &roll), place, &mut oddities));
     }
+    oddities.extend(outline.unread(source, &blocks));
     read_header(source, &blocks, &outline, &mut draft);
     draft.depends_on = frontmatter::list(source, &parts, "depends_on");
     draft.touches = frontmatter::list(source, &parts, "touches");

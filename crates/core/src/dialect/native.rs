@@ -7,17 +7,18 @@ mod format;
 mod heading;
 mod patch;
 mod step;
+mod unread;
 
 use crate::dialect;
 use crate::dialect::frontmatter;
 use crate::dialect::{Dialect, PlanLocation};
-use crate::plan::draft::{Draft, Layout, Mark, ParseIssue, REQUIRED_FROM};
+use crate::plan::draft::{Draft, Layout, Mark, ParseIssue, REQUIRED_FROM, StepNumber};
 use crate::plan::lifecycle::PlanState;
 use crate::syntax::markdown::{Blocks, Heading};
 use crate::syntax::outline;
 use crate::syntax::outline::Section;
 use crate::syntax::source::{Source, Span, Spanned, item_at};
-use heading::StepHeading;
+use heading::{Spelling, StepHeading};
 
 pub(super) use compose::fenced;
 
@@ -41,7 +42,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     home: |name, _| PlanLocation { id: name.to_owned(), path: format!("plans/{name}.md") },
     canonical: format::canonical,
     compose: compose::compose,
-    beside: |_, _, _| Vec::new(),
+    beside: None,
     overflow: |_| None,
 };
 
@@ -68,8 +69,8 @@ const fn spell(state: PlanState) -> Option<&'static str> {
 }
 
 /// A native plan has `type: plan` in its frontmatter.
-fn recognises(_: &str, head: &str) -> Option<String> {
-    let says_so = frontmatter::glimpse(head).lines().any(|line| {
+fn recognises(_: &str, text: &str) -> Option<String> {
+    let says_so = frontmatter::glimpse(text).lines().any(|line| {
         let value = line.strip_prefix("type:").map(str::trim);
         value.is_some_and(|value| value.trim_matches(['"', '\'']) == "plan" || value.starts_with("plan #"))
     });
@@ -95,7 +96,7 @@ fn parse(source: &Source) -> Draft {
     oddities.extend(dialect::unclosed(&blocks));
 
     let outline = Outline::of(source, &blocks);
-    let mut draft = Draft { frontmatter, title: outline.title, ..Draft::default() };
+    let mut draft = Draft { frontmatter, title: outline.title.clone(), ..Draft::default() };
     read_keys(source, &parts, &mut draft);
     field::read_preamble(source, &blocks, outline.preamble, &mut draft);
     for section in &outline.steps {
@@ -103,8 +104,14 @@ fn parse(source: &Source) -> Draft {
             oddities
                 .push(Spanned::new(ParseIssue::HeadingLevel { usual: outline.level }, section.heading.span));
         }
-        draft.steps.push(step::read(source, &blocks, section, &mut oddities));
+        let step = step::read(source, &blocks, section, &mut oddities);
+        if section.read.spelling != Spelling::Usual {
+            let usual = format::canonical_heading(&step, section.heading.level);
+            oddities.push(Spanned::new(ParseIssue::OddNumber { usual }, section.heading.span));
+        }
+        draft.steps.push(step);
     }
+    oddities.extend(unread::steps(source, &blocks, &outline));
     draft.notes = outline.notes.map(|span| step::bullets(source, &blocks, span)).unwrap_or_default();
     draft.oddities = dialect::in_order(oddities);
     draft
@@ -129,6 +136,7 @@ fn skim(source: &Source) -> Draft {
 
 /// The headings of a plan and the parts that they delimit.
 struct Outline {
+    sections: Vec<NativeSection>,
     title: Option<Spanned<String>>,
     /// The text before the first step.
     preamble: Span,
@@ -154,14 +162,34 @@ impl Outline {
         let end = source.text().len();
         let sections = sections(source, blocks);
         let has_fields = |index: usize| field::begins_a_step(source, blocks, sections[index].own());
-        let numbered = || (0..sections.len()).filter(|&index| sections[index].read.is_some());
-        let first = numbered().find(|&index| has_fields(index)).or_else(|| numbered().next());
-        let level = first.map_or(3, |first| sections[first].heading.level);
-        let is_step = |&index: &usize| sections[index].heading.level == level || has_fields(index);
-        let steps_at: Vec<usize> = numbered().filter(is_step).collect();
+        // A level-1 heading is the title of a document and never a step.
+        let numbered = || {
+            let read = sections.iter().enumerate().filter(|(_, section)| section.heading.level > 1);
+            read.filter_map(|(index, section)| Some((index, section.read.as_ref()?)))
+        };
+        let usual = || numbered().filter(|(_, read)| read.spelling != Spelling::Doubtful);
+        let first = numbered().find(|&(index, _)| has_fields(index)).or_else(|| usual().next());
+        let level = first.map_or(3, |(first, _)| sections[first].heading.level);
+        let mut steps_at: Vec<usize> = Vec::new();
+        let mut next_number = 1;
+        for (index, read) in numbered() {
+            let is_in_line = sections[index].heading.level == level
+                && (read.spelling != Spelling::Doubtful
+                    || read.number.value == StepNumber::Counted(next_number));
+            if is_in_line || has_fields(index) {
+                steps_at.push(index);
+                next_number = match read.number.value {
+                    StepNumber::Counted(number) => number.saturating_add(1),
+                    StepNumber::Template(_) => 0,
+                };
+            }
+        }
         let first_step = steps_at.first().map_or(end, |&index| sections[index].start());
         let is_title = |section: &&NativeSection| {
-            section.heading.level == 1 && section.read.is_none() && section.start() < first_step
+            let is_step_like = || unread::is_step_like(source, blocks, section.own());
+            section.heading.level == 1
+                && section.start() < first_step
+                && !(section.read.is_some() && is_step_like())
         };
         let title = sections.iter().find(is_title).map(|section| section.title.clone());
         let steps = steps_at.iter().map(|&index| {
@@ -177,7 +205,8 @@ impl Outline {
         let in_step = |at: usize| item_at(&steps, at, |step| step.whole).is_some();
         let is_notes = |section: &&NativeSection| is_notes(&section.title) && !in_step(section.start());
         let notes = sections.iter().rev().find(is_notes).map(Section::below);
-        Self { title, preamble: Span::new(blocks.body.start, first_step), level, steps, notes }
+        let preamble = Span::new(blocks.body.start, first_step);
+        Self { sections, title, preamble, level, steps, notes }
     }
 }
 
@@ -191,7 +220,8 @@ fn is_notes(title: &Spanned<String>) -> bool {
 fn sections(source: &Source, blocks: &Blocks) -> Vec<NativeSection> {
     let mut has_step = false;
     outline::sections(source, blocks, |heading, title| {
-        let step = heading::read(title);
+        let step =
+            heading::read(title).filter(|read| !heading.is_underlined || read.spelling == Spelling::Usual);
         let is_meant = || {
             let is_known = !has_step || step.is_some() || is_notes(title);
             is_known

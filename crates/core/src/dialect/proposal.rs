@@ -69,7 +69,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     },
     canonical: format::canonical,
     compose: compose::compose,
-    beside: session::beside,
+    beside: Some(session::beside),
     overflow: section::overflow,
 };
 
@@ -118,8 +118,10 @@ const fn spell(state: PlanState) -> Option<&'static str> {
         PlanState::Waiting(WaitReason::RevisionsSpent | WaitReason::Lapsed) => "needs_review",
         PlanState::Waiting(
             WaitReason::Failed
+            | WaitReason::Regressed
             | WaitReason::Budget
             | WaitReason::Stalled
+            | WaitReason::Machine
             | WaitReason::Conflict
             | WaitReason::Replanning,
         ) => "stalled",
@@ -195,7 +197,7 @@ pub(crate) fn file_stem(place: &str) -> &str {
 }
 
 /// A proposal is in `.pi/plans/` or its archive, or has the frontmatter of one.
-fn recognises(place: &str, head: &str) -> Option<String> {
+fn recognises(place: &str, text: &str) -> Option<String> {
     let folders: Vec<&str> =
         place.split(['/', '\\']).filter(|folder| !folder.is_empty() && *folder != ".").collect();
     if let [.., ".pi", "plans", name] | [.., ".pi", "plans", "archive", name] = folders.as_slice()
@@ -206,7 +208,7 @@ fn recognises(place: &str, head: &str) -> Option<String> {
             if folders[folders.len() - 2] == "archive" { ".pi/plans/archive/" } else { ".pi/plans/" };
         return Some(format!("{name} in {folder}"));
     }
-    let yaml = frontmatter::glimpse(head);
+    let yaml = frontmatter::glimpse(text);
     let value = |key: &str| {
         let line = yaml.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
         Some(line.split(" #").next().unwrap_or_default().trim().trim_matches(['"', '\'']))

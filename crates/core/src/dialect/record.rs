@@ -43,7 +43,7 @@ pub(super) const DIALECT: Dialect = Dialect {
     home: |name, _| PlanLocation { id: name.to_owned(), path: format!(".rawko/plans/{name}.yaml") },
     canonical: |source| source.text().to_owned(),
     compose: compose::compose,
-    beside: pointer::beside,
+    beside: Some(pointer::beside),
     overflow: |_| None,
 };
 
@@ -72,8 +72,8 @@ pub(crate) const fn spelled(state: PlanState) -> &'static str {
 const fn spell(state: PlanState) -> Option<&'static str> {
     Some(match state {
         PlanState::Draft | PlanState::Proposed | PlanState::Approved => "draft",
-        // A plan that waits for an answer continues unchanged afterwards; it is not replanned.
-        PlanState::Running | PlanState::Waiting(WaitReason::Question) => "in_progress",
+        // A plan that waits for an answer or for the machine continues unchanged afterwards; it is not replanned.
+        PlanState::Running | PlanState::Waiting(WaitReason::Question | WaitReason::Machine) => "in_progress",
         PlanState::Waiting(_) | PlanState::Rejected => "replanning",
         PlanState::Done => "complete",
         PlanState::Failed | PlanState::Cancelled => "failed",
@@ -173,7 +173,7 @@ const FIELDS: &[(DraftField, &[&str])] = &[
 const FOLDER: &str = ".rawko/plans/";
 
 /// Detected by path, whatever the content, or by a combination of keys that no other format has.
-fn recognises(place: &str, head: &str) -> Option<String> {
+fn recognises(place: &str, text: &str) -> Option<String> {
     let place = place.replace('\\', "/");
     let name = place.rsplit('/').next().unwrap_or_default();
     let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
@@ -185,19 +185,18 @@ fn recognises(place: &str, head: &str) -> Option<String> {
     if !is_data && extension.is_some() {
         return None;
     }
-    let (root, _) = yaml::read(head, 0);
+    let (root, _) = yaml::read(text, 0);
     let root = root.filter(Node::is_map)?;
-    let text = |key: &str| root.first(key).and_then(Node::text);
+    let value = |key: &str| root.first(key).and_then(Node::text);
     let has_steps = root.first("steps").is_some_and(Node::is_list);
-    let has_task = text("task").is_some();
-    let says_state = text("status").is_some_and(|word| DIALECT.state(word).is_some());
+    let has_task = value("task").is_some();
+    let says_state = value("status").is_some_and(|word| DIALECT.state(word).is_some());
     let counts = root.first("currentStepIndex").is_some();
-    // The steps may start after the part of the file that was read.
-    let is_cut = head.len() + 4 > super::HEAD_BYTES;
     match (has_task, has_steps, counts) {
         (true, true, true) => Some("`task`, `steps` and `currentStepIndex`".to_owned()),
+        // A record of which nothing but the steps is missing.
+        (true, false, true) => Some("`task` and `currentStepIndex`".to_owned()),
         (true, true, false) if says_state => Some("`task`, `steps` and `status`".to_owned()),
-        (true, false, true) if is_cut => Some("`task` and `currentStepIndex`".to_owned()),
         (true | false, true | false, true | false) => None,
     }
 }

@@ -407,6 +407,22 @@ pub enum ParseIssue {
         /// The level of the others.
         usual: u8,
     },
+    /// A heading that looks like a step or has the fields of one, but is not read as a step.
+    UnreadStep {
+        why: UnreadStepReason,
+        /// The heading with which it would be one, if that is certain.
+        heading: Option<String>,
+    },
+    /// A step heading whose number is spelled in an unusual way.
+    OddNumber {
+        /// The usual spelling.
+        usual: String,
+    },
+    /// The name of a field without the stars that make it one.
+    PlainField {
+        /// The name with its stars.
+        label: String,
+    },
     /// An unknown status of a step.
     UnknownMark(String),
     /// An invalid place in another tool's file, with the reason.
@@ -438,6 +454,17 @@ pub enum ParseIssue {
     },
     /// A plan record that violates its dialect.
     Record(RecordFault),
+}
+
+/// Why something looks like a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnreadStepReason {
+    /// It has the fields of a step.
+    Fields,
+    /// It is numbered like a step, but is the heading of a whole document.
+    Level,
+    /// It is numbered like a step, but nothing separates its `#` from its text.
+    NoHeading,
 }
 
 /// A violation of the record dialect.

@@ -29,10 +29,14 @@ pub enum WaitReason {
     Question,
     /// A decision about a failed step.
     Failed,
+    /// A decision about a contract that had passed and fails on the final tree.
+    Regressed,
     /// More money or time.
     Budget,
     /// Someone to check why there is no progress.
     Stalled,
+    /// Someone to mend the machine: a full disk, an I/O error.
+    Machine,
     /// An approval of what changed since the last one.
     Lapsed,
     /// Someone to resolve a conflict.
@@ -43,11 +47,13 @@ pub enum WaitReason {
     Replanning,
 }
 
-pub const REASONS: [WaitReason; 8] = [
+pub const REASONS: [WaitReason; 10] = [
     WaitReason::Question,
     WaitReason::Failed,
+    WaitReason::Regressed,
     WaitReason::Budget,
     WaitReason::Stalled,
+    WaitReason::Machine,
     WaitReason::Lapsed,
     WaitReason::Conflict,
     WaitReason::RevisionsSpent,
@@ -131,6 +137,19 @@ impl PlanState {
         }
     }
 
+    /// Whether it has ended: only a draft, or another run, leads on.
+    pub const fn is_over(self) -> bool {
+        match self {
+            Self::Done | Self::Failed | Self::Cancelled => true,
+            Self::Draft
+            | Self::Proposed
+            | Self::Approved
+            | Self::Running
+            | Self::Waiting(_)
+            | Self::Rejected => false,
+        }
+    }
+
     /// Refuses every transition that is not in the table, listing the allowed ones.
     pub fn to(self, to: PlanState) -> Result<Actor, Forbidden> {
         let allowed = self.ways();
@@ -160,8 +179,10 @@ impl fmt::Display for WaitReason {
         f.write_str(match self {
             Self::Question => "question",
             Self::Failed => "failed",
+            Self::Regressed => "regressed",
             Self::Budget => "budget",
             Self::Stalled => "stalled",
+            Self::Machine => "machine",
             Self::Lapsed => "lapsed",
             Self::Conflict => "conflict",
             Self::RevisionsSpent => "revisions-spent",

@@ -56,6 +56,8 @@ pub struct Step {
     pub sealed: Vec<String>,
     /// Criteria for agent and reviewer.
     pub accept: Vec<String>,
+    /// The position of the step after which the contract need not hold any more; `None` if it holds to the end.
+    pub holds_until: Option<usize>,
     /// The reason why the contract may pass before the work; `None` if it may not.
     pub green: Option<String>,
     /// A question to an agent about the work after the contract passed.

@@ -103,11 +103,14 @@ impl ArbiterRecords {
                     continue;
                 }
                 StepEvent::Finished(AttemptFinish { end: AttemptEnd::TimedOut(_), .. }) => false,
-                StepEvent::Judged { of: Judged::Attempt(_), receipt } => receipt.verdict.is_passed(),
-                StepEvent::Finished(_) | StepEvent::Judged { of: Judged::Claim, .. } => continue,
+                StepEvent::Judged { of: Judged::Attempt(_), receipt, .. } => receipt.verdict.is_passed(),
+                StepEvent::Finished(_)
+                | StepEvent::Faulted { .. }
+                | StepEvent::Judged { of: Judged::Claim | Judged::Closing(_), .. } => continue,
             };
             // Manual work has no agent.
-            let Some(agent) = agents.get(&(step.as_str(), event.attempt())) else { continue };
+            let attempt = event.of().number().unwrap_or_default();
+            let Some(agent) = agents.get(&(step.as_str(), attempt)) else { continue };
             let Some(own) = plan.steps.iter().find(|own| own.id == *step) else { continue };
             let share = self.0.entry(((*agent).to_owned(), WorkKind::of(&own.target).word())).or_default();
             share.judged += 1;
@@ -211,7 +214,7 @@ fn turn(
         }
         Action::Contract { step, .. } => Some((Some(*step), vec![ArbiterAction::Continue])),
         Action::Ask { step, reason, .. } => Some((*step, on_question(plan, *step, *reason))),
-        Action::Finish { .. } | Action::Warn { .. } | Action::Wake { .. } => None,
+        Action::Close { .. } | Action::Finish { .. } | Action::Warn { .. } | Action::Wake { .. } => None,
     });
     let mut turns: Vec<(Option<usize>, Vec<ArbiterAction>)> = open.chain(said).collect();
     // What can proceed comes before what needs a person; a question about the whole run blocks everything.

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::run::judge::Verdict;
+use crate::syntax::count::number;
 
 /// The result of one step's contract on the base commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +28,12 @@ pub enum BaselineResult {
     Excused(String),
     /// It could not run, so the result is unknown; contains the reason.
     CannotRun(String),
+}
+
+/// How many contracts fail before the work: `1 of 1 contract fails before the work`.
+pub fn fail_count(fails: usize, all: usize) -> String {
+    let verb = if all == 1 { "fails" } else { "fail" };
+    format!("{fails} of {} {verb} before the work", number(all, "contract"))
 }
 
 impl BaselineResult {
@@ -57,5 +64,17 @@ impl BaselineResult {
             Self::Excused(reason) => format!("passes before the work; reason given: {reason}"),
             Self::CannotRun(why) => format!("cannot run before the work ({why})"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fail_count;
+
+    #[test]
+    fn one_contract_has_a_singular() {
+        assert_eq!(fail_count(1, 1), "1 of 1 contract fails before the work");
+        assert_eq!(fail_count(0, 1), "0 of 1 contract fails before the work");
+        assert_eq!(fail_count(1, 2), "1 of 2 contracts fail before the work");
     }
 }

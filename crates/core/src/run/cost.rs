@@ -73,6 +73,7 @@ pub fn of_run<'a>(name: &str, plan: &Plan, events: impl Iterator<Item = &'a Even
                 Some(opinion) => (opinion.by.as_str(), opinion.usage, 0),
                 None => continue,
             },
+            StepEvent::Faulted { .. } => continue,
         };
         let own = spent.entry((place, agent.to_owned())).or_insert_with(|| Spent::nothing(name, step, agent));
         own.add(usage);

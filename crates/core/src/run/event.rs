@@ -57,11 +57,32 @@ pub enum RunEvent {
         steps: Vec<String>,
         by: String,
     },
+    /// Every step is done: the contracts whose verdict is for another tree than this one run again.
+    Closing {
+        /// Counted from 1.
+        round: u32,
+        /// The hash of the whole workspace content; empty if not known.
+        tree: String,
+    },
     Finished {
         outcome: RunOutcome,
         /// Empty if it is done.
         why: String,
     },
+    /// After the end of a run that was done: these contracts ran again, because the tree is another one.
+    Rechecked {
+        /// By step.
+        receipts: BTreeMap<String, Receipt>,
+    },
+}
+
+/// A verdict and where it comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordedVerdict<'a> {
+    pub step: &'a str,
+    /// `None` if the run was over and the contract ran again on another tree.
+    pub of: Option<Judged>,
+    pub receipt: &'a Receipt,
 }
 
 /// A run started, approved for this digest by this person.
@@ -79,6 +100,9 @@ pub struct RunStart {
     /// The hash of every sealed file, by path.
     #[serde(default)]
     pub sealed: BTreeMap<String, String>,
+    /// The programs that contracts call, as they were approved. Empty in runs of planwright 0.1.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub programs: BTreeMap<String, String>,
     /// The approvals that the run started on.
     #[serde(default)]
     pub approvals: Vec<ApprovedBy>,
@@ -102,11 +126,15 @@ pub enum StepEvent {
     Started(AttemptStart),
     /// An attempt ended, and none of its processes is alive.
     Finished(AttemptFinish),
+    /// The machine failed before a contract could tell anything. Nobody's failure: the contract runs again.
+    Faulted { of: Judged, fault: MachineFault },
     /// planwright ran a contract and judged it.
     Judged {
         of: Judged,
         /// The observation and the verdict that follows from it.
         receipt: Receipt,
+        /// The later step that broke a contract that had passed, as far as it is known.
+        broken_by: Option<String>,
     },
 }
 
@@ -134,34 +162,54 @@ pub struct AttemptFinish {
     pub account: Account,
 }
 
-/// What a contract judged. As a number, a claim is 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(from = "u32", into = "u32")]
+/// An error of the machine while planwright was working on a step: a full disk, an I/O error, no more files or
+/// processes. It is neither a failure of the agent nor an observation of its work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachineFault {
+    /// What failed and on which path, with the system's own words.
+    pub why: String,
+    /// The error number, if the system gave one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errno: Option<i32>,
+    /// When to retry, in milliseconds since 1970; `None` if a person has to look first.
+    pub until: Option<u64>,
+}
+
+/// What a contract judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Judged {
     /// A mark in the file that says that the step is done.
     Claim,
     /// Counted from 1.
     Attempt(u32),
+    /// The final tree, in this round of the closing check.
+    Closing(u32),
 }
 
-impl From<u32> for Judged {
-    fn from(number: u32) -> Self {
+impl Judged {
+    /// An attempt by its number; 0 is a claim.
+    pub const fn attempt(number: u32) -> Self {
         if number == 0 { Self::Claim } else { Self::Attempt(number) }
     }
-}
 
-impl From<Judged> for u32 {
-    fn from(judged: Judged) -> Self {
-        match judged {
-            Judged::Claim => 0,
-            Judged::Attempt(attempt) => attempt,
+    /// The number of the attempt, 0 for a claim; `None` for a closing check, which judges none.
+    pub const fn number(self) -> Option<u32> {
+        match self {
+            Self::Claim => Some(0),
+            Self::Attempt(attempt) => Some(attempt),
+            Self::Closing(_) => None,
         }
     }
 }
 
+/// As in keys and addresses: `2`, `closing-1`.
 impl fmt::Display for Judged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        u32::from(*self).fmt(f)
+        match self {
+            Self::Claim => f.write_str("0"),
+            Self::Attempt(attempt) => attempt.fmt(f),
+            Self::Closing(round) => write!(f, "closing-{round}"),
+        }
     }
 }
 
@@ -195,22 +243,63 @@ impl Event {
         match self {
             Self::Run(RunEvent::Started(_) | RunEvent::Finished { .. }) => Some(name.to_owned()),
             Self::Run(RunEvent::BudgetWarned { limit, .. }) => Some(format!("{limit}/{name}")),
+            Self::Run(RunEvent::Closing { round, .. }) => Some(format!("{round}/{name}")),
             Self::Run(
                 RunEvent::AgentsApproved(_)
                 | RunEvent::Stopped { .. }
                 | RunEvent::Resumed { .. }
-                | RunEvent::Reopened { .. },
-            ) => None,
-            Self::Step { step, event } => Some(format!("{step}/{}/{name}", event.attempt())),
+                | RunEvent::Reopened { .. }
+                | RunEvent::Rechecked { .. },
+            )
+            | Self::Step { event: StepEvent::Faulted { .. }, .. } => None,
+            Self::Step { step, event } => Some(format!("{step}/{}/{name}", event.of())),
             Self::Ask { ask, .. } => Some(format!("{ask}/{name}")),
         }
     }
 
-    /// The number of the attempt; 0 for a claim.
+    /// Whether others may record it while a process drives the run: answers,
+    /// approvals, stops and an early end. Attempts, verdicts,
+    /// questions and success come from the driver alone.
+    pub const fn may_come_from_others(&self) -> bool {
+        match self {
+            Self::Ask { event: AskEvent::Answered { .. }, .. }
+            | Self::Run(RunEvent::AgentsApproved(_) | RunEvent::Stopped { .. } | RunEvent::Resumed { .. }) => {
+                true
+            }
+            Self::Run(RunEvent::Finished { outcome, .. }) => match outcome {
+                RunOutcome::Failed | RunOutcome::Cancelled => true,
+                RunOutcome::Done => false,
+            },
+            Self::Run(
+                RunEvent::Started(_)
+                | RunEvent::BudgetWarned { .. }
+                | RunEvent::Closing { .. }
+                | RunEvent::Reopened { .. }
+                | RunEvent::Rechecked { .. },
+            )
+            | Self::Step { .. }
+            | Self::Ask { event: AskEvent::Opened { .. }, .. } => false,
+        }
+    }
+
+    /// The number of the attempt; 0 for a claim, `None` for what is about none.
     pub fn attempt(&self) -> Option<u32> {
         match self {
-            Self::Step { event, .. } => Some(event.attempt()),
+            Self::Step { event, .. } => event.of().number(),
             Self::Run(_) | Self::Ask { .. } => None,
+        }
+    }
+
+    /// The verdicts that it records.
+    pub fn verdicts(&self) -> Vec<RecordedVerdict<'_>> {
+        match self {
+            Self::Step { step, event: StepEvent::Judged { of, receipt, .. } } => {
+                vec![RecordedVerdict { step, of: Some(*of), receipt }]
+            }
+            Self::Run(RunEvent::Rechecked { receipts }) => {
+                receipts.iter().map(|(step, receipt)| RecordedVerdict { step, of: None, receipt }).collect()
+            }
+            Self::Step { .. } | Self::Run(_) | Self::Ask { .. } => Vec::new(),
         }
     }
 
@@ -232,7 +321,9 @@ impl RunEvent {
             Self::Stopped { .. } => "run.stopped",
             Self::Resumed { .. } => "run.resumed",
             Self::Reopened { .. } => "steps.reopened",
+            Self::Closing { .. } => "closing.started",
             Self::Finished { .. } => "run.finished",
+            Self::Rechecked { .. } => "run.rechecked",
         }
     }
 }
@@ -242,17 +333,19 @@ impl StepEvent {
         match self {
             Self::Started(_) => "attempt.started",
             Self::Finished(_) => "attempt.finished",
-            Self::Judged { .. } => "contract.finished",
+            Self::Faulted { .. } => "contract.faulted",
+            Self::Judged { of: Judged::Claim | Judged::Attempt(_), .. } => "contract.finished",
+            Self::Judged { of: Judged::Closing(_), .. } => "contract.rechecked",
         }
     }
 
-    /// The number of the attempt; 0 for a claim.
-    pub fn attempt(&self) -> u32 {
+    /// What it is about: an attempt, a claim or a closing check.
+    pub const fn of(&self) -> Judged {
         match self {
             Self::Started(AttemptStart { attempt, .. }) | Self::Finished(AttemptFinish { attempt, .. }) => {
-                *attempt
+                Judged::Attempt(*attempt)
             }
-            Self::Judged { of, .. } => (*of).into(),
+            Self::Judged { of, .. } | Self::Faulted { of, .. } => *of,
         }
     }
 }
@@ -294,6 +387,8 @@ pub enum AttemptEnd {
         /// When to retry, in milliseconds since 1970; `None` if a person has to fix it.
         until: Option<u64>,
     },
+    /// The machine failed. Not a failure, but retries are capped.
+    Faulted(MachineFault),
 }
 
 /// Why a question is asked.
@@ -315,6 +410,12 @@ pub enum AskReason {
     /// An attempt changed files outside its scope, and the settings make that count: no later attempt reverts
     /// it.
     Strayed,
+    /// A contract that had passed fails on the final tree, and repairing it did not help or is not allowed.
+    Regressed,
+    /// Contracts change the files that they judge, so that no tree has a verdict of all of them.
+    Unsettled,
+    /// The machine failed too often, or in a way that a person has to see.
+    Machine,
 }
 
 /// A person's answer to a question.
@@ -323,6 +424,13 @@ pub enum AskReason {
 pub enum AskAnswer {
     /// Another attempt, with a hint for the agent.
     Retry {
+        /// May be empty.
+        hint: String,
+    },
+    /// Another attempt at the step that broke the contract, with a hint for its agent. The contract runs again
+    /// after it.
+    RetryStep {
+        step: String,
         /// May be empty.
         hint: String,
     },
@@ -343,10 +451,11 @@ pub enum AskAnswer {
     Budget { micro_dollars: u64, tokens: u64, seconds: u64 },
 }
 
-/// A kind of answer, without what is said with it.
+/// A kind of answer, without its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerKind {
     Retry,
+    RetryStep,
     TakeOver,
     Confirm,
     Skip,
@@ -359,6 +468,7 @@ impl AnswerKind {
     pub const fn word(self) -> &'static str {
         match self {
             Self::Retry => "retry",
+            Self::RetryStep => "retry-step",
             Self::TakeOver => "take-over",
             Self::Confirm => "confirm",
             Self::Skip => "skip",
@@ -373,6 +483,7 @@ impl AskAnswer {
     pub const fn kind(&self) -> AnswerKind {
         match self {
             Self::Retry { .. } => AnswerKind::Retry,
+            Self::RetryStep { .. } => AnswerKind::RetryStep,
             Self::TakeOver => AnswerKind::TakeOver,
             Self::Confirm => AnswerKind::Confirm,
             Self::Skip { .. } => AnswerKind::Skip,
@@ -408,6 +519,9 @@ impl AskReason {
             Self::Stalled => "stalled: no process is running it",
             Self::Question => "the agent has a question",
             Self::Strayed => "an attempt changed files outside its scope",
+            Self::Regressed => "a contract that had passed fails again",
+            Self::Unsettled => "contracts change the files that they judge",
+            Self::Machine => "the machine failed",
         }
     }
 
@@ -422,22 +536,27 @@ impl AskReason {
             Self::Stalled => "stalled",
             Self::Question => "question",
             Self::Strayed => "strayed",
+            Self::Regressed => "regressed",
+            Self::Unsettled => "unsettled",
+            Self::Machine => "machine",
         }
     }
 
     /// The answers that fit, decided here alone: faces offer these, and a journal accepts no other.
     pub const fn answers(self, judged_by: JudgedBy) -> &'static [AnswerKind] {
-        use AnswerKind::{Budget, Confirm, Retry, Revise, Skip, Stop, TakeOver};
+        use AnswerKind::{Budget, Confirm, Retry, RetryStep, Revise, Skip, Stop, TakeOver};
         match (self, judged_by) {
             (Self::Budget, _) => &[Budget, Revise, Stop],
-            (Self::Stalled, _) => &[Retry, Revise, Stop],
+            (Self::Stalled | Self::Unsettled, _) => &[Retry, Revise, Stop],
+            (Self::Regressed, _) => &[Retry, RetryStep, TakeOver, Skip, Revise, Stop],
             (
                 Self::AttemptsSpent
                 | Self::Manual
                 | Self::Lost
                 | Self::Parked
                 | Self::Question
-                | Self::Strayed,
+                | Self::Strayed
+                | Self::Machine,
                 JudgedBy::Person,
             ) => &[Confirm, Retry, Skip, Revise, Stop],
             (
@@ -446,7 +565,8 @@ impl AskReason {
                 | Self::Lost
                 | Self::Parked
                 | Self::Question
-                | Self::Strayed,
+                | Self::Strayed
+                | Self::Machine,
                 JudgedBy::Contract,
             ) => &[Retry, TakeOver, Skip, Revise, Stop],
         }

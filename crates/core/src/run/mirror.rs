@@ -1,7 +1,7 @@
 //! What a plan file shows about its run: marks, states, traces and notes. Never authoritative: [`crate::run::state`]
 //! folds the journal, and nothing is ever read back from the file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::dialect::{Dialect, PlanEvent, record};
 use crate::plan::draft::{Draft, Mark, Trace};
@@ -11,9 +11,10 @@ use crate::plan::lifecycle::PlanState;
 use crate::plan::verified;
 use crate::plan::verified::Plan;
 use crate::run::event::{
-    AskAnswer, AskEvent, AskReason, AttemptEnd, AttemptFinish, Event, RunEvent, RunOutcome, StepEvent,
+    AskAnswer, AskEvent, AskReason, AttemptEnd, AttemptFinish, Event, Judged, RunEvent, RunOutcome, StepEvent,
 };
-use crate::run::state::{RunState, StepStatus};
+use crate::run::receipt::Receipt;
+use crate::run::state::{Pending, RunState, StepStatus};
 use crate::syntax::source::Source;
 
 /// Pending changes to the file.
@@ -22,6 +23,8 @@ pub struct MirrorState {
     marks: BTreeMap<usize, Option<Mark>>,
     traces: BTreeMap<usize, Trace>,
     state: Option<PlanState>,
+    /// Steps that the file claimed to be done before the run, and that nobody worked on since: what it says about them stays.
+    claimed: BTreeSet<usize>,
     /// Open questions with their steps, because an answer only names its question.
     asks: BTreeMap<String, (Option<usize>, AskReason)>,
 }
@@ -41,7 +44,7 @@ impl MirrorState {
         self.marks.is_empty() && self.traces.is_empty() && self.state.is_none()
     }
 
-    /// Collects the changes that follow from an event, and reports what is written beside the plan.
+    /// Collects the changes that follow from an event, and reports what is written next to the plan.
     pub fn see(&mut self, plan: &Plan, seen: EventWithContext<'_>, tell: &mut dyn FnMut(&PlanEvent<'_>)) {
         let place = |id: &str| plan.steps.iter().position(|step| step.id == id);
         match seen.event {
@@ -54,7 +57,9 @@ impl MirrorState {
             Event::Ask { ask, event: AskEvent::Opened { step, reason, .. } } => {
                 let step = step.as_deref().and_then(place);
                 self.asks.insert(ask.clone(), (step, *reason));
-                if let (Some(step), AskReason::AttemptsSpent | AskReason::Lost) = (step, reason) {
+                if let (Some(step), AskReason::AttemptsSpent | AskReason::Lost | AskReason::Regressed) =
+                    (step, reason)
+                {
                     self.marks.insert(step, Some(Mark::Failed));
                 }
                 self.reach(PlanState::Waiting(waits_for(*reason)), seen.at, tell);
@@ -67,7 +72,17 @@ impl MirrorState {
 
     fn see_run(&mut self, plan: &Plan, event: &RunEvent, at: &str, tell: &mut dyn FnMut(&PlanEvent<'_>)) {
         match event {
-            RunEvent::Started(_) | RunEvent::Resumed { .. } => self.reach(PlanState::Running, at, tell),
+            RunEvent::Started(_) => {
+                // What an earlier run came to says nothing about this one; a claim is judged first.
+                let is_old =
+                    |mark: Option<Mark>| matches!(mark, Some(Mark::Failed | Mark::Skipped | Mark::Running));
+                let claimed = plan.steps.iter().enumerate().filter(|(_, step)| step.mark == Some(Mark::Done));
+                self.claimed = claimed.map(|(place, _)| place).collect();
+                let old = plan.steps.iter().enumerate().filter(|(_, step)| is_old(step.mark));
+                self.marks.extend(old.map(|(place, _)| (place, None)));
+                self.reach(PlanState::Running, at, tell);
+            }
+            RunEvent::Resumed { .. } => self.reach(PlanState::Running, at, tell),
             RunEvent::Reopened { steps, by } => {
                 for (place, _) in plan.steps.iter().enumerate().filter(|(_, step)| steps.contains(&step.id)) {
                     self.marks.insert(place, None);
@@ -81,7 +96,34 @@ impl MirrorState {
                     self.reach(ended(*outcome), at, tell);
                 }
             }
-            RunEvent::AgentsApproved(_) | RunEvent::BudgetWarned { .. } | RunEvent::Stopped { .. } => {}
+            RunEvent::Rechecked { receipts } => self.see_recheck(plan, receipts, at, tell),
+            RunEvent::AgentsApproved(_)
+            | RunEvent::BudgetWarned { .. }
+            | RunEvent::Stopped { .. }
+            | RunEvent::Closing { .. } => {}
+        }
+    }
+
+    /// A mark is for a contract that holds on the tree that is there.
+    fn see_recheck(
+        &mut self,
+        plan: &Plan,
+        receipts: &BTreeMap<String, Receipt>,
+        at: &str,
+        tell: &mut dyn FnMut(&PlanEvent<'_>),
+    ) {
+        for (step, _) in plan.steps.iter().enumerate().filter(|(_, step)| receipts.contains_key(&step.id)) {
+            let failure = receipts[&plan.steps[step].id].verdict.failure().map(ToString::to_string);
+            self.marks.insert(step, failure.is_none().then_some(Mark::Done));
+            if let Some(failure) = failure {
+                let summary = format!("the contract no longer holds ({failure})");
+                tell(&PlanEvent::Judged { step, passed: false, summary: &summary, at });
+            }
+        }
+        let holds = receipts.values().all(|receipt| receipt.verdict.is_passed());
+        let state = ended(if holds { RunOutcome::Done } else { RunOutcome::Failed });
+        if self.state != Some(state) {
+            self.reach(state, at, tell);
         }
     }
 
@@ -95,6 +137,7 @@ impl MirrorState {
         let trace = self.traces.entry(step).or_default();
         match event {
             StepEvent::Started(start) => {
+                self.claimed.remove(&step);
                 trace.executed_by = Some(start.agent.clone());
                 trace.started_at = Some(at.to_owned());
                 trace.error = Some(String::new());
@@ -104,12 +147,18 @@ impl MirrorState {
                 trace.output = output.map(str::to_owned);
                 trace.affected_files = Some(finish.changed.clone());
             }
+            // It was done before and still is: nothing to tell.
+            StepEvent::Judged { of: Judged::Closing(_), receipt, .. } if receipt.verdict.is_passed() => {
+                self.marks.insert(step, Some(Mark::Done));
+            }
             StepEvent::Judged { receipt, .. } => {
                 let failure = receipt.verdict.failure().map(ToString::to_string);
                 self.judged(step, failure.as_deref(), at);
                 let summary = failure.as_deref().unwrap_or("the contract passed");
                 tell(&PlanEvent::Judged { step, passed: failure.is_none(), summary, at });
             }
+            // Nothing became of the step.
+            StepEvent::Faulted { .. } => {}
         }
     }
 
@@ -120,6 +169,9 @@ impl MirrorState {
 
     fn judged(&mut self, step: usize, failure: Option<&str>, at: &str) {
         self.marks.insert(step, failure.is_none().then_some(Mark::Done));
+        if failure.is_none() && self.claimed.contains(&step) {
+            return;
+        }
         let trace = self.traces.entry(step).or_default();
         match failure {
             None => trace.completed_at = Some(at.to_owned()),
@@ -146,7 +198,7 @@ impl MirrorState {
                 let summary = format!("skipped by {by}: {reason}");
                 tell(&PlanEvent::Noted { text: &summary, at });
             }
-            (AskAnswer::Retry { .. } | AskAnswer::TakeOver, Some(step)) => {
+            (AskAnswer::Retry { .. } | AskAnswer::RetryStep { .. } | AskAnswer::TakeOver, Some(step)) => {
                 self.marks.insert(step, None);
             }
             (_, _) => {}
@@ -161,12 +213,16 @@ impl MirrorState {
     /// Collects the changes from a run's state: answers given while no process was running it, and what a
     /// killed process could not write.
     pub fn stand(&mut self, state: &RunState) {
+        let is_over = state.outcome().is_some();
         for (step, now) in state.steps.iter().enumerate() {
+            let has_failed = !now.history.failed.is_empty();
             let mark = match &now.status {
                 StepStatus::Passed { .. } => Some(Mark::Done),
                 StepStatus::Skipped { .. } => Some(Mark::Skipped),
                 StepStatus::Running { .. } | StepStatus::Judging { .. } => Some(Mark::Running),
-                StepStatus::Waiting { .. } if !now.history.failed.is_empty() => Some(Mark::Failed),
+                StepStatus::Pending(Pending::Lapsed { .. }) => None,
+                StepStatus::Waiting { .. } if has_failed => Some(Mark::Failed),
+                StepStatus::Pending(_) if has_failed && is_over => Some(Mark::Failed),
                 StepStatus::Waiting { .. } | StepStatus::Pending(_) => continue,
             };
             self.marks.insert(step, mark);
@@ -177,7 +233,10 @@ impl MirrorState {
     /// Keeps marks in the file on steps that aren't done yet: somebody set them, and may have done the work.
     pub fn spare(&mut self, draft: &Draft, run: &RunState) {
         for step in unproven(draft, run) {
-            if matches!(run.steps[step].status, StepStatus::Pending(_) | StepStatus::Waiting { .. }) {
+            let status = &run.steps[step].status;
+            // The mark of a contract that no longer holds is ours, and it is wrong.
+            let is_open = matches!(status, StepStatus::Pending(_) | StepStatus::Waiting { .. });
+            if is_open && !status.is_lapsed() {
                 self.marks.remove(&step);
             }
         }
@@ -191,13 +250,7 @@ impl MirrorState {
     /// The changes for a plan in this dialect. Omits what the dialect can't express.
     pub fn take(&mut self, dialect: &Dialect) -> Vec<PlanEdit> {
         let marks = std::mem::take(&mut self.marks).into_iter().filter_map(|(step, mark)| {
-            // Only a dialect with a mark for running steps shows more than done and not done.
-            let says_all = dialect.marks.contains(&Mark::Running);
-            let mark = match mark {
-                Some(Mark::Running | Mark::Skipped) if !says_all => return None,
-                Some(Mark::Failed) if !says_all => None,
-                mark => mark.filter(|mark| dialect.marks.contains(mark)),
-            };
+            let mark = mark.filter(|mark| dialect.marks.contains(mark));
             (!dialect.marks.is_empty()).then_some(PlanEdit::Mark { step, mark })
         });
         let traces = std::mem::take(&mut self.traces).into_iter().filter(|_| dialect.has_traces);
@@ -241,7 +294,9 @@ const fn waits_for(reason: AskReason) -> lifecycle::WaitReason {
         AskReason::AttemptsSpent | AskReason::Strayed => lifecycle::WaitReason::Failed,
         AskReason::Manual | AskReason::Question => lifecycle::WaitReason::Question,
         AskReason::Budget => lifecycle::WaitReason::Budget,
+        AskReason::Regressed | AskReason::Unsettled => lifecycle::WaitReason::Regressed,
         AskReason::Lost | AskReason::Parked | AskReason::Stalled => lifecycle::WaitReason::Stalled,
+        AskReason::Machine => lifecycle::WaitReason::Machine,
     }
 }
 
@@ -250,6 +305,11 @@ pub fn event_name(event: &Event) -> Option<&'static str> {
     match event {
         Event::Run(RunEvent::Started(_)) => Some("PLAN_CREATED"),
         Event::Step { event: StepEvent::Started(_), .. } => Some("STEP_STARTED"),
+        Event::Step { event: StepEvent::Judged { of: Judged::Closing(_), receipt, .. }, .. }
+            if receipt.verdict.is_passed() =>
+        {
+            None
+        }
         Event::Step { event: StepEvent::Judged { receipt, .. }, .. } => {
             Some(if receipt.verdict.is_passed() { "STEP_COMPLETED" } else { "STEP_FAILED" })
         }
@@ -258,7 +318,9 @@ pub fn event_name(event: &Event) -> Option<&'static str> {
             event: StepEvent::Finished(AttemptFinish { end: AttemptEnd::TimedOut(_), .. }),
             ..
         } => Some("STEP_FAILED"),
-        Event::Step { event: StepEvent::Finished(_), .. } | Event::Run(_) | Event::Ask { .. } => None,
+        Event::Step { event: StepEvent::Finished(_) | StepEvent::Faulted { .. }, .. }
+        | Event::Run(_)
+        | Event::Ask { .. } => None,
     }
 }
 

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use crate::plan::verified::{Contract, Last, Plan, Step};
-use crate::run::event::{AskAnswer, AskReason, Judged, JudgedBy, RunOutcome};
-use crate::run::state::{Pending, Phase, RunState, StepState, StepStatus};
+use crate::run::event::{AskAnswer, AskReason, Judged, JudgedBy, MachineFault, RunOutcome};
+use crate::run::state::{Pending, Phase, Regression, RunState, StepState, StepStatus};
 use crate::syntax::count::counted;
 use crate::syntax::glob;
 use crate::syntax::glob::Glob;
@@ -18,8 +18,15 @@ pub struct ScheduleLimits {
     pub lost_max: u32,
     /// Times in a row that a step's agent may be unavailable before planwright asks a person.
     pub parked_max: u32,
+    /// Errors of the machine in a row, on one step, after which planwright retries before it asks a person.
+    pub faults_max: u32,
     /// The percentage of a budget at which planwright warns.
     pub warn_percent: u64,
+    /// Rounds of the closing check that may find a broken contract before planwright asks a person.
+    pub broken_rounds_max: u32,
+    /// Rounds of the closing check on end that may leave verdicts for different trees before planwright asks a
+    /// person.
+    pub closing_rounds_max: u32,
     /// Whether planwright asks a person when attempts changed files outside the step's scope.
     pub is_straying_asked: bool,
     /// Indexes of the steps that may start; `None` for all.
@@ -34,7 +41,17 @@ impl ScheduleLimits {
 
 impl Default for ScheduleLimits {
     fn default() -> Self {
-        Self { jobs: 1, lost_max: 3, parked_max: 20, warn_percent: 80, is_straying_asked: false, steps: None }
+        Self {
+            jobs: 1,
+            lost_max: 3,
+            parked_max: 20,
+            faults_max: 3,
+            warn_percent: 80,
+            broken_rounds_max: 2,
+            closing_rounds_max: 3,
+            is_straying_asked: false,
+            steps: None,
+        }
     }
 }
 
@@ -51,7 +68,7 @@ pub enum Action {
         step: usize,
         attempt: u32,
     },
-    /// Run the contract of a claim, or of an attempt that ended.
+    /// Run the contract of a claim, of an attempt that ended, or again on the final tree.
     Contract {
         step: usize,
         of: Judged,
@@ -61,6 +78,10 @@ pub enum Action {
         /// The step that is blocked by the question; `None` for the whole run.
         step: Option<usize>,
         reason: AskReason,
+    },
+    /// Look which tree is the final one, and begin a round of the closing check.
+    Close {
+        round: u32,
     },
     /// Warn that most of a budget is spent.
     Warn {
@@ -85,6 +106,7 @@ impl Action {
             Self::Attempt { .. }
             | Self::Contract { .. }
             | Self::Ask { .. }
+            | Self::Close { .. }
             | Self::Warn { .. }
             | Self::Finish { .. } => None,
         }
@@ -96,6 +118,7 @@ impl Action {
             Self::Attempt { step, attempt } => format!("{}/{attempt}/attempt", plan.steps[*step].id),
             Self::Contract { step, of } => format!("{}/{of}/contract", plan.steps[*step].id),
             Self::Ask { ask, .. } => format!("{ask}/ask"),
+            Self::Close { round } => format!("{round}/close"),
             Self::Warn { limit, .. } => format!("{limit}/warn"),
             Self::Wake { at } => format!("{at}/wake"),
             Self::Finish { .. } => "finish".to_owned(),
@@ -108,14 +131,22 @@ impl Action {
 pub fn next_actions(plan: &Plan, state: &RunState, limits: &ScheduleLimits, now: u64) -> Vec<Action> {
     let survey = match state.phase {
         Phase::New | Phase::Finished { .. } => return Vec::new(),
-        // Finished attempts are still judged; nothing starts.
-        Phase::Stopped { .. } => return judgements(plan, state, &Survey::of(plan, state)).collect(),
+        // Finished attempts are still judged; nothing starts, and nothing is asked.
+        Phase::Stopped { .. } => {
+            let mut commands = judgements(plan, state, (&Survey::of(plan, state), limits), now);
+            commands.retain(|command| !matches!(command, Action::Ask { .. }));
+            return commands;
+        }
         Phase::Running => Survey::of(plan, state),
     };
-    let mut commands: Vec<Action> = judgements(plan, state, &survey).collect();
-    if let Some(finish) = finished(plan, &survey) {
+    let mut commands = judgements(plan, state, (&survey, limits), now);
+    if let Some(finish) = finished(plan, state, limits, &survey) {
         // After an abort nothing new starts; running attempts end first, so that nothing outlives the run.
-        return if survey.active.is_empty() { vec![finish] } else { commands };
+        return if survey.active.is_empty() { finish } else { commands };
+    }
+    if survey.is_closing {
+        // No work begins before the whole round is judged: it would change the tree under the other contracts.
+        return commands;
     }
     let (mut asks, mut ready) = (Vec::new(), Vec::new());
     for &place in survey.unblocked.iter().filter(|&&place| limits.allow(place)) {
@@ -152,6 +183,8 @@ struct Survey {
     aborted: Option<usize>,
     /// Whether any step isn't done.
     is_open: bool,
+    /// Whether a contract has to run again for the closing check.
+    is_closing: bool,
 }
 
 impl Survey {
@@ -159,7 +192,13 @@ impl Survey {
         let mut survey = Self::default();
         for (place, now) in state.steps.iter().enumerate() {
             match now.status {
-                StepStatus::Passed { .. } | StepStatus::Skipped { .. } => continue,
+                StepStatus::Passed { .. }
+                | StepStatus::Skipped { .. }
+                | StepStatus::Pending(Pending::Recheck) => continue,
+                StepStatus::Judging { of: Judged::Closing(_), .. } => {
+                    survey.active.push(place);
+                    survey.is_closing = true;
+                }
                 StepStatus::Running { .. } | StepStatus::Judging { of: Judged::Attempt(_), .. } => {
                     survey.active.push(place);
                 }
@@ -183,36 +222,91 @@ impl Survey {
     }
 }
 
-/// A run is finished when every step is done, or one without attempts left has `on_fail: abort`.
-fn finished(plan: &Plan, survey: &Survey) -> Option<Action> {
+/// A run is finished when every step is done and every contract holds on the final tree, or when a step without
+/// attempts left has `on_fail: abort`.
+fn finished(plan: &Plan, state: &RunState, limits: &ScheduleLimits, survey: &Survey) -> Option<Vec<Action>> {
     if let Some(step) = survey.aborted.map(|place| &plan.steps[place]) {
         let why = format!("step {} `{}` failed; on_fail is abort", step.number, step.id);
-        return Some(Action::Finish { outcome: RunOutcome::Failed, why });
+        return Some(vec![Action::Finish { outcome: RunOutcome::Failed, why }]);
     }
-    (!survey.is_open).then(|| Action::Finish { outcome: RunOutcome::Done, why: String::new() })
+    (!survey.is_open).then(|| closing(state, limits).into_iter().collect())
+}
+
+/// What is left when every step is done: look at the final tree, until all contracts that must hold have a
+/// verdict for one and the same.
+fn closing(state: &RunState, limits: &ScheduleLimits) -> Option<Action> {
+    if state.is_closed() || state.required().next().is_none() {
+        return Some(Action::Finish { outcome: RunOutcome::Done, why: String::new() });
+    }
+    let is_unsettled = state.closing.tree.is_some() && state.closing.in_a_row >= limits.closing_rounds_max;
+    if !is_unsettled {
+        return Some(Action::Close { round: state.closing.rounds + 1 });
+    }
+    let is_asked = state.asks.values().any(|ask| ask.reason == AskReason::Unsettled);
+    let ask = format!("run/closing/{}", state.asked + 1);
+    (!is_asked).then_some(Action::Ask { ask, step: None, reason: AskReason::Unsettled })
 }
 
 /// Contracts that can run. A step that a person took over waits until no agent is running that may change the
-/// same files; one that is marked as done waits for the steps it needs, so that those are judged first.
-fn judgements<'a>(
-    plan: &'a Plan,
-    state: &'a RunState,
-    survey: &'a Survey,
-) -> impl Iterator<Item = Action> + 'a {
+/// same files; one that is marked as done waits for the steps it needs, so that those are judged first. Of the
+/// contracts that run again at the end, no more run at once than there are jobs.
+///
+/// One that an error of the machine kept from telling anything runs again after a pause; a person is asked when
+/// that happens too often.
+fn judgements(
+    plan: &Plan,
+    state: &RunState,
+    (survey, limits): (&Survey, &ScheduleLimits),
+    now: u64,
+) -> Vec<Action> {
     let running = |other: &usize| matches!(state.steps[*other].status, StepStatus::Running { .. });
-    survey.active.iter().filter_map(move |&step| match state.steps[step].status {
+    let judgement = |&step: &usize| match &state.steps[step].status {
         StepStatus::Judging { .. }
             if survey.active.iter().any(|other| running(other) && meet(plan, step, *other)) =>
         {
             None
         }
-        StepStatus::Judging { of, .. } => Some(Action::Contract { step, of }),
+        StepStatus::Judging { fault: Some(fault), .. } if is_faulty(limits, &state.steps[step], fault) => {
+            Some(ask(state, step, AskReason::Machine))
+        }
+        StepStatus::Judging { fault: Some(MachineFault { until: Some(until), .. }), .. } if *until > now => {
+            Some(Action::Wake { at: *until })
+        }
+        StepStatus::Judging { of, .. } => Some(Action::Contract { step, of: *of }),
         StepStatus::Pending(_)
         | StepStatus::Running { .. }
         | StepStatus::Passed { .. }
         | StepStatus::Waiting { .. }
         | StepStatus::Skipped { .. } => None,
-    })
+    };
+    let mut commands: Vec<Action> = survey.active.iter().filter_map(judgement).collect();
+    let mut again = if state.is_stopped() { 0 } else { limits.jobs };
+    commands.retain(|command| match command {
+        Action::Contract { of: Judged::Closing(_), .. } => {
+            let is_free = again > 0;
+            again = again.saturating_sub(1);
+            is_free
+        }
+        Action::Contract { .. }
+        | Action::Attempt { .. }
+        | Action::Ask { .. }
+        | Action::Close { .. }
+        | Action::Warn { .. }
+        | Action::Wake { .. }
+        | Action::Finish { .. } => true,
+    });
+    commands
+}
+
+/// Whether a person has to look at the machine before anything is retried.
+fn is_faulty(limits: &ScheduleLimits, step: &StepState, fault: &MachineFault) -> bool {
+    fault.until.is_none() || step.history.faults > limits.faults_max
+}
+
+/// A question about a step. The counter makes a new one after one that was answered with "stop".
+fn ask(state: &RunState, place: usize, reason: AskReason) -> Action {
+    let step = &state.steps[place];
+    Action::Ask { ask: format!("{}/{}", step.id, step.history.asked + 1), step: Some(place), reason }
 }
 
 /// Whether all attempts that the step and people allow have failed.
@@ -222,11 +316,29 @@ fn is_spent(step: &Step, now: &StepState) -> bool {
 
 /// The question about a step that isn't blocked otherwise.
 fn ask_about(plan: &Plan, state: &RunState, limits: &ScheduleLimits, place: usize) -> Option<Action> {
-    let (step, now) = (&plan.steps[place], &state.steps[place]);
+    let reason = ask_reason(&plan.steps[place], &state.steps[place], limits, state.closing.broken_rounds())?;
+    Some(ask(state, place, reason))
+}
+
+/// Why a pending step needs a person before its next attempt, after so many rounds of the closing check that found
+/// a broken contract.
+pub fn ask_reason(
+    step: &Step,
+    now: &StepState,
+    limits: &ScheduleLimits,
+    broken_rounds: u32,
+) -> Option<AskReason> {
     let StepStatus::Pending(pending) = &now.status else { return None };
     let history = &now.history;
-    let reason = if matches!(pending, Pending::Retry { question: Some(_) }) {
+    let is_broken = matches!(history.regressed(), Some(Regression::BrokenBy(_)));
+    let reason = if let Pending::Faulted(fault) = pending
+        && is_faulty(limits, now, fault)
+    {
+        AskReason::Machine
+    } else if matches!(pending, Pending::Retry { question: Some(_) }) {
         AskReason::Question
+    } else if is_broken && (is_spent(step, now) || broken_rounds > limits.broken_rounds_max) {
+        AskReason::Regressed
     } else if is_spent(step, now) {
         AskReason::AttemptsSpent
     } else if limits.is_straying_asked && !history.strayed.is_empty() {
@@ -243,13 +355,12 @@ fn ask_about(plan: &Plan, state: &RunState, limits: &ScheduleLimits, place: usiz
     } else {
         return None;
     };
-    // The counter makes a new question after one that was answered with "stop".
-    Some(Action::Ask { ask: format!("{}/{}", now.id, history.asked + 1), step: Some(place), reason })
+    Some(reason)
 }
 
 /// Whether everything that the step needs is done.
 fn is_unblocked(plan: &Plan, state: &RunState, place: usize) -> bool {
-    plan.steps[place].needs.iter().all(|&before| state.steps[before].status.is_settled())
+    plan.steps[place].needs.iter().all(|&before| state.steps[before].status.is_at_rest())
 }
 
 /// Starts up to `jobs` steps, and never two that may change the same file.
@@ -264,7 +375,10 @@ fn dispatch(
     let mut wake: Option<u64> = None;
     for place in in_order_of_need(plan, limits, ready) {
         let step = &state.steps[place];
-        if let StepStatus::Pending(Pending::Unavailable { until: Some(until), .. }) = step.status
+        if let StepStatus::Pending(
+            Pending::Unavailable { until: Some(until), .. }
+            | Pending::Faulted(MachineFault { until: Some(until), .. }),
+        ) = step.status
             && until > now
         {
             wake = Some(wake.map_or(until, |earliest| earliest.min(until)));

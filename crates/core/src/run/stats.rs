@@ -254,13 +254,17 @@ fn trace(events: &[(u64, Event)]) -> BTreeMap<&str, Traced> {
                 known.used = known.used.plus(finish.usage);
                 known.failures += u32::from(matches!(finish.end, AttemptEnd::TimedOut(_)));
             }
-            Event::Step { event: StepEvent::Judged { of: Judged::Attempt(_), receipt }, .. } => {
+            Event::Step { event: StepEvent::Judged { of: Judged::Attempt(_), receipt, .. }, .. } => {
                 known.used.milliseconds += receipt.milliseconds;
                 known.is_passed = receipt.verdict.is_passed();
                 known.failures += u32::from(!receipt.verdict.is_passed());
             }
             Event::Ask { event: AskEvent::Opened { .. }, .. } => known.is_asked = true,
-            Event::Step { event: StepEvent::Judged { of: Judged::Claim, .. }, .. }
+            Event::Step {
+                event:
+                    StepEvent::Judged { of: Judged::Claim | Judged::Closing(_), .. } | StepEvent::Faulted { .. },
+                ..
+            }
             | Event::Ask { event: AskEvent::Answered { .. }, .. }
             | Event::Run(_) => {}
         }

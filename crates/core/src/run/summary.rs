@@ -1,4 +1,4 @@
-//! A summary of a run, small enough to store beside its journal, for lists of many runs. Derived from the
+//! A summary of a run, small enough to store next to its journal, for lists of many runs. Derived from the
 //! fold of the journal, without rules of its own; no decision is ever based on it.
 
 use serde::{Deserialize, Serialize};
@@ -77,7 +77,7 @@ const fn letter(status: &StepStatus) -> char {
         StepStatus::Pending(_) => 'o',
         StepStatus::Running { .. } => 'r',
         StepStatus::Judging { of: Judged::Claim, .. } => 'c',
-        StepStatus::Judging { of: Judged::Attempt(_), .. } => 'j',
+        StepStatus::Judging { of: Judged::Attempt(_) | Judged::Closing(_), .. } => 'j',
         StepStatus::Passed { .. } => 'p',
         StepStatus::Waiting { .. } => 'w',
         StepStatus::Skipped { .. } => 's',
@@ -148,6 +148,11 @@ impl RunSummary {
         self.steps.chars().filter(|letter| matches!(letter, 'p' | 's')).count()
     }
 
+    /// How many steps are proven: a contract passed, or a person confirmed them.
+    pub fn passed(&self) -> usize {
+        self.steps.chars().filter(|letter| *letter == 'p').count()
+    }
+
     /// Whether a contract is running.
     pub fn is_judging(&self) -> bool {
         self.steps.contains('j')
@@ -162,14 +167,18 @@ mod tests {
     // Only statuses of the fold are shown: there must be no letter without a status.
     #[test]
     fn a_letter_is_the_word_of_its_status() {
-        let judging = |of| StepStatus::Judging { of, changed: Vec::new(), otherwise: Pending::Fresh };
+        let judging =
+            |of| StepStatus::Judging { of, changed: Vec::new(), otherwise: Pending::Fresh, fault: None };
         let statuses = [
             StepStatus::Pending(Pending::Fresh),
             StepStatus::Running { attempt: 1 },
             judging(Judged::Claim),
             judging(Judged::Attempt(1)),
             StepStatus::Passed { by: PassedBy::Person },
-            StepStatus::Waiting { ask: "a/1".to_owned(), before: Pending::Fresh },
+            StepStatus::Waiting {
+                ask: "a/1".to_owned(),
+                before: Box::new(StepStatus::Pending(Pending::Fresh)),
+            },
             StepStatus::Skipped { by: "ada".to_owned(), reason: "no".to_owned() },
         ];
         assert_eq!(statuses.len(), LETTERS.len());

@@ -75,6 +75,13 @@ fn title(source: &Source, heading: &Heading) -> Spanned<String> {
     source.spanned(Span::new(start, start + text.len()))
 }
 
+/// The level and text of a line that is no heading only because nothing separates its `#` from its text.
+pub(crate) fn glued_heading(line: &str) -> Option<(u8, &str)> {
+    let title = line.trim_start_matches('#');
+    let level = u8::try_from(line.len() - title.len()).ok().filter(|level| (2..=6).contains(level))?;
+    (!title.is_empty() && !title.starts_with([' ', '\t'])).then_some((level, title))
+}
+
 /// The text after the bullet or number at the start of `text`.
 pub(crate) fn behind_marker(text: &str) -> Option<&str> {
     match text.bytes().take_while(u8::is_ascii_digit).count() {

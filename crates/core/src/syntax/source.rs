@@ -197,7 +197,7 @@ pub struct Source {
     name: String,
     place: String,
     text: String,
-    /// `None` if nobody said.
+    /// `None` if unknown.
     language: Option<&'static str>,
     told: Detection,
     /// The offset of every line; never empty.
@@ -269,7 +269,7 @@ impl Source {
         &self.place
     }
 
-    /// The name of the language; `None` if nobody said.
+    /// The name of the language; `None` if unknown.
     pub fn language(&self) -> Option<&'static str> {
         self.language
     }

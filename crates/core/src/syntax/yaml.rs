@@ -245,7 +245,7 @@ impl<'a> Reader<'a> {
                 return self.enter(range.start, Holder::map());
             }
             Event::SequenceEnd | Event::MappingEnd => {
-                // Only the end of a flow collection has bytes; that of a block lies wherever the next token is.
+                // Only the end of a flow collection has bytes; a block ends wherever the next token is.
                 if !range.is_empty() {
                     self.cursor = range.end;
                 }

@@ -20,7 +20,7 @@ fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
                 RULE.at(oddity.span, format!("duplicate field `{name}`"))
                     .label("ignored")
                     .also(*first, "first defined here")
-                    .help("remove one"),
+                    .help("remove one, or start another step with a heading"),
             );
         }
     }

@@ -31,11 +31,13 @@ fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for (at, character) in hidden.take(COMPLAINTS_MAX) {
         let span = Span::new(at, at + character.len_utf8());
         let what = kind(character).unwrap_or_default();
-        found.push(
-            RULE.at(span, format!("hidden {what} (U+{:04X})", u32::from(character)))
-                .label("invisible to readers, visible to agents")
-                .fix("remove it", vec![Edit::delete(span)]),
-        );
+        let hidden = RULE
+            .at(span, format!("hidden {what} (U+{:04X})", u32::from(character)))
+            .label("invisible to readers, visible to agents");
+        found.push(match subject.contracts().any(|contract| contract.command.span.covers(span)) {
+            true => hidden.help("remove it by hand; a fix never changes a contract"),
+            false => hidden.fix("remove it", vec![Edit::delete(span)]),
+        });
     }
 }
 

@@ -13,13 +13,39 @@ pub(super) const DEFAULT_TARGET: &str = "coder";
 
 pub(super) fn plan(subject: &VerifySubject<'_>) -> Plan {
     let draft = subject.draft;
+    let mut steps: Vec<Step> = subject.steps().map(|(place, draft)| step(subject, place, draft)).collect();
+    for place in 0..steps.len() {
+        let later = (place + 1..steps.len())
+            .find(|&later| exclude_each_other(&steps[place].contract, &steps[later].contract));
+        steps[place].holds_until = later;
+    }
     Plan {
         title: text(draft.title.as_ref()),
         owner: text(draft.owner.0.as_ref()),
         context: text(draft.context.as_ref()),
         priority: text(draft.priority.as_ref()),
         budget: draft.budget.as_ref().map(|budget| Budget::read(&budget.value)).unwrap_or_default(),
-        steps: subject.steps().map(|(place, draft)| step(subject, place, draft)).collect(),
+        steps,
+    }
+}
+
+/// Whether two contracts can't hold at once: `! cmd` and `cmd`, or one command with two exit codes. The earlier one
+/// is meant to stop holding, as in "a failing test exists".
+fn exclude_each_other(one: &Contract, other: &Contract) -> bool {
+    let (Contract::Shell { command: one, expect: first }, Contract::Shell { command: other, expect: second }) =
+        (one, other)
+    else {
+        return false;
+    };
+    let (one, other) = (one.trim(), other.trim());
+    // A negation covers only the first command of several.
+    let is_single = |command: &str| !command.contains(['&', '|', ';', '\n', '!']);
+    let negates = |one: &str, other: &str| {
+        one.strip_prefix('!').is_some_and(|inner| inner.trim() == other && is_single(other))
+    };
+    match (first, second) {
+        (0, 0) => negates(one, other) || negates(other, one),
+        (first, second) => first != second && one == other,
     }
 }
 
@@ -70,6 +96,7 @@ fn plain(draft: &StepDraft, id: String) -> Step {
         touches: draft.touches.as_ref().map(|touches| texts(touches)),
         sealed: texts(&draft.sealed),
         accept: texts(&draft.accept),
+        holds_until: None,
         green: draft.green.as_ref().map(|green| green.value.clone()),
         judge: draft.judge.as_ref().map(|judge| judge.value.clone()),
         timeout_seconds: draft.timeout.as_ref().and_then(|timeout| budget::seconds(&timeout.value)),
@@ -89,4 +116,28 @@ fn contract(draft: &ContractDraft) -> Option<Contract> {
     let Some(command) = &draft.command else { return Some(Contract::Manual) };
     let expect = draft.expect.as_ref().map_or(Some(0), |code| code.value.parse().ok())?;
     Some(Contract::Shell { command: command.value.clone(), expect })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // M-16: only what can never hold together lapses.
+    #[test]
+    fn contracts_exclude_each_other_only_where_that_is_certain() {
+        let shell = |command: &str, expect| Contract::Shell { command: command.to_owned(), expect };
+        let cases = [
+            (shell("! pytest -q", 0), shell("pytest -q", 0), true),
+            (shell("pytest -q", 0), shell("! pytest -q\n", 0), true),
+            (shell("pytest -q", 1), shell("pytest -q", 0), true),
+            (shell("pytest -q", 0), shell("pytest -q", 0), false),
+            (shell("! pytest -q", 0), shell("pytest", 0), false),
+            (shell("! a && b", 0), shell("a && b", 0), false),
+            (shell("! a", 1), shell("a", 0), false),
+            (shell("! a", 0), Contract::Manual, false),
+        ];
+        for (one, other, is_certain) in cases {
+            assert_eq!(exclude_each_other(&one, &other), is_certain, "{one:?} {other:?}");
+        }
+    }
 }

@@ -16,6 +16,10 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     for (place, step) in subject.steps().filter(|(_, step)| step.task.is_none()) {
+        // The text below the heading is fields without stars: as a task it would hide a contract.
+        if subject.has_plain_field(step.whole.0) {
+            continue;
+        }
         let missing = RULE
             .at(step.heading.0, format!("{} has no task", subject.name(place)))
             .label("the agent has no instructions");

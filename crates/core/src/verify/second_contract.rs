@@ -20,10 +20,14 @@ fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
                 let line = subject.source.line_at(span.start);
                 crate::syntax::source::Span::new(span.start, line.end)
             };
+            let (message, runs) = match subject.is_directory() {
+                true => ("second verification in one task", "this one runs"),
+                false => ("second code block in one contract", "this block runs"),
+            };
             found.push(
-                RULE.at(line(oddity.span), "second code block in one contract")
+                RULE.at(line(oddity.span), message)
                     .label("never runs")
-                    .also(line(*first), "this block runs")
+                    .also(line(*first), runs)
                     .help("merge both commands into one block, joined by `&&`"),
             );
         }

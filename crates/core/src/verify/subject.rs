@@ -199,6 +199,12 @@ impl<'a> VerifySubject<'a> {
         self.draft.oddities.0.iter().any(|oddity| span.covers(oddity.span) && is_unread(&oddity.value))
     }
 
+    /// Whether a field without stars is inside the span.
+    pub(super) fn has_plain_field(&self, span: Span) -> bool {
+        let is_plain = |issue: &ParseIssue| matches!(issue, ParseIssue::PlainField { .. });
+        self.draft.oddities.0.iter().any(|issue| is_plain(&issue.value) && span.covers(issue.span))
+    }
+
     /// Whether every step needs all earlier ones, so that no two can run in parallel.
     pub(super) fn is_sequential(&self) -> bool {
         self.draft.steps.iter().all(|step| step.needs.is_none())

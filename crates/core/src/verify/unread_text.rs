@@ -18,7 +18,7 @@ fn check(subject: &VerifySubject<'_>, found: &mut Vec<Diagnostic>) {
     }
     // Without a task, the text is probably meant to be the task, which missing-task reports.
     for (place, step) in subject.steps().filter(|(_, step)| step.task.is_some()) {
-        for stray in &step.stray {
+        for stray in step.stray.iter().filter(|stray| !subject.has_plain_field(stray.span)) {
             found.push(
                 RULE.at(stray.span, format!("text in {} is outside any field", subject.name(place)))
                     .label("agents won't see this")

@@ -326,7 +326,7 @@ mod tests {
         }
     }
 
-    /// Where a plan stands that `author` proposed with the digest `old`; its copy has the digest `copy`.
+    /// The status of a plan that `author` proposed with the digest `old`; its copy has the digest `copy`.
     fn stand(state: PlanState, author: Identity, copy: &str) -> PlanHistory {
         PlanHistory { state, proposed: Some(("old".to_owned(), author)), copy: Some(copy.to_owned()) }
     }

@@ -13,8 +13,8 @@ use planwright_core::audit::{
 use planwright_core::plan::digest::Digest;
 use planwright_core::plan::identity::{Identity, Role};
 use planwright_core::run::event::{
-    AskAnswer, AskEvent, AskReason, AttemptEnd, AttemptFinish, AttemptStart, Event, RunEvent, RunOutcome,
-    RunStart, StepEvent,
+    AskAnswer, AskEvent, AskReason, AttemptEnd, AttemptFinish, AttemptStart, Event, Judged, RunEvent,
+    RunOutcome, RunStart, StepEvent,
 };
 use planwright_core::run::judge::{ContractRun, Observation};
 use planwright_core::run::receipt::{ApprovedBy, Blob, Provenance, Receipt};
@@ -44,6 +44,7 @@ pub(crate) fn subject(text: &str) -> ApprovalSubject {
     ApprovalSubject {
         digest: digest(text),
         sealed: BTreeMap::from([("tests/a.sh".to_owned(), "aa".repeat(32))]),
+        programs: BTreeMap::from([("grep".to_owned(), "/usr/bin/grep".to_owned())]),
         base: Some(Base { commit: "4f1c8aa0".to_owned(), tree: "77".repeat(20), branch: None }),
         agents: BTreeMap::new(),
     }
@@ -138,7 +139,11 @@ fn events(approvals: &[ApprovedBy]) -> Vec<Event> {
     };
     let judged = |attempt: u32, code| Event::Step {
         step: "make".to_owned(),
-        event: StepEvent::Judged { of: attempt.into(), receipt: receipt(code, approvals.to_vec()) },
+        event: StepEvent::Judged {
+            of: Judged::attempt(attempt),
+            receipt: receipt(code, approvals.to_vec()),
+            broken_by: None,
+        },
     };
     let subject = subject(&second());
     let mut events = vec![Event::Run(RunEvent::Started(RunStart {
@@ -148,6 +153,7 @@ fn events(approvals: &[ApprovedBy]) -> Vec<Event> {
         base: subject.base.map(|base| base.commit),
         agents: subject.agents,
         sealed: subject.sealed,
+        programs: subject.programs,
         approvals: approvals.to_vec(),
         note: String::new(),
     }))];

@@ -1,8 +1,6 @@
 //! The model: every change of a plan is said, remarks follow their step, and the revision to compare with is the one that was
 //! read.
 
-use std::collections::BTreeMap;
-
 use planwright_core::approval::ledger::{ApprovalSubject, LedgerEntry};
 use planwright_core::approval::review::{
     DiffSign, DiffSubject, Direction, FileReach, Review, ReviewInput, ReviewReason, Since, differences,
@@ -177,7 +175,7 @@ fn proposed(revision: u32, text: &str) -> LedgerEntry {
     };
     LedgerEntry::Proposed {
         revision,
-        subject: ApprovalSubject { digest, sealed: BTreeMap::new(), base: None, agents: BTreeMap::default() },
+        subject: ApprovalSubject { digest, ..ApprovalSubject::default() },
         by: Identity::agent("claude-code"),
         text: Blob(blake3::hash(text.as_bytes()).to_hex().to_string()),
         dialect: "native".to_owned(),

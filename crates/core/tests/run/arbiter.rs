@@ -227,6 +227,7 @@ fn is_allowed(plan: &Plan, state: &RunState, choice: &ArbiterChoice) -> bool {
         }
         Action::Contract { .. }
         | Action::Ask { .. }
+        | Action::Close { .. }
         | Action::Warn { .. }
         | Action::Wake { .. }
         | Action::Finish { .. } => false,
@@ -237,6 +238,7 @@ fn is_allowed(plan: &Plan, state: &RunState, choice: &ArbiterChoice) -> bool {
             Action::Ask { step, reason, .. } => Some((*step, *reason)),
             Action::Attempt { .. }
             | Action::Contract { .. }
+            | Action::Close { .. }
             | Action::Warn { .. }
             | Action::Wake { .. }
             | Action::Finish { .. } => None,

@@ -2,13 +2,13 @@
 
 use planwright_core::agent::account::Usage;
 use planwright_core::plan::verified::Plan;
-use planwright_core::run::event::{AskAnswer, AskReason, AttemptEnd, Event, RunOutcome};
+use planwright_core::run::event::{AskAnswer, AskReason, AttemptEnd, Event, Judged, RunOutcome, StepEvent};
 use planwright_core::run::schedule::{Action, ScheduleLimits, next_actions, outlook};
-use planwright_core::run::state::{Pending, RunState, StepStatus};
+use planwright_core::run::state::{Pending, Regression, RunState, StepStatus};
 
 use super::happened::{
-    answered, asked, ended, exited, exited_asking, exited_straying, judged, parked, resumed, retry, skip,
-    spent, started, stopped, warned,
+    answered, asked, closing, closing_on, ended, exited, exited_asking, exited_straying, fault, faulted,
+    judged, judged_on, parked, resumed, retry, skip, spent, started, stopped, unjudged, warned,
 };
 use super::sample::{plan, run_started};
 
@@ -81,6 +81,7 @@ impl Walk {
                 assert!(step.as_ref().is_none_or(|place| ask.starts_with(id(place))), "{ask}");
                 format!("ask {ask} {reason:?}")
             }
+            Action::Close { round } => format!("close {round}"),
             Action::Warn { limit, percent } => format!("warn {limit} {percent}"),
             Action::Wake { at } => format!("wake {at}"),
             Action::Finish { outcome, .. } => format!("finish {outcome:?}"),
@@ -104,7 +105,8 @@ fn a_run_is_done_only_when_nothing_is_pending() {
     walk.tries("a", 1, 0).tries("b", 1, 0);
     walk.expect("attempt c@1");
     walk.tries("c", 1, 0).expect("attempt d@1");
-    walk.tries("d", 1, 0).expect("finish Done");
+    walk.tries("d", 1, 0).expect("close 1");
+    walk.takes(&[closing(1)]).expect("finish Done");
 }
 
 // one step at a time, in the order of the file, each judged before the next.
@@ -212,6 +214,82 @@ fn a_parked_step_waits_for_its_time_and_others_go_on() {
     walk.now = 10;
     walk.expect("wake 5000");
     assert_eq!(walk.state.steps[0].history.failures(), 0);
+}
+
+// M-20: an error of the machine costs no attempt, is retried within bounds, and then is a person's to see to.
+#[test]
+fn an_error_of_the_machine_during_an_attempt_costs_no_attempt() {
+    let mut walk = Walk::new("s abort");
+    for attempt in 1..=4 {
+        walk.now = 2_000;
+        walk.expect(&format!("attempt s@{attempt}"));
+        walk.now = 1_000;
+        walk.takes(&[started("s", attempt), faulted("s", attempt, Some(2_000))]);
+        if attempt < 4 {
+            walk.expect("wake 2000");
+        }
+    }
+    walk.expect("ask s/1 Machine");
+    walk.pends(Pending::Faulted(fault(Some(2_000))));
+    walk.takes(&[asked("s/1", Some("s"), AskReason::Machine), answered("s/1", retry())])
+        .expect("attempt s@5");
+    assert_eq!(walk.state.steps[0].history.failures(), 0);
+    // One that worked in between begins to count anew.
+    walk.takes(&[started("s", 5), faulted("s", 5, Some(0)), started("s", 6), exited("s", 6)]);
+    assert_eq!(walk.state.steps[0].history.faults, 0);
+}
+
+// M-20: what an agent did is judged as soon as the machine can, and the agent does not work again for it.
+#[test]
+fn an_error_of_the_machine_during_a_contract_is_no_verdict() {
+    let mut walk = Walk::new("s abort");
+    walk.takes(&[started("s", 1), exited("s", 1)]).expect("contract s@1");
+    for _ in 1..=3 {
+        walk.takes(&[unjudged("s", 1, Some(2_000))]).expect("wake 2000");
+        walk.now = 2_000;
+        walk.expect("contract s@1");
+        walk.now = 1_000;
+    }
+    walk.takes(&[unjudged("s", 1, Some(2_000))]).expect("ask s/1 Machine");
+    walk.takes(&[stopped()]).expect("");
+    walk.takes(&[resumed()]).expect("ask s/1 Machine");
+    let ask = asked("s/1", Some("s"), AskReason::Machine);
+    walk.takes(&[ask, answered("s/1", AskAnswer::Stop), resumed()]).expect("ask s/2 Machine");
+    walk.takes(&[asked("s/2", Some("s"), AskReason::Machine), answered("s/2", retry())])
+        .expect("contract s@1");
+    assert_eq!(walk.state.steps[0].status.changed(), ["src/first.rs"], "what it changed is still known");
+    walk.takes(&[judged("s", 1, 0)]).expect("close 1");
+    assert_eq!(walk.state.steps[0].history.failures(), 0);
+}
+
+#[test]
+fn a_step_that_the_machine_keeps_from_its_verdict_blocks_what_meets_it_and_nothing_else() {
+    let mut walk = Walk::new("a free touches=a\nb free touches=a\nc free touches=c").jobs(4);
+    walk.takes(&[started("a", 1), started("c", 1), exited("a", 1), unjudged("a", 1, Some(2_000))]);
+    walk.expect("wake 2000");
+    walk.takes(&[exited("c", 1)]).expect("wake 2000, contract c@1");
+}
+
+// M-20: what is unknown is not retried by itself.
+#[test]
+fn an_error_that_a_person_has_to_see_is_asked_at_once() {
+    let mut walk = Walk::new("s");
+    walk.takes(&[started("s", 1), faulted("s", 1, None)]).expect("ask s/1 Machine");
+    let mut walk = Walk::new("s");
+    walk.takes(&[started("s", 1), exited("s", 1), unjudged("s", 1, None)]).expect("ask s/1 Machine");
+    walk.takes(&[asked("s/1", Some("s"), AskReason::Machine), answered("s/1", AskAnswer::TakeOver)]);
+    walk.expect("contract s@2");
+}
+
+// M-20: an answer about the machine says nothing about files that an attempt should not have changed.
+#[test]
+fn an_answer_about_the_machine_forgets_no_file_out_of_scope() {
+    for answer in [retry(), AskAnswer::TakeOver] {
+        let mut walk = Walk::new("s");
+        walk.takes(&[started("s", 1), exited_straying("s", 1), unjudged("s", 1, None)]);
+        walk.takes(&[asked("s/1", Some("s"), AskReason::Machine), answered("s/1", answer)]);
+        assert!(!walk.state.steps[0].history.strayed.is_empty());
+    }
 }
 
 #[test]
@@ -348,7 +426,8 @@ fn a_skip_lets_dependents_begin_and_keeps_who_and_why() {
     walk.expect("attempt b@1");
     let status = format!("{:?}", walk.state.steps[0].status);
     assert!(status.contains("ada") && status.contains("not needed"), "{status}");
-    walk.tries("b", 1, 0).expect("finish Done");
+    walk.tries("b", 1, 0).expect("close 1");
+    walk.takes(&[closing(1)]).expect("finish Done");
 }
 
 #[test]
@@ -374,7 +453,8 @@ fn a_persons_step_is_asked_for_at_once_and_its_contract_judges() {
         .expect("contract h@1");
     walk.takes(&[judged("h", 1, 1)]).expect("ask h/2 Manual");
     walk.takes(&[asked("h/2", Some("h"), AskReason::Manual), answered("h/2", AskAnswer::TakeOver)]);
-    walk.takes(&[judged("h", 2, 0)]).expect("finish Done");
+    walk.takes(&[judged("h", 2, 0)]).expect("close 1");
+    walk.takes(&[closing(1)]).expect("finish Done");
 }
 
 #[test]
@@ -479,4 +559,154 @@ fn the_outlook_says_what_the_steps_that_are_left_will_take() {
     let end = spent("a", 1, (AttemptEnd::Exited(0), usage));
     walk.takes(&[started("a", 1), end, judged("a", 1, 0)]);
     assert_eq!(outlook(&walk.plan, &walk.state), "2 steps left, need about 200 tokens, $1.50 more");
+}
+
+impl Walk {
+    /// A passed attempt whose contract saw this tree.
+    fn passes_on(&mut self, tree: &str, step: &str, attempt: u32) -> &mut Self {
+        let judged = judged_on(tree, step, Judged::Attempt(attempt), 0);
+        self.takes(&[started(step, attempt), exited(step, attempt), judged])
+    }
+}
+
+/// A verdict of the closing check on the tree, where 0 means that the contract still holds.
+fn rechecked(tree: &str, step: &str, round: u32, code: i32) -> Event {
+    judged_on(tree, step, Judged::Closing(round), code)
+}
+
+/// The same, broken by a step.
+fn broken(tree: &str, step: &str, round: u32, culprit: &str) -> Event {
+    let mut event = rechecked(tree, step, round, 1);
+    if let Event::Step { event: StepEvent::Judged { broken_by, .. }, .. } = &mut event {
+        *broken_by = Some(culprit.to_owned());
+    }
+    event
+}
+
+// M-16: contracts with a verdict for an older tree run again, no more at once than there are jobs; the others don't.
+#[test]
+fn a_run_is_done_only_when_every_contract_holds_on_the_final_tree() {
+    let mut walk = Walk::new("a\nb\nc");
+    walk.passes_on("t1", "a", 1).passes_on("t2", "b", 1).passes_on("t3", "c", 1).expect("close 1");
+    walk.takes(&[closing_on("t3", 1)]).expect("contract a@closing-1");
+    let mut wide = Walk::of(walk.plan.clone()).jobs(2);
+    wide.state = walk.state.clone();
+    wide.expect("contract a@closing-1, contract b@closing-1");
+    walk.takes(&[rechecked("t3", "a", 1, 0)]).expect("contract b@closing-1");
+    walk.takes(&[stopped()]).expect("");
+    walk.takes(&[resumed(), rechecked("t3", "b", 1, 0)]).expect("finish Done");
+}
+
+#[test]
+fn what_was_not_recorded_to_be_judged_on_a_tree_is_judged_again() {
+    let mut walk = Walk::new("a");
+    walk.passes_on("", "a", 1).expect("close 1");
+    walk.takes(&[closing_on("t", 1)]).expect("contract a@closing-1");
+    walk.takes(&[rechecked("t", "a", 1, 0)]).expect("finish Done");
+}
+
+// M-16: what a person settled, and what was meant to lapse, is not judged again; a lapse needs the other step to have passed.
+#[test]
+fn a_contract_that_need_not_hold_is_left_out() {
+    let mut walk = Walk::new("a\nb\nm manual\nc");
+    walk.plan.steps[0].holds_until = Some(1);
+    let plan = walk.plan.clone();
+    walk = Walk::of(plan.clone());
+    walk.passes_on("t1", "a", 1).passes_on("t2", "b", 1);
+    walk.takes(&[started("m", 1), exited("m", 1), asked("m/1", Some("m"), AskReason::Manual)]);
+    walk.takes(&[answered("m/1", AskAnswer::Confirm)]).passes_on("t3", "c", 1).expect("close 1");
+    walk.takes(&[closing_on("t3", 1)]).expect("contract b@closing-1");
+    let mut walk = Walk::of(plan);
+    walk.passes_on("t1", "a", 1).tries("b", 1, 1);
+    walk.takes(&[asked("b/1", Some("b"), AskReason::AttemptsSpent), answered("b/1", skip())]);
+    walk.takes(&[asked("m/1", Some("m"), AskReason::Manual), answered("m/1", skip())]);
+    walk.passes_on("t3", "c", 1).takes(&[closing_on("t3", 1)]).expect("contract a@closing-1");
+    assert!(
+        Walk::new("m manual")
+            .takes(&[asked("m/1", Some("m"), AskReason::Manual), answered("m/1", skip())])
+            .says()
+            == "finish Done"
+    );
+}
+
+// M-16: the broken step works again under its own on_fail, at most two rounds; nothing starts before the round is judged.
+#[test]
+fn a_broken_contract_goes_back_to_work_and_after_two_rounds_to_a_person() {
+    let mut walk = Walk::new("a retry=2\nb retry=2\nc retry=2");
+    walk.tries("a", 1, 1).passes_on("t1", "a", 2).passes_on("t2", "b", 1).passes_on("t3", "c", 1);
+    walk.takes(&[closing_on("t3", 1), broken("t3", "a", 1, "b")]).expect("contract b@closing-1");
+    walk.takes(&[rechecked("t3", "b", 1, 0)]).expect("attempt a@3");
+    assert_eq!(walk.state.steps[0].history.regressed(), Some(&Regression::BrokenBy(Some("b".to_owned()))));
+    // The failure before it passed doesn't count any more: this is the first of three.
+    walk.tries("a", 3, 1).expect("attempt a@4");
+    walk.passes_on("t4", "a", 4).expect("close 2");
+    walk.takes(&[closing_on("t4", 2), broken("t4", "b", 2, "a"), rechecked("t4", "c", 2, 0)])
+        .expect("attempt b@2");
+    walk.passes_on("t5", "b", 2).takes(&[closing_on("t5", 3), broken("t5", "a", 3, "b")]);
+    walk.takes(&[rechecked("t5", "c", 3, 0)]).expect("ask a/1 Regressed");
+    walk.takes(&[asked("a/1", Some("a"), AskReason::Regressed)]).expect("");
+    let again = |answer: AskAnswer| {
+        let mut again = Walk::of(walk.plan.clone());
+        again.state = walk.state.clone();
+        again.takes(&[answered("a/1", answer)]);
+        again
+    };
+    again(retry()).expect("attempt a@5");
+    again(skip()).expect("close 4");
+    again(AskAnswer::TakeOver).expect("contract a@5");
+    // The culprit works, and the broken contract is judged again; what needs the broken step does not wait for it.
+    let mut blamed = again(AskAnswer::RetryStep { step: "b".to_owned(), hint: "keep a".to_owned() });
+    blamed.expect("attempt b@3");
+    assert_eq!(blamed.state.steps[1].history.regressed(), Some(&Regression::Broke("a".to_owned())));
+    blamed.passes_on("t6", "b", 3).expect("close 4");
+    blamed.takes(&[closing_on("t6", 4)]).expect("contract a@closing-4");
+    blamed.takes(&[rechecked("t6", "a", 4, 0), rechecked("t6", "c", 4, 0)]).expect("finish Done");
+    for step in ["a", "c9"] {
+        let answer = answered("a/1", AskAnswer::RetryStep { step: step.to_owned(), hint: String::new() });
+        assert!(walk.state.clone().apply(&answer).is_err(), "{step}");
+    }
+}
+
+// M-16: on_fail without a retry asks at once, abort ends the run.
+#[test]
+fn a_broken_contract_obeys_its_on_fail() {
+    for (policy, then) in
+        [("", "ask a/1 Regressed"), (" abort", "finish Failed"), (" retry=1 abort", "attempt a@2")]
+    {
+        let mut walk = Walk::new(&format!("a{policy}\nb"));
+        walk.passes_on("t1", "a", 1).passes_on("t2", "b", 1);
+        walk.takes(&[closing_on("t2", 1), broken("t2", "a", 1, "b")]).expect(then);
+    }
+}
+
+// M-16: contracts that change what they judge: the rounds end with a question, and an answer begins them anew.
+#[test]
+fn rounds_that_never_agree_on_a_tree_end_with_a_question() {
+    let mut walk = Walk::new("a\nb");
+    walk.passes_on("t1", "a", 1).passes_on("t2", "b", 1);
+    for round in 1..=3 {
+        walk.expect(&format!("close {round}"));
+        walk.takes(&[closing_on(&format!("r{round}"), round)]);
+        walk.takes(&[rechecked("x", "a", round, 0), rechecked("y", "b", round, 0)]);
+    }
+    walk.expect("ask run/closing/1 Unsettled");
+    walk.takes(&[asked("run/closing/1", None, AskReason::Unsettled)]).expect("");
+    walk.takes(&[answered("run/closing/1", retry())]).expect("close 4");
+}
+
+// M-16: a closing check begins only when all is done, in order, and its verdicts are only those that are due.
+#[test]
+fn a_closing_check_out_of_turn_is_refused() {
+    let mut walk = Walk::new("a\nb");
+    walk.passes_on("t1", "a", 1);
+    let refuses = |walk: &Walk, event: &Event| walk.state.clone().apply(event).is_err();
+    assert!(refuses(&walk, &closing_on("t1", 1)), "b is pending");
+    walk.passes_on("t2", "b", 1);
+    assert!(refuses(&walk, &closing_on("t2", 2)), "it is the first round");
+    assert!(refuses(&walk, &rechecked("t2", "a", 1, 0)), "no round has begun");
+    walk.takes(&[closing_on("t2", 1)]);
+    assert!(refuses(&walk, &rechecked("t2", "b", 1, 0)), "b holds on the tree");
+    assert!(refuses(&walk, &rechecked("t2", "a", 2, 0)), "another round");
+    walk.takes(&[rechecked("t2", "a", 1, 0)]);
+    assert!(refuses(&walk, &rechecked("t2", "a", 1, 0)), "it was judged");
 }

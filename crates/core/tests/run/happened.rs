@@ -3,8 +3,8 @@
 use planwright_core::agent::account::Usage;
 use planwright_core::agent::report::ReportLine;
 use planwright_core::run::event::{
-    AskAnswer, AskEvent, AskReason, AttemptEnd, AttemptFinish, AttemptStart, Event, RunEvent, RunOutcome,
-    StepEvent, StopMode,
+    AskAnswer, AskEvent, AskReason, AttemptEnd, AttemptFinish, AttemptStart, Event, Judged, MachineFault,
+    RunEvent, RunOutcome, StepEvent, StopMode,
 };
 use planwright_core::run::judge::{ContractRun, Observation};
 use planwright_core::run::receipt::{Blob, Provenance, Receipt};
@@ -65,8 +65,37 @@ pub(crate) fn parked(step: &str, attempt: u32, until: Option<u64>) -> Event {
     ended(step, attempt, AttemptEnd::Parked { why: "out of quota".to_owned(), until })
 }
 
-/// The contract exited with this code, where 0 means done.
+pub(crate) fn fault(until: Option<u64>) -> MachineFault {
+    MachineFault { why: "cannot create /s: no space left on device".to_owned(), errno: Some(28), until }
+}
+
+/// An attempt that the machine ended.
+pub(crate) fn faulted(step: &str, attempt: u32, until: Option<u64>) -> Event {
+    ended(step, attempt, AttemptEnd::Faulted(fault(until)))
+}
+
+/// A contract that the machine kept from telling anything.
+pub(crate) fn unjudged(step: &str, attempt: u32, until: Option<u64>) -> Event {
+    let event = StepEvent::Faulted { of: Judged::attempt(attempt), fault: fault(until) };
+    Event::Step { step: step.to_owned(), event }
+}
+
+/// The contract exited with this code on the final tree, where 0 means done.
 pub(crate) fn judged(step: &str, attempt: u32, code: i32) -> Event {
+    judged_on("t", step, Judged::attempt(attempt), code)
+}
+
+/// A round of the closing check on the final tree.
+pub(crate) fn closing(round: u32) -> Event {
+    closing_on("t", round)
+}
+
+pub(crate) fn closing_on(tree: &str, round: u32) -> Event {
+    Event::Run(RunEvent::Closing { round, tree: tree.to_owned() })
+}
+
+/// The contract exited with this code on this tree.
+pub(crate) fn judged_on(tree: &str, step: &str, of: Judged, code: i32) -> Event {
     let observation = Observation::Exited(code);
     let mut receipt = Receipt::new(
         &ContractRun {
@@ -77,10 +106,23 @@ pub(crate) fn judged(step: &str, attempt: u32, code: i32) -> Event {
             milliseconds: 1,
         },
         None,
-        Provenance { digest: "d".to_owned(), tier: "open".to_owned(), ..Provenance::default() },
+        Provenance {
+            digest: "d".to_owned(),
+            tier: "open".to_owned(),
+            tree: tree.to_owned(),
+            ..Provenance::default()
+        },
     );
     receipt.output = Blob(format!("said {code}"));
-    Event::Step { step: step.to_owned(), event: StepEvent::Judged { of: attempt.into(), receipt } }
+    Event::Step { step: step.to_owned(), event: StepEvent::Judged { of, receipt, broken_by: None } }
+}
+
+/// The contract of a run that was over ran again on another tree, and exited with this code.
+pub(crate) fn rechecked(step: &str, code: i32) -> Event {
+    let Event::Step { event: StepEvent::Judged { receipt, .. }, .. } = judged(step, 1, code) else {
+        unreachable!("it is judged")
+    };
+    Event::Run(RunEvent::Rechecked { receipts: [(step.to_owned(), receipt)].into() })
 }
 
 pub(crate) fn asked(ask: &str, step: Option<&str>, reason: AskReason) -> Event {

@@ -54,8 +54,12 @@ fn makespan(plan: &Plan, durations: &[u64], jobs: usize) -> u64 {
                     under_way.push((now + durations[step], step));
                     assert!(under_way.len() <= jobs, "no more at once than there are jobs");
                 }
-                Action::Finish { .. } => return now,
-                Action::Contract { .. } | Action::Ask { .. } | Action::Warn { .. } | Action::Wake { .. } => {
+                Action::Close { .. } => return now,
+                Action::Contract { .. }
+                | Action::Ask { .. }
+                | Action::Warn { .. }
+                | Action::Wake { .. }
+                | Action::Finish { .. } => {
                     panic!("nothing else is to be done: {command:?}")
                 }
             }

@@ -1,6 +1,6 @@
 //! What an agent is told, and what it is not.
 
-use planwright_core::agent::prompt::{Feedback, PromptContext, PromptExcerpt, prompt};
+use planwright_core::agent::prompt::{Feedback, FeedbackCause, PromptContext, PromptExcerpt, prompt};
 use planwright_core::plan::verified::{Contract, Plan};
 
 use super::sample::plan;
@@ -68,6 +68,7 @@ fn the_contract_is_not_told_before_it_failed() {
 fn a_retry_is_told_what_the_contract_said() {
     let plan = sample();
     let feedback = Feedback {
+        cause: FeedbackCause::Attempt,
         failure: "exit 1".to_owned(),
         output: "a.rs:1: x\n\n".to_owned(),
         changed: vec!["a.rs".to_owned(), "b.rs".to_owned()],

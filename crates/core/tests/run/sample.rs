@@ -30,7 +30,7 @@ test -f src/first.rs
 
 fn verified() -> Plan {
     let source = Source::new("plan.md", TEXT);
-    let draft = source.draft();
+    let draft = (source.dialect().parse)(&source);
     let study = Study::of(&source, &draft);
     let words = |text: &str| text.split(' ').map(str::to_owned).collect::<BTreeSet<_>>();
     let facts = Facts { programs: words("bash test"), agents: words("coder human"), ..Facts::default() };
@@ -88,6 +88,7 @@ pub(crate) fn run_started() -> Event {
         base: None,
         agents: AgentCommands::new(),
         sealed: std::collections::BTreeMap::new(),
+        programs: std::collections::BTreeMap::new(),
         approvals: Vec::new(),
         note: String::new(),
     }))

@@ -6,11 +6,12 @@ use planwright_core::plan::verified::Contract;
 use planwright_core::run::event::{
     AskAnswer, AskEvent, AskReason, AttemptEnd, Event, Judged, RunOutcome, StepEvent,
 };
-use planwright_core::run::schedule::fits;
+use planwright_core::run::schedule::{Action, ScheduleLimits, fits, next_actions};
 use planwright_core::run::state::{Pending, Phase, RunState, StepStatus};
 
 use super::happened::{
-    answered, asked, ended, exited, finished, judged, parked, resumed, retry, skip, started, stopped, warned,
+    answered, asked, ended, exited, faulted, finished, judged, parked, rechecked, resumed, retry, skip,
+    started, stopped, unjudged, warned,
 };
 use super::sample::{plan, run_started};
 
@@ -31,6 +32,7 @@ fn states() -> Vec<(&'static str, Vec<Event>)> {
         ("running", vec![run_started(), started("s", 1)]),
         ("judging", vec![run_started(), started("s", 1), exited("s", 1)]),
         ("passed", vec![run_started(), started("s", 1), exited("s", 1), judged("s", 1, 0)]),
+        ("faulted", vec![run_started(), started("s", 1), exited("s", 1), unjudged("s", 1, Some(1))]),
         ("waiting", vec![run_started(), ask()]),
         ("skipped", vec![run_started(), ask(), answered("s/1", skip())]),
         ("stopped", vec![run_started(), stopped()]),
@@ -50,10 +52,13 @@ fn events() -> Vec<(&'static str, Event)> {
         ("attempt.finished, timed out", ended("s", 1, AttemptEnd::TimedOut(600))),
         ("attempt.finished, lost", ended("s", 1, AttemptEnd::Lost)),
         ("attempt.finished, parked", parked("s", 1, None)),
+        ("attempt.finished, faulted", faulted("s", 1, Some(1))),
         ("attempt.finished, another", exited("s", 2)),
         ("contract.finished, passed", judged("s", 1, 0)),
         ("contract.finished, failed", judged("s", 1, 1)),
         ("contract.finished, another", judged("s", 2, 0)),
+        ("contract.faulted", unjudged("s", 1, Some(1))),
+        ("contract.faulted, another", unjudged("s", 2, Some(1))),
         ("ask.opened", asked("s/2", Some("s"), AskReason::AttemptsSpent)),
         ("ask.opened, of the run", asked("run/budget/1", None, AskReason::Budget)),
         ("ask.answered, retry", answered("s/1", retry())),
@@ -118,33 +123,36 @@ fn table(step: &str) -> String {
 #[test]
 fn every_state_takes_exactly_these_events() {
     let expected = "
-                                new      pending  running  judging  passed   waiting  skipped  stopped  over
-run.started                     pending  -        -        -        -        -        -        -        -
-attempt.started, the next       -        running  -        -        -        -        -        running! -
-attempt.started, another        -        -        -        -        -        -        -        -        -
-attempt.started, no such step   -        -        -        -        -        -        -        -        -
-attempt.finished, exited        -        -        judging  -        -        -        -        -        -
-attempt.finished, signalled     -        -        judging  -        -        -        -        -        -
-attempt.finished, timed out     -        -        pending  -        -        -        -        -        -
-attempt.finished, lost          -        -        pending  -        -        -        -        -        -
-attempt.finished, parked        -        -        pending  -        -        -        -        -        -
-attempt.finished, another       -        -        -        -        -        -        -        -        -
-contract.finished, passed       -        -        -        passed   -        -        -        -        -
-contract.finished, failed       -        -        -        pending  -        -        -        -        -
-contract.finished, another      -        -        -        -        -        -        -        -        -
-ask.opened                      -        waiting  -        -        -        -        -        waiting! -
-ask.opened, of the run          -        pending  running  judging  passed   waiting  skipped  pending! -
-ask.answered, retry             -        -        -        -        -        pending  -        -        -
-ask.answered, take over         -        -        -        -        -        judging  -        -        -
-ask.answered, confirm           -        -        -        -        -        -        -        -        -
-ask.answered, skip              -        -        -        -        -        skipped  -        -        -
-ask.answered, stop              -        -        -        -        -        pending! -        -        -
-ask.answered, budget            -        -        -        -        -        -        -        -        -
-ask.answered, another           -        -        -        -        -        -        -        -        -
-budget.warned                   -        pending  running  judging  passed   waiting  skipped  pending! -
-run.stopped                     -        pending! running! judging! passed!  waiting! skipped! pending! -
-run.resumed                     -        pending  running  judging  passed   waiting  skipped  pending  -
-run.finished                    -        over     over     over     over     over     over     over     -";
+                                new      pending  running  judging  passed   faulted  waiting  skipped  stopped  over
+run.started                     pending  -        -        -        -        -        -        -        -        -
+attempt.started, the next       -        running  -        -        -        -        -        -        running! -
+attempt.started, another        -        -        -        -        -        -        -        -        -        -
+attempt.started, no such step   -        -        -        -        -        -        -        -        -        -
+attempt.finished, exited        -        -        judging  -        -        -        -        -        -        -
+attempt.finished, signalled     -        -        judging  -        -        -        -        -        -        -
+attempt.finished, timed out     -        -        pending  -        -        -        -        -        -        -
+attempt.finished, lost          -        -        pending  -        -        -        -        -        -        -
+attempt.finished, parked        -        -        pending  -        -        -        -        -        -        -
+attempt.finished, faulted       -        -        pending  -        -        -        -        -        -        -
+attempt.finished, another       -        -        -        -        -        -        -        -        -        -
+contract.finished, passed       -        -        -        passed   -        passed   -        -        -        -
+contract.finished, failed       -        -        -        pending  -        pending  -        -        -        -
+contract.finished, another      -        -        -        -        -        -        -        -        -        -
+contract.faulted                -        -        -        judging  -        judging  -        -        -        -
+contract.faulted, another       -        -        -        -        -        -        -        -        -        -
+ask.opened                      -        waiting  -        -        -        waiting  -        -        waiting! -
+ask.opened, of the run          -        pending  running  judging  passed   judging  waiting  skipped  pending! -
+ask.answered, retry             -        -        -        -        -        -        pending  -        -        -
+ask.answered, take over         -        -        -        -        -        -        judging  -        -        -
+ask.answered, confirm           -        -        -        -        -        -        -        -        -        -
+ask.answered, skip              -        -        -        -        -        -        skipped  -        -        -
+ask.answered, stop              -        -        -        -        -        -        pending! -        -        -
+ask.answered, budget            -        -        -        -        -        -        -        -        -        -
+ask.answered, another           -        -        -        -        -        -        -        -        -        -
+budget.warned                   -        pending  running  judging  passed   judging  waiting  skipped  pending! -
+run.stopped                     -        pending! running! judging! passed!  judging! waiting! skipped! pending! -
+run.resumed                     -        pending  running  judging  passed   judging  waiting  skipped  pending  -
+run.finished                    -        over     over     over     over     over     over     over     over     -";
     assert_eq!(table("s"), expected.trim_start_matches('\n'), "{}", table("s"));
 }
 
@@ -170,7 +178,54 @@ fn a_claim_is_judged_first_and_a_void_one_costs_nothing() {
     state.apply(&judged("s", 0, 1)).expect("the claim is judged");
     let fresh = StepStatus::Pending(Pending::Fresh);
     assert_eq!((&state.steps[0].status, state.steps[0].history.failures()), (&fresh, 0));
-    assert_eq!(state_after("s manual done", &[run_started()]).steps[0].status, fresh);
+    let handed_over = StepStatus::Pending(Pending::HandedOver);
+    assert_eq!(state_after("s manual done", &[run_started()]).steps[0].status, handed_over);
+}
+
+// M-17: a verdict after the end of a run is about another tree: it takes `done` back, or gives it again, and nothing else.
+#[test]
+fn a_verdict_after_the_end_counts_for_the_tree_that_is_there() {
+    let done = [
+        run_started(),
+        started("s", 1),
+        exited("s", 1),
+        judged("s", 1, 0),
+        asked("m/1", Some("m"), AskReason::Manual),
+        answered("m/1", AskAnswer::Confirm),
+        finished(RunOutcome::Done),
+    ];
+    let lines = "s\nm manual";
+    let mut state = state_after(lines, &done);
+    assert!(state.apply(&rechecked("m", 0)).is_err(), "a person's word is about no tree");
+    assert!(state.apply(&rechecked("x", 0)).is_err() && state.apply(&started("s", 2)).is_err());
+    state.apply(&rechecked("s", 1)).expect("it fails now");
+    assert_eq!((state.outcome(), state.is_lapsed()), (Some(RunOutcome::Failed), true));
+    assert!(!state.steps[0].status.is_settled() && state.steps[1].status.is_settled());
+    assert!(state.apply(&started("s", 2)).is_err(), "the run is over all the same");
+    state.apply(&rechecked("s", 1)).expect("it still fails");
+    assert_eq!(state.steps[0].history.failed.len(), 1);
+    state.apply(&rechecked("s", 0)).expect("it holds again");
+    assert_eq!(state, state_after(lines, &done));
+    // A run that failed or was cancelled is not made done by a contract that holds.
+    for outcome in [RunOutcome::Failed, RunOutcome::Cancelled] {
+        let ended = [&done[..6], &[finished(outcome)]].concat();
+        assert!(state_after(lines, &ended).apply(&rechecked("s", 0)).is_err());
+    }
+    assert!(state_after(lines, &done[..6]).apply(&rechecked("s", 0)).is_err(), "it is not over");
+}
+
+// A-21, findings 7: a mark on a step without a contract is a claim that a person confirms; no agent starts.
+#[test]
+fn a_claim_without_a_contract_is_a_persons_to_confirm() {
+    let plan = plan("a manual done\nb");
+    let mut state = state_after("a manual done\nb", &[run_started()]);
+    let asks = |state: &RunState| next_actions(&plan, state, &ScheduleLimits::default(), 0);
+    let ask = Action::Ask { ask: "a/1".to_owned(), step: Some(0), reason: AskReason::Manual };
+    assert_eq!(asks(&state), [ask]);
+    state.apply(&asked("a/1", Some("a"), AskReason::Manual)).expect("asked");
+    assert_eq!(asks(&state), [], "nothing starts before the answer");
+    state.apply(&answered("a/1", AskAnswer::Confirm)).expect("confirmed");
+    assert_eq!(asks(&state), [Action::Attempt { step: 1, attempt: 1 }]);
 }
 
 #[test]
@@ -197,6 +252,7 @@ fn an_answer_that_a_face_lets_through_is_one_that_the_table_takes() {
             AskReason::Stalled,
             AskReason::Question,
             AskReason::Strayed,
+            AskReason::Machine,
         ] {
             // A step never asks for money, and a run never for anything but that and somebody to drive it.
             if step.is_none() != matches!(reason, AskReason::Budget | AskReason::Stalled) {
@@ -215,7 +271,7 @@ fn an_answer_that_a_face_lets_through_is_one_that_the_table_takes() {
             }
         }
     }
-    assert_eq!(taken, 6 * 4 + 6 * 4 + 2 + 2);
+    assert_eq!(taken, 7 * 4 + 7 * 4 + 2 + 2);
 }
 
 #[test]
@@ -254,7 +310,9 @@ impl Random {
                 ended(step, attempt, AttemptEnd::Lost),
                 ended(step, attempt, AttemptEnd::TimedOut(1)),
                 parked(step, attempt, None),
-            ][usize::try_from(self.below(3)).expect("small")]
+                faulted(step, attempt, Some(1)),
+                unjudged(step, attempt, Some(1)),
+            ][usize::try_from(self.below(5)).expect("small")]
             .clone(),
             7 | 8 => judged(step, attempt, i32::try_from(self.below(2)).expect("small")),
             9 => asked(&ask, Some(step), AskReason::Manual),

@@ -12,6 +12,7 @@ fn approved(at_ms: u64, by: Identity) -> RecordedEntry {
     let subject = ApprovalSubject {
         digest: "d".to_owned(),
         sealed: std::collections::BTreeMap::new(),
+        programs: std::collections::BTreeMap::new(),
         base: None,
         agents: planwright_core::run::event::AgentCommands::new(),
     };

@@ -102,7 +102,7 @@ pub fn read_request(patience: Duration) -> String {
     }
     let (sender, receiver) = mpsc::sync_channel::<Vec<u8>>(1);
     // If its input never comes, the thread is abandoned and ends with the process.
-    std::thread::spawn(move || {
+    let read = move || {
         let mut stdin = io::stdin().lock();
         let mut chunk = vec![0; CHUNK_BYTES];
         // A read error counts as the end.
@@ -111,7 +111,9 @@ pub fn read_request(patience: Duration) -> String {
                 return;
             }
         }
-    });
+    };
+    // Without a thread there is no input in time: whoever asks must not be kept waiting.
+    std::thread::Builder::new().spawn(read).ok();
     let (begin, mut input) = (Instant::now(), Vec::new());
     while let Ok(chunk) = receiver.recv_timeout(patience.saturating_sub(begin.elapsed())) {
         input.extend(chunk);

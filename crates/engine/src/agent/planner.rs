@@ -80,6 +80,9 @@ pub enum Error {
     },
     #[error("the planner was interrupted")]
     Stopped,
+    /// Nothing can tell whether it changed something.
+    #[error("cannot compare the workspace")]
+    Changes(#[from] changes::Error),
     /// There is no place for its input.
     #[error(transparent)]
     State(#[from] state_dir::Error),
@@ -125,8 +128,8 @@ impl Planner {
     ) -> Result<PlannerReply, Error> {
         let seconds = project.config.draft.seconds;
         let name = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let states = state_dir::folder_of(&state_dir::folder(), &project.root)?;
-        let folder = AttemptDir::at(&states.join("planners"), &name);
+        let states = state_dir::of_project(&project.root)?;
+        let folder = AttemptDir::at(&states.join("planners"), &name)?;
         let said = project.config.agents.get(&self.name);
         let like = said.and_then(|said| said.like.as_deref());
         let make = AgentIdentity::of(&self.command, like);
@@ -149,9 +152,9 @@ impl Planner {
         };
         let places = said.map(|said| said.places.clone()).unwrap_or_default();
         let mut listener = TranscriptReader::of(make.reader, &places);
-        let before = FileSnapshot::of(&project.root);
+        let before = FileSnapshot::of(&project.root)?;
         let ended = Supervisors::new().run_heard(&job, stop, &mut |bytes| listener.hear(bytes));
-        let now = changes::named(before.again(&project.root).changed_since(&before), &[]);
+        let now = changes::named(before.again(&project.root)?.changed_since(&before), &[]);
         changed.extend(now.into_iter().filter(|path| !changed.contains(path)).collect::<Vec<_>>());
         let ended = ended?;
         let mut heard = listener.finish();
@@ -231,7 +234,7 @@ pub fn code(project: &Project, path: &str) -> PromptContext {
 
 /// Saves an unusable answer outside the workspace, so that the user can fix it.
 pub fn keep_answer(project: &Project, text: &str) -> Result<PathBuf, state_dir::Error> {
-    let folder = state_dir::folder_of(&state_dir::folder(), &project.root)?.join("drafts");
+    let folder = state_dir::of_project(&project.root)?.join("drafts");
     let name = format!("{}.md", &blake3::hash(text.as_bytes()).to_hex()[..12]);
     state_dir::keep(&folder, &name, text.as_bytes())?;
     Ok(folder.join(name))

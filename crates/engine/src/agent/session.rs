@@ -12,6 +12,7 @@ use planwright_core::dialect::named::Slug;
 use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::run::event::AskReason;
 use planwright_core::run::state::StepStatus;
+use planwright_core::syntax::count::counted;
 use planwright_core::workspace::active_plan::MARKER;
 use planwright_core::workspace::reminder::{ActiveStep, ReminderContext, ReminderStage, first_open, heading};
 
@@ -43,7 +44,7 @@ pub enum Error {
     Journal(#[from] journal::Error),
     #[error("cannot read the sealed files")]
     Seal(#[from] sealed::Error),
-    /// What sessions were told cannot be recorded.
+    /// Cannot record what sessions were told.
     #[error("cannot record that a session was held back")]
     Note(#[source] std::io::Error),
 }
@@ -152,7 +153,11 @@ fn of_run(runs: &Runs, glance: &RunSummaryRow) -> Result<ActiveStep, Error> {
         name: glance.plan.clone(),
         path: glance.path.to_string_lossy().into_owned(),
         title: run.plan.title.clone(),
-        state: format!("{stand}, run {number}; {} of {} steps done", settled.len(), flags.len()),
+        state: format!(
+            "{stand}, run {number}; {} of {} done",
+            settled.len(),
+            counted(flags.len(), "step", "steps")
+        ),
         stage: ReminderStage::Run,
         settled,
         now,

@@ -15,6 +15,7 @@ use planwright_core::syntax::source::{Source, text as said};
 use crate::approval;
 use crate::approval::{Approvals, Authorship, Proposed};
 use crate::run::baseline;
+use crate::store::plan_count::parse;
 use crate::store::plan_file;
 use crate::store::plan_file::FileText;
 use crate::workspace::project;
@@ -91,7 +92,7 @@ impl Submission {
 fn home(project: &Project, text: &str) -> Result<PathBuf, Error> {
     let dialect = project.dialect.or_else(|| dialect::detect("", text).ok().map(|found| found.dialect));
     let dialect = dialect.unwrap_or(NATIVE);
-    let title = said(Source::new("plan", text).written_in(dialect).draft().title.as_ref());
+    let title = said(parse(&Source::new("plan", text).written_in(dialect)).title.as_ref());
     let name = Some(slug(&title)).filter(|name| !name.is_empty()).unwrap_or_else(|| NAMELESS.to_owned());
     Ok((dialect.home)(&name, &crate::store::random_id::chance()?).path.into())
 }

@@ -21,9 +21,9 @@ pub struct HookAnswer {
     pub event: &'static str,
     /// Whether it may happen.
     pub allowed: bool,
-    /// What the agent is told: why it may not, or what goes into its session.
+    /// What the agent is told: why it may not, or what to add to its session.
     pub text: String,
-    /// What an agent is told instead that takes silence for a refusal.
+    /// What to answer instead to an agent that treats silence as a refusal.
     #[serde(skip)]
     pub grant: Option<&'static str>,
     #[serde(skip)]

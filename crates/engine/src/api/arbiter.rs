@@ -1,9 +1,8 @@
-//! Which agent shall do the next step, and what to do next. Changes nothing but roles, and those only if asked to.
+//! Which agent should do the next step, and what to do next. Changes only roles, and only on request.
 
 use planwright_core::approval::status::Comment;
 use planwright_core::plan::identity::Identity;
 use planwright_core::run::arbiter::{ArbiterAction, ArbiterChoice, BUILT_IN};
-use planwright_core::verify;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -71,7 +70,7 @@ impl Plan {
             self.workspace().caller().may(Right::AssignRoles)?;
         }
         let (project, shown) = (self.workspace().project(), self.shown());
-        let file = verify::trusted(self.source());
+        let file = self.trusted();
         let case = arbiter::gather(project, self.path(), file.as_ref())?.ok_or_else(|| {
             let next = NextCommand::new(["planwright", "verify", shown.as_str()]);
             Error::new(ErrorKind::Refused, format!("{shown} has errors; fix them first")).next(next)

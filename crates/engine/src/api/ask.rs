@@ -18,6 +18,7 @@ pub fn answers(subject: &str, reason: AskReason, judged_by: JudgedBy) -> Vec<Nex
     let choice = |kind: &AnswerKind| {
         let (more, what) = match kind {
             AnswerKind::Retry => (" --hint '...'", "try again with a hint"),
+            AnswerKind::RetryStep => (" '...'", "redo the step that broke it"),
             AnswerKind::TakeOver => ("", "I fixed it; run the contract"),
             AnswerKind::Confirm => ("", "confirm that it is done"),
             AnswerKind::Skip => (" -m '...'", "skip it, recorded as your decision"),

@@ -27,6 +27,7 @@ pub enum Caller {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Right {
     AddDiscovery,
+    AdoptRecord,
     AllowSetup,
     AllowTeardown,
     Anchor,
@@ -41,6 +42,7 @@ pub enum Right {
     ConnectAgents,
     Delete,
     Merge,
+    OpenEditor,
     Reject,
     RemoveWorktree,
     PruneWorktrees,
@@ -48,16 +50,19 @@ pub enum Right {
     Retry,
     Revise,
     RollBack,
+    SetRecordAside,
     Shelve,
     Stop,
     Undo,
     Unshelve,
+    Work,
 }
 
 impl fmt::Display for Right {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::AddDiscovery => "add follow-up work as a step",
+            Self::AdoptRecord => "adopt a record",
             Self::AllowSetup => "allow a setup command",
             Self::AllowTeardown => "allow a teardown command",
             Self::Anchor => "anchor the record",
@@ -72,6 +77,7 @@ impl fmt::Display for Right {
             Self::ConnectAgents => "connect agents",
             Self::Delete => "delete a plan",
             Self::Merge => "merge plans",
+            Self::OpenEditor => "open an editor",
             Self::Reject => "reject a plan",
             Self::RemoveWorktree => "remove a worktree",
             Self::PruneWorktrees => "remove worktrees",
@@ -79,10 +85,12 @@ impl fmt::Display for Right {
             Self::Retry => "retry a plan",
             Self::Revise => "revise a plan",
             Self::RollBack => "roll back a run",
+            Self::SetRecordAside => "set a record aside",
             Self::Shelve => "shelve a plan",
             Self::Stop => "stop a run",
             Self::Undo => "undo a decision",
             Self::Unshelve => "unshelve a plan",
+            Self::Work => "work for runs of other processes",
         })
     }
 }
@@ -121,7 +129,7 @@ impl Caller {
         }
     }
 
-    /// Refuses whoever is not a person.
+    /// Refuses everyone but a person.
     pub fn may(&self, right: Right) -> Result<(), Error> {
         let Some(sign) = self.sign() else { return Ok(()) };
         let message = format!("only a person may {right}; this terminal belongs to an agent ({sign})");
@@ -134,6 +142,23 @@ impl Caller {
     }
 }
 
+/// A person's yes to what an agent asks for, given where the agent can't answer: in a dialog of its client.
+pub struct Confirmation {
+    by: String,
+}
+
+impl Confirmation {
+    /// Refused if this process belongs to an agent, which could then be the client that shows the dialog.
+    pub fn by(person: &str, right: Right) -> Result<Self, Error> {
+        Caller::of_process().may(right)?;
+        Ok(Self { by: person.to_owned() })
+    }
+
+    pub(crate) fn into_caller(self) -> Caller {
+        Caller::Person(self.by)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,7 +167,7 @@ mod tests {
     fn only_a_person_has_rights() {
         let agent = Caller::Agent { name: "claude".to_owned(), variable: "CLAUDECODE".to_owned() };
         let attempt = Caller::Attempt(JobSign::Limit(7));
-        for right in [Right::Approve, Right::ChangePolicy, Right::Answer] {
+        for right in [Right::Approve, Right::ChangePolicy, Right::Answer, Right::Work] {
             assert!(Caller::Person("ada".to_owned()).may(right).is_ok());
             for caller in [&agent, &attempt] {
                 assert_eq!(caller.may(right).map_err(|error| error.kind), Err(ErrorKind::NeedsPerson));

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::dialect;
 use planwright_core::dialect::convert;
-use planwright_core::dialect::convert::Loss;
+use planwright_core::dialect::convert::{Loss, StepsDiffer};
 use planwright_core::dialect::import;
 use planwright_core::dialect::import::IMPORTERS;
 use planwright_core::dialect::{Dialect, NATIVE, NewPlan};
@@ -21,6 +21,7 @@ use crate::api::next::NextCommand;
 use crate::api::path::shown;
 use crate::api::plan::Plan;
 use crate::api::workspace::Workspace;
+use crate::store::plan_count::parse;
 use crate::store::plan_file;
 use crate::store::plan_file::FileText;
 use crate::system::clock;
@@ -31,7 +32,7 @@ const LOSSES_NAMED_MAX: usize = 20;
 /// File names that say nothing of a plan.
 const COMMON_NAMES: [&str; 7] = ["plan", "tasks", "task", "prd", "issues", "todo", "readme"];
 
-/// What is to be written in another dialect.
+/// What to write in another dialect.
 pub struct Conversion {
     /// The project that the new plan belongs to.
     workspace: Workspace,
@@ -80,19 +81,21 @@ pub struct ConvertView {
 }
 
 impl Plan {
-    /// Its dialect and by what it is told.
+    /// Its dialect and how it was detected.
     pub fn dialect_line(&self) -> String {
         dialect_line(self.source())
     }
 
-    pub fn conversion(&self) -> Conversion {
-        Conversion {
+    /// The plan, to be written in another dialect.
+    pub fn conversion(&self) -> Result<Conversion, Error> {
+        self.require_plan()?;
+        Ok(Conversion {
             workspace: self.workspace().clone(),
             source: self.source().clone(),
             draft: self.draft().clone(),
             read_as: self.dialect_line(),
             name: self.name(),
-        }
+        })
     }
 }
 
@@ -136,12 +139,12 @@ fn understood(source: &Source, format: Option<&str>) -> Result<(Draft, String), 
             }
         };
     }
-    // Our own dialects are liberal; a tool that is told by a sign of its own comes first.
+    // Our own dialects are liberal; a tool with a distinctive mark comes first.
     let is_ours = matches!(source.told(), Detection::By(_)) && source.dialect() == NATIVE;
     match import::detect(source.place(), source.text()).filter(|_| !is_ours) {
         Some((importer, because)) => Ok(((importer.parse)(source), format!("{} ({because})", importer.tool))),
         None if matches!(source.told(), Detection::By(_) | Detection::Forced) => {
-            Ok((source.draft(), dialect_line(source)))
+            Ok((parse(source), dialect_line(source)))
         }
         None => {
             let error =
@@ -151,7 +154,7 @@ fn understood(source: &Source, format: Option<&str>) -> Result<(Draft, String), 
     }
 }
 
-/// The dialect of a plan and by what it is told: `named (PLAN.md in .harness/)`.
+/// The dialect of a plan and how it was detected: `named (PLAN.md in .harness/)`.
 pub fn dialect_line(source: &Source) -> String {
     let name = source.dialect().name;
     match source.told() {
@@ -188,7 +191,8 @@ impl Conversion {
         };
         let id = path.as_deref().and_then(|path| id_of(path, options.to)).unwrap_or(home.id);
         let birth = NewPlan { id: &id, now: &clock::utc_now() };
-        let converted = convert::convert(&self.source, &self.draft, options.to, &birth);
+        let converted = convert::convert(&self.source, &self.draft, options.to, &birth)
+            .map_err(|why| self.differing(&why))?;
         if options.is_strict && !converted.losses.is_empty() {
             return Err(self.refused(options.to, &converted.losses));
         }
@@ -214,6 +218,16 @@ impl Conversion {
             (true, false) => title,
             (true, true) if name.is_empty() => "imported".to_owned(),
             (_, _) => name,
+        }
+    }
+
+    fn differing(&self, why: &StepsDiffer) -> Error {
+        let name = self.source.name();
+        let error = Error::new(ErrorKind::Refused, format!("cannot convert {name}: a step would be lost"));
+        let error = error.because(why).hint("nothing was written");
+        match why {
+            StepsDiffer::Unread { .. } => error.next(NextCommand::new(["planwright", "verify", name])),
+            StepsDiffer::Count { .. } => error,
         }
     }
 

@@ -1,10 +1,11 @@
 //! New plans: for people to fill in, from a template with everything filled in, or with the text of another plan.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use planwright_core::dialect::template;
 use planwright_core::dialect::{NATIVE, NewPlan};
-use planwright_core::plan::draft::StepNumber;
+use planwright_core::plan::draft::{Draft, StepNumber};
 use planwright_core::plan::edit::PlanEdit;
 use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::plan::verified;
@@ -19,9 +20,11 @@ use crate::api::input::read_input;
 use crate::api::next::NextCommand;
 use crate::api::path::shown;
 use crate::api::workspace::Workspace;
-use crate::portfolio::board::Twin;
+use crate::portfolio::board::DuplicatePlan;
+use crate::store::plan_count::parse;
 use crate::store::plan_file;
 use crate::system::clock;
+use crate::workspace::active_plan;
 use crate::workspace::project::Project;
 use crate::workspace::template as templates;
 
@@ -57,7 +60,7 @@ pub struct NewPlanView {
     pub templates: Vec<TemplateView>,
     /// Other plans that may be the same work.
     #[serde(skip)]
-    pub duplicates: Vec<Twin>,
+    pub duplicates: Vec<DuplicatePlan>,
 }
 
 /// One template.
@@ -109,28 +112,37 @@ impl Workspace {
                 ));
             }
         }
-        let dialect = self.project().dialect.unwrap_or(NATIVE);
-        let home = (dialect.home)(&slug, &plan_file::chance()?);
-        let path = self.root().join(&home.path);
         let native = match plan.template {
             Some(name) => filled(plan, self.project(), name)?,
             None => usual(plan),
         };
-        let text = match dialect.is_native() {
-            true => native,
-            false => {
-                let birth = NewPlan { id: &home.id, now: &clock::utc_now() };
-                dialect.compose(&Source::new("plan", native).draft(), &birth)
-            }
-        };
-        plan_file::create_plan(&path, &text, dialect)?;
-        let draft = Source::new("plan", text.as_str()).written_in(dialect).draft();
+        let source = Source::new("plan", native);
+        let draft = parse(&source);
+        let path = self.write_new(&slug, &source, &draft)?;
         Ok(NewPlanView {
             name: plan_file::name(&path),
             path: shown(&path),
             templates: Vec::new(),
             duplicates: self.duplicates(&path, &draft)?,
         })
+    }
+
+    /// Makes the file of a plan in the dialect of the project; never over one that is there.
+    pub(crate) fn write_new(
+        &self,
+        name: &str,
+        native: &Source,
+        draft: &Draft,
+    ) -> Result<PathBuf, plan_file::Error> {
+        let dialect = self.project().dialect.unwrap_or(NATIVE);
+        let home = (dialect.home)(name, &plan_file::chance()?);
+        let path = active_plan::place(self.project(), &home.path);
+        let text = match dialect.is_native() {
+            true => native.text().to_owned(),
+            false => dialect.compose(draft, &NewPlan { id: &home.id, now: &clock::utc_now() }),
+        };
+        plan_file::create_plan(&path, &text, dialect)?;
+        Ok(path)
     }
 
     /// The templates that there are; nothing is written.
@@ -228,7 +240,7 @@ fn filled(plan: &NewPlanOptions<'_>, project: &Project, name: &str) -> Result<St
 
 /// The first template step. `N+1` only continues its numbering.
 fn list_of(source: &Source) -> Option<usize> {
-    source.draft().steps.iter().position(|step| match &step.number.value {
+    parse(source).steps.iter().position(|step| match &step.number.value {
         StepNumber::Template(text) => !text.contains('+'),
         StepNumber::Counted(_) => false,
     })

@@ -104,7 +104,7 @@ pub struct DiagnosticView {
     pub notes: Vec<String>,
     /// The fix, in words.
     pub help: Option<String>,
-    /// The way out, ready to be applied.
+    /// The fix, ready to apply.
     pub fix: Option<FixView>,
 }
 

@@ -14,6 +14,7 @@ use crate::api::next::NextCommand;
 use crate::api::plan::Plan;
 use crate::api::workspace::Workspace;
 use crate::approval::{Approvals, Find};
+use crate::store::plan_count::parse;
 use crate::store::plan_file;
 
 /// The longest title.
@@ -94,11 +95,11 @@ impl Plan {
         let change = PlanEdit::Append { title: found.title.clone(), task, target: target.to_owned(), after };
         let patched = old.dialect().patch(old, &change);
         let new = old.edited(&patched.map_err(|refusal| unchanged(self.path(), &refusal))?);
-        let step = match already_added(draft, &new.draft(), found, &known) {
+        let step = match already_added(draft, &parse(&new), found, &known) {
             Some(place) => ids[place].clone(),
             None => {
                 plan_file::save(self.path(), old, &new)?;
-                verified::ids(&new.draft()).pop().unwrap_or_default()
+                verified::ids(&parse(&new)).pop().unwrap_or_default()
             }
         };
         let by = self.workspace().caller().identity();

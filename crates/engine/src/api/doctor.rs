@@ -6,17 +6,22 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::api::caller::Right;
-use crate::api::error::Error;
+use crate::api::error::{Error, ErrorKind};
 use crate::api::workspace::OpenOptions;
 use crate::audit::doctor;
 use crate::audit::doctor::{DoctorFinding, DoctorLevel};
 use crate::workspace::project;
 
-/// Whether what can be fixed without losing data is fixed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What is done besides looking.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Repair {
     No,
+    /// What can be fixed without losing data is fixed.
     Yes,
+    /// The project is given the record of this name, whose own project is gone.
+    Adopt(String),
+    /// The record of the project is moved out of the way.
+    SetAside,
 }
 
 /// What was looked at.
@@ -61,18 +66,30 @@ impl DoctorView {
 }
 
 /// Examines the project of the current directory and this machine.
-pub fn doctor(options: &OpenOptions, repair: Repair) -> Result<DoctorView, Error> {
-    if repair == Repair::Yes {
-        options.caller.may(Right::Repair)?;
-    }
+pub fn doctor(options: &OpenOptions, repair: &Repair) -> Result<DoctorView, Error> {
     let root = project::root_of(Path::new("."))?;
+    let mut done = Vec::new();
+    match repair {
+        Repair::No => {}
+        Repair::Yes => options.caller.may(Right::Repair)?,
+        Repair::Adopt(record) => {
+            options.caller.may(Right::AdoptRecord)?;
+            let adopted = doctor::adopt(&root, record);
+            done.push(adopted.map_err(|error| Error::from_error(ErrorKind::Refused, &error))?);
+        }
+        Repair::SetAside => {
+            options.caller.may(Right::SetRecordAside)?;
+            let aside = doctor::set_aside(&root);
+            done.push(aside.map_err(|error| Error::from_error(ErrorKind::Machine, &error))?);
+        }
+    }
     let mut findings = doctor::examine(&root, &options.overrides);
-    let (mut fixed, mut unfixed) = (Vec::new(), Vec::new());
-    if repair == Repair::Yes {
+    let (mut fixed, mut unfixed) = (done, Vec::new());
+    if *repair == Repair::Yes {
         for DoctorFinding { what, repair, .. } in findings {
             let Some(repair) = repair else { continue };
-            match doctor::mend(&root, &options.overrides, &repair) {
-                Ok(()) => fixed.push(what),
+            match doctor::mend(&root, &options.overrides, &repair.kind) {
+                Ok(()) => fixed.push(repair.done),
                 Err(why) => unfixed.push(format!("{what}: {why}")),
             }
         }
@@ -94,4 +111,12 @@ pub fn doctor(options: &OpenOptions, repair: Repair) -> Result<DoctorView, Error
         fixed,
         unfixed,
     })
+}
+
+/// Why a project starts with an empty record although there is one that could be meant, as long as its own is
+/// empty.
+pub fn record_note(start: &Path) -> Option<String> {
+    // What cannot be found out is reported by the command itself.
+    let root = project::home_of(start).and_then(|home| project::root_of(&home)).ok()?;
+    doctor::other_record(&root).ok().flatten()
 }

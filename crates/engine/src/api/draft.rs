@@ -7,7 +7,7 @@ use planwright_core::agent::planner::PlanRequest;
 use planwright_core::agent::planner::plan_json;
 use planwright_core::agent::planner::plan_json::PlanJsonAction;
 use planwright_core::approval::ledger::Drafting;
-use planwright_core::dialect::{NATIVE, NewPlan};
+use planwright_core::dialect::NATIVE;
 use planwright_core::plan::digest::Digest;
 use planwright_core::plan::draft::Draft;
 use planwright_core::plan::edit::PlanEdit;
@@ -28,12 +28,12 @@ use crate::api::proposal::ProposalView;
 use crate::api::workspace::Workspace;
 use crate::approval::Approvals;
 use crate::portfolio::board;
-use crate::portfolio::board::Twin;
+use crate::portfolio::board::DuplicatePlan;
 use crate::run::Runs;
 use crate::run::baseline;
+use crate::store::plan_count::parse;
 use crate::store::plan_file;
 use crate::store::plan_file::FileText;
-use crate::system::clock;
 use crate::workspace::active_plan;
 use crate::workspace::project::Verified;
 
@@ -93,7 +93,7 @@ pub struct DraftedView {
 pub struct WrittenDraft {
     pub plan: Plan,
     /// Plans that may be the same work.
-    pub twins: Vec<Twin>,
+    pub duplicates: Vec<DuplicatePlan>,
     pub by: Identity,
     pub view: DraftedView,
 }
@@ -195,7 +195,7 @@ impl Workspace {
         // The written file is what is checked, recorded and proposed.
         let plan = self.plan_at(self.create_draft(&answer.verified, name, title)?)?;
         let verified = plan.verified()?;
-        let twins = board::twins(self.project(), plan.path(), plan.draft())?;
+        let duplicates = board::duplicates(self.project(), plan.path(), plan.draft())?;
         let digest = verified.plan.as_ref().map(|plan| Digest::of(plan).to_string()).unwrap_or_default();
         let drafting = Drafting { task, reasoning: answer.reasoning, tries, changed, ..Drafting::default() };
         Approvals::open(self.project())?.drafted(plan.path(), &by, &digest, &drafting)?;
@@ -211,25 +211,19 @@ impl Workspace {
             changed: drafting.changed,
             proposed: None,
         };
-        Ok(WrittenDraft { plan, twins, by, view })
+        Ok(WrittenDraft { plan, duplicates, by, view })
     }
 
-    /// Makes the file of a plan; never over one that is there.
+    /// Makes the file under the first free name.
     fn create_draft(&self, verified: &Verified, name: Option<&str>, title: &str) -> Result<PathBuf, Error> {
         let slug = verified::slug(title);
         let base = name.unwrap_or(if slug.is_empty() { "plan" } else { &slug });
-        let dialect = self.project().dialect.unwrap_or(NATIVE);
+        let Verified { source, draft, .. } = verified;
+        let draft = draft.as_ref().expect("a plan without errors is parsed");
         for count in 1..=NAMES_MAX {
             let tried = if count == 1 { base.to_owned() } else { format!("{base}-{count}") };
-            let home = (dialect.home)(&tried, &plan_file::chance()?);
-            let path = active_plan::place(self.project(), &home.path);
-            let text = match dialect.is_native() {
-                true => verified.source.text().to_owned(),
-                false => dialect
-                    .compose(&verified.source.draft(), &NewPlan { id: &home.id, now: &clock::utc_now() }),
-            };
-            match plan_file::create_plan(&path, &text, dialect) {
-                Ok(()) => return Ok(path),
+            match self.write_new(&tried, source, draft) {
+                Ok(path) => return Ok(path),
                 Err(plan_file::Error::Exists { .. }) if name.is_none() && count < NAMES_MAX => {}
                 Err(error) => return Err(error.into()),
             }
@@ -287,7 +281,7 @@ pub struct QuickTask<'a> {
 
 /// The plan as a draft of which nothing is done, whatever its author says.
 fn without_claims(source: &Source) -> Result<Source, String> {
-    let draft = source.draft();
+    let draft = parse(source);
     let marked = draft.steps.iter().enumerate().filter(|(_, step)| !step.marks.is_empty());
     let mut changes: Vec<PlanEdit> = marked.map(|(step, _)| PlanEdit::Mark { step, mark: None }).collect();
     let is_draft = draft.state.as_ref().is_some_and(|state| state.value == PlanState::Draft);

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::api::error::{Error, ErrorKind, unchanged};
 use crate::api::plan::{Plan, find_step};
+use crate::store::plan_count::parse;
 use crate::store::plan_file;
 use crate::system::clock;
 
@@ -53,15 +54,18 @@ pub struct EditView {
 }
 
 impl Plan {
-    /// Makes the changes in this order. Writes only if nobody wrote meanwhile.
+    /// Applies the edits in this order. Writes only if the file has not changed meanwhile.
     pub fn edit(&self, requests: &[EditRequest], mode: EditMode) -> Result<EditView, Error> {
+        self.require_plan()?;
         let old = self.source();
         refuse_other_dialect(old)?;
         let (mut bytes_removed, mut bytes_added) = (0, 0);
         let mut changes = Vec::new();
         let mut new = old.clone();
         for request in requests {
-            let (change, words) = request.change(&new.draft(), &self.shown(), old.dialect())?;
+            let parsed = (!changes.is_empty()).then(|| parse(&new));
+            let draft = parsed.as_ref().unwrap_or_else(|| self.draft());
+            let (change, words) = request.change(draft, &self.shown(), old.dialect())?;
             let patched = old.dialect().patch(&new, &change);
             let edits = patched.map_err(|refusal| unchanged(self.path(), &refusal))?;
             bytes_removed += edits.iter().map(|edit| edit.span.len()).sum::<usize>();
@@ -82,7 +86,10 @@ impl Plan {
 
     /// Some dialects keep what is noted in a file of its own.
     fn note_in_sidecars(&self, requests: &[EditRequest], plan: &Source) -> Result<(), Error> {
-        let draft = plan.draft();
+        if !plan.dialect().has_sidecars() {
+            return Ok(());
+        }
+        let draft = parse(plan);
         let at = clock::utc_now();
         for request in requests {
             let EditRequest::Note(text) = request else { continue };

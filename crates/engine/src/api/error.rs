@@ -1,4 +1,4 @@
-//! Why the engine did not do what a front end asked for: the kind, which decides the exit code, the words, and the way out.
+//! Why the engine did not do what a front end asked for: the kind, which decides the exit code, the message, and the fix.
 
 mod approval;
 mod audit;
@@ -21,14 +21,14 @@ pub struct Error {
     /// What led to it, nearest first.
     pub causes: Vec<String>,
     pub hint: Option<String>,
-    /// The way out, as commands.
+    /// Commands that fix it.
     pub next: Vec<NextCommand>,
 }
 
 /// The kinds of errors; exit codes and the error codes of protocols follow from them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The honest answer is no.
+    /// The answer is no: a check or a contract failed.
     Refused,
     /// The request itself is wrong; nothing was done.
     Usage,
@@ -36,7 +36,7 @@ pub enum ErrorKind {
     NeedsPerson,
     /// What the request relied on has changed.
     Moved,
-    /// A disk, a permission or a missing program was in the way.
+    /// A disk, a permission or a missing program prevented it.
     Machine,
     /// Interrupted from the keyboard.
     Interrupted,

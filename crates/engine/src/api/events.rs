@@ -22,7 +22,7 @@ use crate::workspace::notify::{Encode, PendingDeliveries};
 /// What became of events: before it, every event has an envelope of its own, `planwright.event/1`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct EventsView {
-    /// How many events were told.
+    /// How many events were reported.
     pub events: u64,
     /// What became of them for each hook, with `--deliver`.
     pub hooks: Vec<HookView>,

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::api::error::{Error, ErrorKind, unchanged};
+use crate::api::plan;
 use crate::api::plan::Plan;
 use crate::api::workspace::Workspace;
 use crate::store::plan_file;
@@ -44,7 +45,10 @@ impl Workspace {
             }
             false => addresses.iter().map(|address| self.plan(address)).collect::<Result<_, _>>()?,
         };
-        let texts = plans.iter().map(|plan| canonical(plan.path(), plan.source()));
+        let texts = plans.iter().map(|plan| {
+            plan.require_plan()?;
+            canonical(plan.path(), plan.source())
+        });
         let texts = texts.collect::<Result<Vec<_>, _>>()?;
         let mut changed = Vec::new();
         for (plan, text) in plans.iter().zip(texts).filter(|(plan, text)| text != plan.source().text()) {
@@ -67,6 +71,7 @@ impl Workspace {
                 return Err(Error::new(ErrorKind::Refused, unreadable.diagnostic.message));
             }
         };
+        plan::require_plan(&source)?;
         let text = canonical(Path::new(STDIN_SHOWN), &source)?;
         let changed = (text != source.text()).then(|| STDIN_SHOWN.to_owned());
         Ok(FormatView { plans: 1, changed: changed.into_iter().collect(), text: Some(text) })

@@ -26,12 +26,12 @@ use crate::store::plan_file;
 pub struct InboxView {
     /// What runs ask, the oldest first.
     pub asks: Vec<InboxAskView>,
-    /// Plans that wait for a yes or a no, the oldest first.
+    /// Plans pending review, the oldest first.
     pub reviews: Vec<ReviewView>,
-    /// Plans that are done and did not land, the oldest first.
+    /// Finished plans that could not be merged, the oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub evicted: Vec<EvictedView>,
-    /// What time has ended, and what could not be finished.
+    /// What has expired, and what could not be finished.
     #[serde(skip)]
     pub warnings: Vec<String>,
 }
@@ -45,7 +45,7 @@ pub struct InboxAskView {
     pub run: i64,
     /// The step that waits for it; `None` where the whole run does.
     pub step: Option<String>,
-    /// `attempts-spent`, `manual`, `budget`, `lost`, `parked`, `stalled`, `question` or `strayed`.
+    /// `attempts-spent`, `manual`, `budget`, `lost`, `parked`, `stalled`, `question`, `strayed` or `machine`.
     pub reason: String,
     /// Since when, in milliseconds since 1970.
     pub since_ms: u64,
@@ -64,14 +64,14 @@ pub struct InboxAskView {
     pub choices: Vec<NextCommand>,
 }
 
-/// Plans that wait for a yes or a no.
+/// Plans pending review.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ReviewsView {
     /// What waits, the longest wait first.
     pub waiting: Vec<ReviewView>,
 }
 
-/// A plan that waits for a yes or a no.
+/// A plan pending review.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ReviewView {
     /// The plan.
@@ -82,7 +82,7 @@ pub struct ReviewView {
     pub revision: u32,
     /// The first digits of its digest.
     pub digest: String,
-    /// Where it stands: `proposed`, `waiting (lapsed)` or `waiting (revisions-spent)`.
+    /// Its state: `proposed`, `waiting (lapsed)` or `waiting (revisions-spent)`.
     pub state: String,
     /// Who proposed it.
     pub by: String,
@@ -104,7 +104,7 @@ impl ReviewView {
     /// The command that a person types next.
     pub fn command(&self) -> NextCommand {
         let verb = if self.state == "waiting (revisions-spent)" { "revise" } else { "review" };
-        // What lies outside of the project is called by its name: nobody types such a path.
+        // A plan outside the project is shown by its name: nobody types such a path.
         let plan = if Path::new(&self.path).is_absolute() { &self.plan } else { &self.path };
         NextCommand::new(["planwright", verb, plan.as_str()])
     }
@@ -175,7 +175,7 @@ impl Workspace {
         Ok(asks)
     }
 
-    /// Every plan that waits for a yes or a no, the oldest first. What time has ended meanwhile is ended first, and said.
+    /// Every plan pending review, the oldest first. Ends what has expired first, and reports it.
     pub fn reviews(&self) -> Result<(Vec<ReviewView>, Vec<String>), Error> {
         let unsettled: Vec<String> =
             planning_session::settle(self.project()).into_iter().map(session_trouble).collect();

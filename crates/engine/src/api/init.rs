@@ -6,10 +6,17 @@ use std::path::{Path, PathBuf};
 
 use crate::agent::integration;
 pub use crate::agent::integration::{Deed, IntegrationChange};
+use crate::api::caller::Right;
 use crate::api::error::{Error, ErrorKind};
+use crate::api::workspace::OpenOptions;
 use crate::git::merge_driver;
 pub use crate::workspace::init::{DetectedProject, Prepared, look};
 use crate::workspace::{init, project};
+
+/// Refuses to connect agents for anybody but a person, before anything is made or shown.
+pub fn may_connect(options: &OpenOptions) -> Result<(), Error> {
+    options.caller.may(Right::ConnectAgents)
+}
 
 /// The root of the project of the current directory.
 pub fn root() -> Result<PathBuf, Error> {
@@ -33,6 +40,7 @@ pub fn look_at_agents(root: &Path, agents: &[&'static Integration]) -> Result<Ve
     integration::look(root, agents).map_err(|error| Error::from_error(ErrorKind::Machine, &error))
 }
 
-pub fn write_for_agent(root: &Path, change: &IntegrationChange) -> Result<(), Error> {
+pub fn write_for_agent(root: &Path, change: &IntegrationChange, options: &OpenOptions) -> Result<(), Error> {
+    options.caller.may(Right::ConnectAgents)?;
     Ok(integration::write(root, change)?)
 }

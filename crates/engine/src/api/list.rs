@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use planwright_core::dialect;
+use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::plan::verified;
 use planwright_core::plan::view::Summary;
+use planwright_core::run::event::RunOutcome;
 use planwright_core::syntax::diagnostic::Severity;
 use planwright_core::syntax::source;
 use planwright_core::workspace::portfolio::PlanProgress;
@@ -18,8 +21,9 @@ use crate::api::workspace::Workspace;
 use crate::approval;
 use crate::approval::Approvals;
 use crate::portfolio::board;
-use crate::run::Runs;
 use crate::run::baseline;
+use crate::run::{RunSummaryRow, Runs};
+use crate::store::plan_count::parse;
 use crate::store::plan_file;
 use crate::store::plan_file::FileText;
 use crate::workspace::project::PlanListing;
@@ -42,7 +46,7 @@ pub enum Shelf {
 }
 
 /// The plans of a project.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct PlanListView {
     /// The plans, by path.
     pub plans: Vec<Summary>,
@@ -51,6 +55,12 @@ pub struct PlanListView {
     /// How much reviewers found in the newest run of a plan, by path; plans without findings are left out.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub findings: BTreeMap<String, usize>,
+    /// How many steps of a plan are proven by its newest run, by path; plans that were never run are left out.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub proven: BTreeMap<String, usize>,
+    /// The paths of plans whose files say that they are done, and whose newest run does not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unproven: Vec<String>,
     /// How many there are, wanted or not.
     #[serde(skip)]
     pub total: usize,
@@ -78,7 +88,7 @@ impl Workspace {
         };
         let total = all.len();
         if total == 0 {
-            return Ok(PlanListView { plans: all, faults, findings: BTreeMap::new(), total, next: None });
+            return Ok(PlanListView { faults, ..PlanListView::default() });
         }
         let is_alone = |one: &Summary| all.iter().filter(|plan| plan.name == one.name).count() == 1;
         // A name is shorter and works from everywhere, but several plans may have it, and a file may have any name.
@@ -90,9 +100,22 @@ impl Workspace {
             Shelf::On => NextCommand::new(["planwright", "unshelve", plan.name.as_str()]),
             Shelf::Off => NextCommand::new(["planwright", "show", address(plan).as_str()]),
         });
-        let plans = all.into_iter().filter(|plan| filter.wants(plan)).collect();
+        let plans: Vec<Summary> = all.into_iter().filter(|plan| filter.wants(plan)).collect();
         let next = Some(first.unwrap_or_else(|| NextCommand::new(["planwright", "list"])));
-        Ok(PlanListView { plans, faults, findings: self.findings()?, total, next })
+        let newest = self.newest_runs()?;
+        let by_path = |count: &dyn Fn(&RunSummaryRow) -> usize| -> BTreeMap<String, usize> {
+            newest.iter().map(|run| (run.path.to_string_lossy().into_owned(), count(run))).collect()
+        };
+        let mut findings = by_path(&|run| run.tally.findings);
+        findings.retain(|_, count| *count > 0);
+        let is_done = |plan: &Summary| {
+            let mut runs = newest.iter().filter(|run| run.path == Path::new(&plan.path));
+            runs.any(|run| run.tally.outcome() == Some(RunOutcome::Done))
+        };
+        let unproven = plans.iter().filter(|plan| says_done(plan) && !is_done(plan));
+        let unproven = unproven.map(|plan| plan.path.clone()).collect();
+        let proven = by_path(&|run| run.tally.passed());
+        Ok(PlanListView { plans, faults, findings, proven, unproven, total, next })
     }
 
     /// Whether the project has any plan.
@@ -128,7 +151,7 @@ impl Workspace {
             let (name, path) = (card.entry.name.clone(), card.path.to_string_lossy().into_owned());
             let file = self.root().join(&card.path);
             plans.push(match plan_file::read(&file, &shown(&file), self.project().reading())? {
-                FileText::Plan(source) => Summary::of(name, path, (source.dialect().name, &source.draft())),
+                FileText::Plan(source) => Summary::of(name, path, (source.dialect().name, &parse(&source))),
                 FileText::Unreadable(unreadable) => {
                     Summary::unreadable(name, path, unreadable.diagnostic.message)
                 }
@@ -137,15 +160,25 @@ impl Workspace {
         Ok(PlanListing { plans, faults: board.faults })
     }
 
-    /// How much reviewers found in the newest run of each plan.
-    fn findings(&self) -> Result<BTreeMap<String, usize>, Error> {
-        let Some(runs) = Runs::open_existing(self.project())? else { return Ok(BTreeMap::new()) };
-        let newest = runs.newest()?.into_iter().filter(|run| run.tally.findings > 0);
-        Ok(newest.map(|run| (run.path.to_string_lossy().into_owned(), run.tally.findings)).collect())
+    /// The newest run of each plan.
+    fn newest_runs(&self) -> Result<Vec<RunSummaryRow>, Error> {
+        match Runs::open_existing(self.project())? {
+            Some(runs) => Ok(runs.newest()?),
+            None => Ok(Vec::new()),
+        }
     }
 }
 
-/// A plan, where it stands, and its text.
+/// Whether the file says that the plan is done, in the words of its dialect.
+fn says_done(plan: &Summary) -> bool {
+    let states = dialect::named(&plan.dialect).map(|dialect| dialect.states).unwrap_or_default();
+    let is_it = |(word, state): &&(&str, PlanState)| {
+        *state == PlanState::Done && word.eq_ignore_ascii_case(plan.status.trim())
+    };
+    states.iter().any(|pair| is_it(&pair))
+}
+
+/// A plan, its state, and its text.
 #[derive(Debug, Serialize)]
 pub struct RecordedPlanView {
     pub id: String,
@@ -182,7 +215,7 @@ impl Workspace {
         let case = Approvals::open_existing(project)?.map(|approvals| approvals.case(path)).transpose()?;
         let newest = case.as_ref().and_then(|case| case.standing.newest());
         let run = Runs::open_existing(project)?.map(|runs| runs.latest(path)).transpose()?.flatten();
-        let draft = verified.source.draft();
+        let draft = parse(&verified.source);
         let steps = draft.steps.iter().zip(verified::ids(&draft)).map(|(step, id)| RecordedStepView {
             status: run.as_ref().and_then(|run| run.step_word(&id)),
             title: step.title.value.clone(),

@@ -48,6 +48,50 @@ pub struct LogEntryView {
     pub at_ms: u64,
     /// What happened.
     pub event: Value,
+    /// Where the time went, with the verdict on an attempt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub times: Option<AttemptTimes>,
+}
+
+/// Where the time of an attempt went, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AttemptTimes {
+    /// From its dispatch to the verdict.
+    pub total_ms: u64,
+    /// The agent worked.
+    pub agent_ms: u64,
+    /// The contract ran.
+    pub contract_ms: u64,
+    /// The rest: for a worker, a place to work in, a reviewer or the disk.
+    pub waiting_ms: u64,
+}
+
+impl AttemptTimes {
+    /// The times of the attempt that this event judges, if it does.
+    fn of(events: &[RecordedEvent], judged: &RecordedEvent) -> Option<Self> {
+        let Event::Step { step, event: StepEvent::Judged { of, receipt, .. } } = &judged.event else {
+            return None;
+        };
+        let attempt = of.number()?;
+        let own = |event: &Event| event.step() == Some(step) && event.attempt() == Some(attempt);
+        let mut own =
+            events.iter().rev().filter(|recorded| recorded.seq < judged.seq && own(&recorded.event));
+        let agent_ms = own.find_map(|recorded| match &recorded.event {
+            Event::Step { event: StepEvent::Finished(finish), .. } => Some(finish.usage.milliseconds),
+            Event::Step {
+                event: StepEvent::Started(_) | StepEvent::Judged { .. } | StepEvent::Faulted { .. },
+                ..
+            }
+            | Event::Run(_)
+            | Event::Ask { .. } => None,
+        })?;
+        let began =
+            own.find(|recorded| matches!(recorded.event, Event::Step { event: StepEvent::Started(_), .. }))?;
+        let contract_ms = receipt.milliseconds;
+        // Clocks may be set back meanwhile; what was measured counts.
+        let total_ms = judged.at_ms.saturating_sub(began.at_ms).max(agent_ms.saturating_add(contract_ms));
+        Some(Self { total_ms, agent_ms, contract_ms, waiting_ms: total_ms - agent_ms - contract_ms })
+    }
 }
 
 /// Everything that is kept of an attempt.
@@ -215,6 +259,11 @@ impl RunLog {
         self.found.run.events.iter().filter(|recorded| self.has(&recorded.event))
     }
 
+    /// Where the time went, if the event is the verdict on an attempt.
+    pub fn times(&self, recorded: &RecordedEvent) -> Option<AttemptTimes> {
+        AttemptTimes::of(&self.found.run.events, recorded)
+    }
+
     /// The log without any event or text.
     pub fn head(&self) -> LogView {
         let run = self.found.run.row.id.number();
@@ -227,6 +276,7 @@ impl RunLog {
             seq: recorded.seq,
             at_ms: recorded.at_ms,
             event: serde_json::to_value(&recorded.event).unwrap_or_default(),
+            times: self.times(recorded),
         });
         Ok(LogView { events: events.collect(), attempt: self.attempt()?, ..self.head() })
     }
@@ -270,7 +320,7 @@ impl RunLog {
             contract,
             reported: reported(&account),
             findings: report::findings(&account.report).map(finding::line).collect(),
-            is_claim: Judged::from(attempt) == Judged::Claim,
+            is_claim: Judged::attempt(attempt) == Judged::Claim,
             account,
             resume,
             dropped,
@@ -286,7 +336,7 @@ impl RunLog {
         }
     }
 
-    /// Tells every event until the run finishes, no process is running it, or nobody listens: `tell` says whether somebody
+    /// Reports every event until the run finishes, no process is running it, or nobody listens: `tell` says whether somebody
     /// does, and is called without an event after each look.
     pub fn follow(&self, tell: &mut FollowedEvent<'_>) -> Result<(), Error> {
         let PlanRun { runs, run, .. } = &self.found;

@@ -26,7 +26,7 @@ impl Notifications {
         self.lock().entry(project.root.clone()).or_insert_with(start);
     }
 
-    /// Has told what is left, once the process has said its last word.
+    /// Delivers what is left when the process ends.
     pub fn finish(&self) {
         std::mem::take(&mut *self.lock()).into_values().flatten().for_each(Notifier::finish);
     }

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use crate::agent::planning_session;
 
-/// A path from where the user stands, if it lies below.
+/// A path relative to the current directory, if it is below it.
 pub fn shown(path: &Path) -> String {
-    // What a planner committed lies where nobody looks, under a name that can be typed.
+    // What a planner committed is in the state directory, under a name that can be typed.
     if let Some(name) = planning_session::name_of_copy(path) {
         return name;
     }

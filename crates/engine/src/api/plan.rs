@@ -5,13 +5,18 @@ use std::path::{Path, PathBuf};
 
 use planwright_core::plan::draft::Draft;
 use planwright_core::plan::verified;
-use planwright_core::syntax::source::Source;
+use planwright_core::syntax::source::{Detection, Source};
+use planwright_core::verify;
 
 use crate::api::error::{Error, ErrorKind};
+use crate::api::format::STDIN_SHOWN;
+use crate::api::input::STDIN;
 use crate::api::next::NextCommand;
 use crate::api::path::shown;
 use crate::api::workspace::Workspace;
+use crate::approval::Approvals;
 use crate::run::baseline;
+use crate::store::plan_count::parse;
 use crate::store::plan_file;
 use crate::store::plan_file::FileText;
 use crate::workspace::project::{Address, Verified};
@@ -44,7 +49,12 @@ impl Workspace {
     pub fn plan_at(&self, path: PathBuf) -> Result<Plan, Error> {
         let workspace = Self::open_for(&path, self.options())?;
         match plan_file::read(&path, &shown(&path), workspace.project().reading())? {
-            FileText::Plan(source) => Ok(Plan::written(workspace, path, source)),
+            FileText::Plan(source) => {
+                let plan = Plan::written(workspace, path, source);
+                // A record that can't be read is reported by who needs it.
+                let is_finished = plan.finish_decision().unwrap_or_default();
+                Ok(if is_finished { plan.read_again().unwrap_or(plan) } else { plan })
+            }
             FileText::Unreadable(unreadable) => {
                 let shown = shown(&path);
                 let message = format!("{shown}: {}", unreadable.diagnostic.message);
@@ -68,6 +78,14 @@ impl Plan {
     /// A plan of this project as it was read.
     pub(crate) fn written(workspace: Workspace, path: PathBuf, source: Source) -> Self {
         Self { is_written: true, ..Self::unwritten(workspace, path, source) }
+    }
+
+    /// Writes the last decision into the file if a process was killed before it could. Returns whether the file was written.
+    fn finish_decision(&self) -> Result<bool, Error> {
+        match Approvals::open_existing(self.workspace.project())? {
+            Some(decisions) => Ok(decisions.finish(&self.path, &self.source)?),
+            None => Ok(false),
+        }
     }
 
     /// The plan as its file is now; `None` where that can't be read.
@@ -110,7 +128,13 @@ impl Plan {
     }
 
     pub fn draft(&self) -> &Draft {
-        self.draft.get_or_init(|| self.source.draft())
+        self.draft.get_or_init(|| parse(&self.source))
+    }
+
+    /// Refuses a file that is no plan, as the checker does. What was recorded of a plan can still be read and undone
+    /// after its file became something else.
+    pub(crate) fn require_plan(&self) -> Result<(), Error> {
+        require_plan(&self.source)
     }
 
     /// The plan and the checker's results, with what is known of its contracts before the work.
@@ -123,6 +147,11 @@ impl Plan {
         Ok(self.verified.get_or_init(|| verified))
     }
 
+    /// The plan if its text has no errors, whatever the machine lacks.
+    pub(crate) fn trusted(&self) -> Option<verified::Plan> {
+        verify::trusted_draft(&self.source, self.draft())
+    }
+
     /// The place of the step that `name` means: an id, a number, or the beginning of one id alone.
     pub fn find_step(&self, name: &str) -> Result<usize, Error> {
         self.find_step_as(name, &self.shown())
@@ -132,6 +161,27 @@ impl Plan {
     pub fn find_step_as(&self, name: &str, called: &str) -> Result<usize, Error> {
         find_step(self.draft(), name, called)
     }
+}
+
+/// Refuses a text that is no plan.
+pub(crate) fn require_plan(source: &Source) -> Result<(), Error> {
+    // A dialect that was detected or forced is not questioned, so nothing is parsed for it.
+    if *source.told() != Detection::Nothing {
+        return Ok(());
+    }
+    let Some(no_plan) = verify::no_plan(source, &parse(source)) else { return Ok(()) };
+    let name = source.name();
+    // What came from standard input is addressed by `-` alone.
+    let typed = if name == STDIN_SHOWN { STDIN } else { name };
+    let error = Error::new(ErrorKind::Refused, format!("{name} is not a plan in any known dialect"));
+    Err(match no_plan.foreign {
+        Some(foreign) => {
+            error.hint(format!("this is {foreign}")).next(NextCommand::new(["planwright", "import", typed]))
+        }
+        None => error
+            .hint("pass `--dialect NAME`, or start a plan with `planwright new`")
+            .next(NextCommand::new(["planwright", "verify", typed])),
+    })
 }
 
 /// The place of the step that `name` means in the plan `path`: an id, a number, or the beginning of one id alone.

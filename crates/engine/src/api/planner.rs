@@ -1,4 +1,4 @@
-//! A planner that is asked until its answer can be used. Who shows the conversation drives it, one try after the other.
+//! Asks a planner until its answer can be used. The front end that shows the conversation makes one try after the other.
 
 use planwright_core::agent::planner as planning;
 use planwright_core::agent::planner::PlannerFeedback;
@@ -62,7 +62,7 @@ pub struct Conversation {
 
 /// What is asked for.
 pub(crate) struct ConversationTerms {
-    /// A plan, as a planner is told: `the whole plan`.
+    /// What the planner is asked for: `the whole plan`.
     pub(crate) wanted: &'static str,
     /// The command that accepts a fixed answer, without the file.
     pub(crate) hand_in: Vec<String>,
@@ -103,7 +103,7 @@ impl Conversation {
         Ok(self.planner.ask(self.workspace.project(), &self.prompt, stop, &mut self.changed)?)
     }
 
-    /// What is said to a planner that reports instead of planning.
+    /// The message to a planner that reports instead of planning.
     pub fn report_returned(&self) -> ReturnedAnswer {
         let complaint = format!("a report is not a plan: answer with {}", self.terms.wanted);
         ReturnedAnswer { plan: None, complaints: vec![complaint] }
@@ -117,7 +117,7 @@ impl Conversation {
         self.last = (said, complaints);
     }
 
-    /// What is said when no try is left. The paid answer is saved.
+    /// The error when no try is left. The paid answer is saved.
     pub fn spent(&self) -> Error {
         let tries = if self.tries == 1 { "1 try".to_owned() } else { format!("{} tries", self.tries) };
         let message = format!("planner {} returned no valid plan in {tries}", self.planner.name);

@@ -66,7 +66,7 @@ pub struct PolicyRuleView {
 pub struct RequirementView {
     /// The people who may approve; `None`: anybody.
     pub from: Option<Vec<String>>,
-    /// How many of them have to; `None`: nothing is said.
+    /// How many of them must; `None`: not set.
     pub needed: Option<u32>,
     /// Whether the one who proposed the plan may be one of them.
     pub planner_may_approve: Option<bool>,

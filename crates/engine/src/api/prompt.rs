@@ -28,7 +28,7 @@ impl Workspace {
         Ok(prompt::context(&self.session(SessionCommands::Planwright).open()?))
     }
 
-    /// What a planner would be told of this project and this task.
+    /// What a planner would be told about this project and this task.
     pub fn planner_prompt(&self, task: &str) -> String {
         let around = surroundings(self.project(), &Draft::default());
         planner::wish(&PlanRequest { task, code: &[], memories: &[], constraints: &[], around: &around })

@@ -3,16 +3,19 @@
 use std::path::PathBuf;
 
 use planwright_core::approval::review::Review;
+use planwright_core::dialect::directory::PLAN_FILE;
 use planwright_core::plan::lifecycle::{PlanState, WaitReason};
 
+use crate::api::caller::Right;
 use crate::api::decision;
 use crate::api::decision::{ApprovalOptions, ApprovalView, RejectionView};
-use crate::api::error::Error;
+use crate::api::error::{Error, ErrorKind};
 use crate::api::next::NextCommand;
 use crate::api::path::shown;
 use crate::api::workspace::Workspace;
 use crate::approval::{Approvals, Reviewed};
 use crate::run::baseline;
+use crate::system::process;
 
 pub struct PlanReview {
     workspace: Workspace,
@@ -21,8 +24,8 @@ pub struct PlanReview {
 }
 
 impl Workspace {
-    /// The review of a plan, compared with revision `since` or the one that the caller read last. What was proposed is
-    /// reviewed, also where its file can no longer be read.
+    /// The review of a plan, compared with revision `since` or the one that the caller read last. Reviews what was
+    /// proposed, even if its file can no longer be read.
     pub fn review(&self, address: &str, since: Option<u32>) -> Result<PlanReview, Error> {
         let path = self.project().plan(address)?;
         let workspace = Self::open_for(&path, self.options())?;
@@ -73,6 +76,15 @@ impl PlanReview {
             PlanState::Done | PlanState::Failed | PlanState::Cancelled => vec!["log", &plan],
         };
         NextCommand::new(std::iter::once("planwright").chain(words))
+    }
+
+    /// Opens the plan file in the caller's editor and waits for it. What was proposed stays as it is.
+    pub fn edit(&self) -> Result<(), Error> {
+        self.workspace.caller().may(Right::OpenEditor)?;
+        let file = if self.path.is_dir() { self.path.join(PLAN_FILE) } else { self.path.clone() };
+        let failed = || Error::new(ErrorKind::Machine, format!("cannot edit {}", self.shown()));
+        let ended = process::edit(&file).map_err(|error| failed().because(&error))?;
+        if ended.success() { Ok(()) } else { Err(failed().hint(format!("the editor failed: {ended}"))) }
     }
 
     /// Approves exactly what was reviewed.

@@ -35,6 +35,7 @@ use crate::approval::Approvals;
 use crate::run;
 use crate::run::baseline;
 use crate::run::{Run, Runs};
+use crate::store::plan_count::parse;
 use crate::store::plan_file;
 use crate::store::plan_file::FileText;
 use crate::workspace::project::{Project, Verified};
@@ -167,8 +168,8 @@ impl Revision<'_> {
         path.with_file_name(format!("{}.{ending}", self.next.id))
     }
 
-    /// Prevents endless replanning: too many versions, or the same failure without new information. What could not be told to
-    /// plan files is said to `warn`.
+    /// Prevents endless replanning: too many versions, or the same failure without new information. What could not be written to
+    /// plan files is passed to `warn`.
     pub fn refuse_endless(&self, warn: &mut dyn FnMut(&str)) -> Result<(), Error> {
         let name = self.plan.name();
         let place = self.chain.iter().position(|version| plan_file::name(version) == name).unwrap_or(0);
@@ -251,7 +252,7 @@ impl Revision<'_> {
         Ok(complaints)
     }
 
-    /// Whether the run of the old version goes on.
+    /// Whether the run of the old version continues.
     pub fn has_open_run(&self) -> bool {
         self.run.as_ref().is_some_and(|run| run.state.outcome().is_none())
     }
@@ -335,7 +336,7 @@ impl Revision<'_> {
         };
         let verified = baseline::verify_text(self.project(), FileText::Plan(next))?;
         let mut complaints = planning::complaints(&verified.source, &verified.diagnostics);
-        complaints.extend(planning::unkept(self.plan.draft(), &self.finished, &verified.source.draft()));
+        complaints.extend(planning::unkept(self.plan.draft(), &self.finished, &parse(&verified.source)));
         complaints.extend(
             self.same_as(&verified.source)
                 .map(|name| format!("identical to {name}, which failed: change what made it fail")),

@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use planwright_core::plan::budget::Budget;
+use planwright_core::plan::verified::Step;
 use planwright_core::run::event::{AskAnswer, AskReason, JudgedBy, StopMode};
-use planwright_core::run::state::AskState;
+use planwright_core::run::state::{AskState, StepStatus};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::api::ask::{answer_options, answers};
-use crate::api::caller::Right;
+use crate::api::caller::{Confirmation, Right};
 use crate::api::error::{Error, ErrorKind};
 use crate::api::next::NextCommand;
 use crate::api::path::shown;
@@ -112,6 +113,12 @@ impl Workspace {
 }
 
 impl PlanRun {
+    /// The same run for the person who confirmed what is done with it.
+    #[must_use]
+    pub fn confirmed(self, confirmation: Confirmation) -> Self {
+        Self { caller: confirmation.into_caller(), ..self }
+    }
+
     /// The name of the plan.
     pub fn name(&self) -> &str {
         &self.run.row.name
@@ -124,6 +131,12 @@ impl PlanRun {
 
     pub fn is_over(&self) -> bool {
         self.run.state.outcome().is_some()
+    }
+
+    /// The steps whose contracts don't hold on the tree that was there after the end of the run, by id.
+    pub fn lapsed(&self) -> Vec<&str> {
+        let steps = self.run.state.steps.iter().filter(|step| step.status.is_lapsed());
+        steps.map(|step| step.id.as_str()).collect()
     }
 
     /// Pauses the run.
@@ -185,6 +198,18 @@ impl PlanRun {
     pub fn answer(&self, ask: &RunAsk, answer: AskAnswer) -> Result<AnswerView, Error> {
         self.caller.may(Right::Answer)?;
         let Self { runs, run, .. } = self;
+        let answer = match answer {
+            AskAnswer::RetryStep { step, hint } => {
+                AskAnswer::RetryStep { step: self.culprit(ask, &step)?, hint }
+            }
+            answer @ (AskAnswer::Retry { .. }
+            | AskAnswer::TakeOver
+            | AskAnswer::Confirm
+            | AskAnswer::Skip { .. }
+            | AskAnswer::Stop
+            | AskAnswer::Revise { .. }
+            | AskAnswer::Budget { .. }) => answer,
+        };
         let (word, is_end) = (answer.kind().word(), matches!(answer, AskAnswer::Revise { .. }));
         runs.answer_as(run, &ask.ask, answer, &self.caller.identity().name)?;
         let complaints = match is_end && runs.wait_for_driver(run)?.is_none() {
@@ -195,7 +220,30 @@ impl PlanRun {
         Ok(AnswerView { step: ask.step.clone(), driven_by, complaints, ..self.answered(word) })
     }
 
-    /// Pauses the run without a word to what is asked.
+    /// The id of a step that a person blames for what is asked about, given by its number or id.
+    fn culprit(&self, ask: &RunAsk, step: &str) -> Result<String, Error> {
+        let found = self.step_named(step)?;
+        let state = self.run.state.steps.iter().find(|state| state.id == found.id);
+        let has_passed = state.is_some_and(|state| matches!(state.status, StepStatus::Passed { .. }));
+        if has_passed && ask.step.as_ref() != Some(&found.id) {
+            return Ok(found.id.clone());
+        }
+        let message = format!("step {} can't be redone: only another step that has passed can", found.number);
+        let next = NextCommand::new(["planwright", "answer", ask.subject.as_str()]);
+        Err(Error::new(ErrorKind::Usage, message).next(next))
+    }
+
+    /// A step of the plan, given by its number or id.
+    fn step_named(&self, step: &str) -> Result<&Step, Error> {
+        let number = step.trim_start_matches('#');
+        let is_meant = |known: &&Step| known.id == step || known.number.to_string() == number;
+        self.run.plan.steps.iter().find(is_meant).ok_or_else(|| {
+            let next = NextCommand::new(["planwright", "show", self.shown().as_str()]);
+            Error::new(ErrorKind::Usage, format!("{} has no step `{step}`", self.name())).next(next)
+        })
+    }
+
+    /// Pauses the run and leaves its questions open.
     pub fn answer_with_stop(&self) -> Result<AnswerView, Error> {
         self.caller.may(Right::Answer)?;
         self.runs.stop_as(&self.run, StopMode::AfterAttempts, &self.caller.identity().name)?;
@@ -218,14 +266,7 @@ impl PlanRun {
         self.caller.may(Right::RollBack)?;
         let Self { runs, run, .. } = self;
         let shown = self.shown();
-        let number = step.trim_start_matches('#');
-        let found =
-            run.plan.steps.iter().find(|known| known.id == step || known.number.to_string() == number);
-        let Some(found) = found else {
-            let next = NextCommand::new(["planwright", "show", shown.as_str()]);
-            let message = format!("{} has no step `{step}`", self.name());
-            return Err(Error::new(ErrorKind::Usage, message).next(next));
-        };
+        let found = self.step_named(step)?;
         if self.is_over() {
             let message = format!("cannot roll back {}: its run has finished", self.name());
             return Err(Error::new(ErrorKind::Refused, message)

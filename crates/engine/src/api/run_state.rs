@@ -1,4 +1,4 @@
-//! How a run stands: a word for it and for each step, what is under way, what reviewers found, and who drives it.
+//! The state of a run: a word for it and for each step, what is running, what reviewers found, and which process runs it.
 
 use std::time::{Duration, Instant};
 
@@ -36,7 +36,7 @@ pub struct FindingView {
 }
 
 impl Run {
-    /// How it stands, in a word.
+    /// Its state, in a word.
     pub fn word(&self) -> &'static str {
         match self.state.phase {
             Phase::Finished { outcome, .. } => outcome.word(),
@@ -55,7 +55,10 @@ impl Run {
             StepStatus::Skipped { by, reason } => format!("skipped by {by}: {reason}"),
             StepStatus::Waiting { .. } => "needs you".to_owned(),
             StepStatus::Running { attempt } => format!("running, attempt {attempt}"),
-            StepStatus::Judging { of, .. } => format!("judging, attempt {of}"),
+            StepStatus::Judging { of: Judged::Closing(_), .. } => "judging on the final tree".to_owned(),
+            StepStatus::Judging { of: of @ (Judged::Claim | Judged::Attempt(_)), .. } => {
+                format!("judging, attempt {of}")
+            }
             StepStatus::Pending(_) => "pending".to_owned(),
         })
     }
@@ -69,6 +72,9 @@ impl Run {
             }
             StepStatus::Judging { of: Judged::Attempt(attempt), .. } => {
                 Some(format!("{} {}, contract of attempt {attempt}", step.number, step.id))
+            }
+            StepStatus::Judging { of: Judged::Closing(_), .. } => {
+                Some(format!("{} {}, contract on the final tree", step.number, step.id))
             }
             StepStatus::Judging { of: Judged::Claim, .. }
             | StepStatus::Pending(_)
@@ -94,7 +100,7 @@ impl Run {
 }
 
 impl Runs {
-    /// What listeners are told of an event.
+    /// An event as listeners get it.
     pub fn notification(&self, run: &Run, recorded: &RecordedEvent) -> Notification {
         let (row, project) = (&run.row, self.store().key());
         let path = row.plan.to_string_lossy();
@@ -102,7 +108,7 @@ impl Runs {
         Notification::of_event(about, row.id.number(), (recorded.seq, recorded.at_ms), &recorded.event)
     }
 
-    /// Waits until nobody drives the run, for a while; says who still does.
+    /// Waits for a while until no process runs it; returns the one that still does.
     pub fn wait_for_driver(&self, run: &Run) -> Result<Option<LockHolder>, Error> {
         let begin = Instant::now();
         loop {

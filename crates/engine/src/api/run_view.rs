@@ -17,12 +17,14 @@ use crate::api::next::NextCommand;
 use crate::api::plan::Plan;
 use crate::api::run_state::FindingView;
 use crate::api::runnable::{AgentView, RunnablePlan};
-use crate::api::start::{Blocker, Rest, StepSelection, goes_on};
+use crate::api::start::{Blocker, DriveResult, StepSelection, goes_on};
 use crate::api::target::PlanRun;
+use crate::approval::Approvals;
 use crate::git::worktree;
+use crate::run::Run;
 use crate::run::driver::Progress;
 use crate::run::simulate::{Simulation, simulate};
-use crate::run::{Run, Runs};
+use crate::store::plan_count::parse;
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct RunView {
@@ -32,8 +34,12 @@ pub struct RunView {
     pub digest: String,
     /// The number of the run; `None` where nothing was started.
     pub run: Option<i64>,
-    /// `done`, `failed`, `cancelled`, `waiting`, `reached`, `stopped`, `edited`, `left` or `dry-run`.
+    /// `done`, `failed`, `cancelled`, `waiting`, `reached`, `stopped`, `edited`, `left`, `dry-run`, or `unproven`: it was done,
+    /// and contracts don't hold on the tree that is there.
     pub state: String,
+    /// How many contracts of a run that was done ran again for the tree that is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rechecked: Option<usize>,
     /// Every step: its id and its status.
     pub steps: Vec<RunStepView>,
     /// The agents of the steps.
@@ -82,7 +88,7 @@ pub struct DryRun {
 /// Which run a start would lead to, by its number.
 pub enum RunChoice {
     New,
-    /// This process drives it.
+    /// Another process runs it.
     Followed(i64, String),
     Finished(i64),
     Resumed(i64),
@@ -92,18 +98,22 @@ impl RunnablePlan<'_> {
     /// What a run would do, or what is in its way. Starts and writes nothing.
     pub fn dry_run(&self, steps: StepSelection) -> Result<Result<DryRun, Blocker>, Error> {
         let project = self.file.workspace().project();
-        let runs = Runs::open_existing(project)?;
-        let old = match &runs {
-            Some(runs) => runs.latest(self.file.path())?,
+        let decisions = Approvals::open_existing(project)?;
+        let runs = decisions.as_ref().map(Approvals::runs);
+        let old = match &decisions {
+            Some(decisions) => {
+                let (path, digest) = (self.file.path(), self.digest.to_string());
+                let case = decisions.case(path)?;
+                decisions.runs().latest(path)?.filter(|run| goes_on(run, &digest, &case))
+            }
             None => None,
         };
-        let old = old.filter(|run| goes_on(run, &self.digest.to_string()));
         let begun = RunState::new(self.plan);
         let state = old.as_ref().map_or(&begun, |run| &run.state);
         if let Some(blocker) = steps.unsettled(self.plan, state) {
             return Ok(Err(blocker));
         }
-        let (how, are_agents_lapsed) = match (&runs, &old) {
+        let (how, are_agents_lapsed) = match (runs, &old) {
             (Some(runs), Some(run)) => {
                 let number = run.row.id.number();
                 let how = match runs.holder(run)? {
@@ -158,6 +168,7 @@ impl RunnablePlan<'_> {
             digest: self.digest.to_string(),
             run: None,
             state: word.to_owned(),
+            rechecked: None,
             steps: steps.collect(),
             agents: self.agents(),
             succeeded: ids(is_done),
@@ -170,7 +181,7 @@ impl RunnablePlan<'_> {
 }
 
 /// A run at rest; steps are given by their places in the plan.
-pub struct RunRest {
+pub struct RunReport {
     pub run: Run,
     pub view: RunView,
     /// Why it finished, if somebody said so.
@@ -205,7 +216,12 @@ pub enum Watching {
 
 impl PlanRun {
     /// The run as it is after it was driven or followed, until this happened.
-    pub fn at_rest(&self, plan: &RunnablePlan<'_>, rest: &Rest, ended: Watching) -> Result<RunRest, Error> {
+    pub fn report(
+        &self,
+        plan: &RunnablePlan<'_>,
+        rest: &DriveResult,
+        ended: Watching,
+    ) -> Result<RunReport, Error> {
         let run = self.runs.run(self.run.row.id)?;
         let now = plan.file.read_again();
         let is_same =
@@ -236,7 +252,7 @@ impl PlanRun {
             Some(FailedStep { place, attempt, failure, said })
         });
         let is_waiting = |step: &StepState| matches!(step.status, StepStatus::Waiting { .. });
-        Ok(RunRest {
+        Ok(RunReport {
             why: run.events.iter().rev().find_map(|recorded| finished(&recorded.event)),
             passed: places(&is_done),
             failed: failed.collect(),
@@ -248,6 +264,18 @@ impl PlanRun {
             run,
             now,
         })
+    }
+
+    /// A run that was over before it was started again, by what its contracts say of the tree that is there.
+    pub fn after_its_end(&self, plan: &RunnablePlan<'_>, rechecked: usize) -> Result<RunReport, Error> {
+        let outcome = self.run.state.outcome().unwrap_or(RunOutcome::Done);
+        let rest = DriveResult { progress: Progress::Finished(outcome), complaints: Vec::new() };
+        let mut rest = self.report(plan, &rest, Watching::ToTheEnd)?;
+        if self.run.state.is_lapsed() {
+            "unproven".clone_into(&mut rest.view.state);
+        }
+        rest.view.rechecked = Some(rechecked);
+        Ok(rest)
     }
 
     /// What was recorded after this event, for listeners; nothing where the journal can't be read, which its driver reports.
@@ -269,9 +297,9 @@ impl PlanRun {
     }
 }
 
-impl RunRest {
-    /// The next command for who typed `typed` as the plan.
-    pub fn next(&self, plan: &Plan, typed: &str) -> NextCommand {
+impl RunReport {
+    /// The next command for who typed `typed` as the plan. A run that is resumed is given the same `options`.
+    pub fn next(&self, plan: &Plan, typed: &str, options: &[&str]) -> NextCommand {
         let root = plan.workspace().root();
         // A plan outside of the project is found by its path alone.
         let is_inside = plan.path().starts_with(root) || !plan.path().is_absolute();
@@ -287,13 +315,19 @@ impl RunRest {
                 Some(ask) => ("answer", of_step(ask.step)),
                 None => ("status", name),
             },
+            // A person has to approve the digest again: the approval ended with the run.
+            "unproven" => {
+                let digest = self.view.digest.get(..8).unwrap_or(&self.view.digest);
+                return NextCommand::new(["planwright", "run", typed, "--retry", "--rev", digest]);
+            }
             "edited" => ("review", typed.to_owned()),
             "left" | "reached" | "stopped" => ("run", typed.to_owned()),
             "failed" => ("log", of_step(self.run.state.steps.iter().position(has_failed))),
             "done" if has_worktree => ("merge", name),
             _ => ("log", name),
         };
-        NextCommand::new(["planwright", verb, what.as_str()])
+        let options = if verb == "run" { options } else { &[] };
+        NextCommand::new(["planwright", verb, what.as_str()].iter().chain(options).copied())
     }
 
     /// The approved text and the text of the file now, where both can be read.
@@ -313,7 +347,7 @@ pub fn texts_to_compare(approved: &Source, now: &Source) -> [String; 2] {
 
 /// The approved text with the marks and the status that the file has now. `None` where they can't be set.
 fn with_marks_of(approved: &Source, now: &Source) -> Option<Source> {
-    let (before, after) = (approved.draft(), now.draft());
+    let (before, after) = (parse(approved), parse(now));
     let ids = verified::ids(&after);
     let marks: BTreeMap<&String, _> =
         ids.iter().zip(&after.steps).map(|(id, step)| (id, step.mark())).collect();

@@ -133,14 +133,13 @@ impl RunnablePlan<'_> {
     /// approved on a base commit, which must then stay the same. Returns what could not be done.
     pub fn catch_up(&self) -> Result<Vec<String>, Error> {
         let (project, path) = (self.file.workspace().project(), self.file.path());
-        let old = Runs::open(project)?.latest(path)?;
-        let is_new = old.is_none_or(|old| !goes_on(&old, &self.digest.to_string()));
+        let decisions = Approvals::open(project)?;
+        let (old, case) = (decisions.runs().latest(path)?, decisions.case(path)?);
+        let is_new = old.is_none_or(|old| !goes_on(&old, &self.digest.to_string(), &case));
         if !is_new || worktree::plan_of(&project.root)?.is_none() {
             return Ok(Vec::new());
         }
-        if let Some(decisions) = Approvals::open_existing(project)?
-            && matches!(decisions.case(path)?.state(), PlanState::Proposed | PlanState::Approved)
-        {
+        if matches!(case.state(), PlanState::Proposed | PlanState::Approved) {
             return Ok(Vec::new());
         }
         let trees = Worktrees::of(project)?;

@@ -14,10 +14,11 @@ use crate::api::plan::Plan;
 use crate::api::workspace::Workspace;
 use crate::approval::Approvals;
 use crate::portfolio::board;
-use crate::portfolio::board::{ShelveError, ShelveResult, Twin};
+use crate::portfolio::board::{DuplicatePlan, ShelveError, ShelveResult};
 use crate::run;
 use crate::run::{Runs, stats};
 use crate::store::journal::OldOutputs;
+use crate::store::plan_count::parse;
 use crate::store::plan_file;
 use crate::store::plan_file::{ARCHIVE, FileText};
 use crate::system::clock::now;
@@ -33,7 +34,7 @@ pub struct ShelveView {
     pub to: String,
     /// Other plans that may be the same work.
     #[serde(skip)]
-    pub duplicates: Vec<Twin>,
+    pub duplicates: Vec<DuplicatePlan>,
 }
 
 /// What is archived.
@@ -92,8 +93,8 @@ pub struct Deletion(Plan);
 
 impl Workspace {
     /// Other plans with the same name or similar work; the author decides.
-    pub fn duplicates(&self, path: &Path, draft: &Draft) -> Result<Vec<Twin>, Error> {
-        Ok(board::twins(self.project(), path, draft)?)
+    pub fn duplicates(&self, path: &Path, draft: &Draft) -> Result<Vec<DuplicatePlan>, Error> {
+        Ok(board::duplicates(self.project(), path, draft)?)
     }
 
     /// Moves a plan to the shelf.
@@ -110,7 +111,7 @@ impl Workspace {
         self.caller().may(Right::Unshelve)?;
         let moved = board::activate(self.project(), name)?;
         let duplicates = match plan_file::read(&moved.to, &shown(&moved.to), self.project().reading())? {
-            FileText::Plan(source) => self.duplicates(&moved.to, &source.draft())?,
+            FileText::Plan(source) => self.duplicates(&moved.to, &parse(&source))?,
             // The plan was moved; `verify` reports its errors.
             FileText::Unreadable(_) => Vec::new(),
         };
@@ -177,7 +178,7 @@ impl Deletion {
 }
 
 impl ShelveView {
-    fn of(moved: ShelveResult, duplicates: Vec<Twin>) -> Self {
+    fn of(moved: ShelveResult, duplicates: Vec<DuplicatePlan>) -> Self {
         Self { name: moved.name, from: shown(&moved.from), to: shown(&moved.to), duplicates }
     }
 }

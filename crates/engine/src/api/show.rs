@@ -7,7 +7,6 @@ use planwright_core::dialect::proposal::ProposalSection;
 use planwright_core::plan::view::PlanView;
 use planwright_core::run::state::{StepState, StepStatus};
 use planwright_core::syntax::diagnostic::Severity;
-use planwright_core::verify;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -24,7 +23,7 @@ use crate::run::{Run, Runs};
 pub struct ShowOptions<'a> {
     /// A section of its text.
     pub section: Option<&'a str>,
-    /// What the arbiter would be told.
+    /// The arbiter's input.
     pub has_arbiter_prompt: bool,
 }
 
@@ -71,6 +70,7 @@ impl Plan {
 
     /// All of the plan; who shows a picture adds it.
     pub fn show(&self, options: ShowOptions<'_>) -> Result<ShowView, Error> {
+        self.require_plan()?;
         let plan = self.view()?;
         let verified = self.verified()?;
         let reasoning = self.reasoning()?;
@@ -109,10 +109,10 @@ impl Plan {
         })
     }
 
-    /// What an arbiter is told about the plan.
+    /// The arbiter's input about the plan.
     fn arbiter_prompt(&self) -> Result<String, Error> {
         // An unassigned target is not an error here: the arbiter can suggest an agent.
-        let plan = verify::trusted(self.source());
+        let plan = self.trusted();
         let case = arbiter::gather(self.workspace().project(), self.path(), plan.as_ref())?;
         case.map(|case| case.told()).ok_or_else(|| {
             let path = self.shown();

@@ -1,7 +1,5 @@
 //! What a run of a plan would do, without the checker. Starts nothing and writes nothing.
 
-use planwright_core::verify;
-
 use crate::api::error::{Error, ErrorKind};
 use crate::api::next::NextCommand;
 use crate::api::plan::Plan;
@@ -11,7 +9,7 @@ impl Plan {
     pub fn simulate(&self) -> Result<Simulation, Error> {
         let path = self.shown();
         // The checker would start bash; what it alone can find out is `verify`'s to say.
-        let plan = verify::trusted(self.source()).ok_or_else(|| {
+        let plan = self.trusted().ok_or_else(|| {
             Error::new(ErrorKind::Refused, format!("cannot run {path}: it has errors"))
                 .next(NextCommand::new(["planwright", "verify", path.as_str()]))
         })?;

@@ -1,31 +1,42 @@
-//! The only beginning of a run, for every face: whether a plan may be run now, and the run with the right to drive it. Asks nobody
-//! and words nothing; what a person has to say first is a value.
+//! The only way to start a run, for all front ends: decides whether a plan may run now and returns the run with the lock to drive
+//! it. Prompts nobody; what a person must decide first is returned as a value.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use planwright_core::plan::identity::Identity;
+use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::plan::verified::Plan;
 use planwright_core::run::event::{AgentCommands, Event, RunOutcome};
 use planwright_core::run::schedule::ScheduleLimits;
 use planwright_core::run::state::RunState;
 use planwright_core::workspace::portfolio::CircuitBreaker;
 
-use crate::api::caller::{Caller, Right};
-use crate::api::error::Error;
+use crate::api::caller::Right;
+use crate::api::error::{Error, ErrorKind};
+use crate::api::next::NextCommand;
 use crate::api::runnable::RunnablePlan;
 use crate::api::target::PlanRun;
 use crate::approval;
-use crate::approval::{ApprovalRequest, Approvals};
+use crate::approval::{ApprovalRequest, Approvals, PlanRecord, Started};
 use crate::run;
 use crate::run::driver::Progress;
-use crate::run::{DriveOptions, Isolation, Run, RunApproval, Runs};
+use crate::run::{DriveOptions, Isolation, Recheck, Run, RunApproval, Runs};
 use crate::store::journal::{RunLock, blob_of};
 use crate::system::process;
 use crate::system::process::Stop;
 use crate::system::user::user;
 
-/// How a plan is to be run.
+/// How long a start waits for somebody who works in this folder on nothing that is known yet: another start that is about to
+/// record its run, or a merge.
+const OTHERS_MAX: Duration = Duration::from_secs(5);
+/// How often it looks.
+const LOOK: Duration = Duration::from_millis(20);
+/// How often a start is decided again because the ledger of the plan grew while it was decided.
+const DECISIONS_MAX: usize = 100;
+
+/// How to run a plan.
 pub struct StartOptions<'a> {
     pub steps: StepSelection,
     /// Steps under way at once; `None`: `run.jobs` of the settings.
@@ -38,7 +49,7 @@ pub struct StartOptions<'a> {
     /// The digest that is meant, or its first digits.
     pub expected: Option<&'a str>,
     pub by: Identity,
-    /// Told when the driver shall leave.
+    /// Requested to make the driver return early; the run can be resumed.
     pub leave: Stop,
 }
 
@@ -58,7 +69,7 @@ impl StartOptions<'_> {
     }
 }
 
-/// The steps that may be begun, by their places in the plan.
+/// The steps that may start, by their positions in the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepSelection {
     All,
@@ -104,8 +115,12 @@ pub enum Retry {
 /// What would happen if the run were started now.
 pub enum Readiness {
     Begin,
-    /// This run would go on.
+    /// This run would resume.
     Resume(Box<PlanRun>),
+    /// It is done, and every contract has a receipt for the tree that is there.
+    Proven(Box<PlanRun>),
+    /// It is done for another tree: its contracts would run again.
+    Unproven(Box<PlanRun>),
     /// This one drives it already.
     Follow(Box<PlanRun>, String),
     NeedsApproval(Missing),
@@ -114,11 +129,15 @@ pub enum Readiness {
     Blocked(Blocker),
 }
 
-/// What came of a start.
+/// The result of a start.
 pub enum Start {
     /// A run that began on these approvals.
     Begun(Box<PlanRun>, Driving, Vec<StartApproval>),
     Resumed(Box<PlanRun>, Driving),
+    /// It is done, and every contract has a receipt for the tree that is there. Nothing was started.
+    Proven(ProvenRun),
+    /// It was done, and contracts don't hold on the tree that is there.
+    Lapsed(ProvenRun),
     /// Another process drives it.
     Following(Box<PlanRun>, String),
     NeedsApproval(Missing),
@@ -127,7 +146,38 @@ pub enum Start {
     Blocked(Blocker),
 }
 
-/// An approval that a run begins on: by whom, and how it was given.
+/// A run that is over, compared with the tree that is there.
+pub struct ProvenRun {
+    pub run: Box<PlanRun>,
+    /// How many contracts ran again for it; 0: it has a receipt for this tree.
+    pub rechecked: usize,
+    /// What could not be written to the plan file.
+    pub complaints: Vec<String>,
+}
+
+impl ProvenRun {
+    /// One that has a receipt for this tree.
+    const fn known(run: Box<PlanRun>) -> Self {
+        Self { run, rechecked: 0, complaints: Vec::new() }
+    }
+}
+
+/// Who may begin in the folder of the project while a start is decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Folder {
+    /// This start alone.
+    Ours,
+    Anybodys,
+}
+
+/// Who has the folder of the project.
+enum Occupied {
+    ByUs(RunLock),
+    /// And that is what came of the start.
+    ByOthers(Start),
+}
+
+/// The approval that a run starts with: by whom, and how it was given.
 pub struct StartApproval {
     pub by: String,
     /// `terminal`, `rev` or `policy`.
@@ -145,7 +195,7 @@ pub enum Missing {
         /// A run of another text of it that is not over: it ends once this one is approved.
         live: Option<Box<PlanRun>>,
     },
-    /// The command lines of the agents of a run that would go on.
+    /// The agents' command lines of a run that would resume.
     Agents {
         run: Box<PlanRun>,
         /// The name of exactly these command lines for exactly this plan, in hex.
@@ -163,12 +213,12 @@ pub struct AgentChange {
     pub now: Vec<String>,
 }
 
-/// What is in the way of a start.
+/// What blocks a start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Blocker {
     /// A step alone that needs others which are not settled; places in the plan.
     Needs { step: usize, open: Vec<usize> },
-    /// Another text of the plan, or another plan in this folder, is being run.
+    /// Another revision of the plan, or another plan in this directory, is running.
     Elsewhere(Error),
     /// The plan is not the one that is meant.
     OtherDigest,
@@ -183,23 +233,28 @@ pub struct Driving {
 
 impl Driving {
     /// Drives the run as far as it goes. `watch` sees every event once it is durable.
-    pub fn drive(self, run: &PlanRun, watch: &mut dyn FnMut(&RunState, &Event)) -> Result<Rest, Error> {
+    pub fn drive(
+        self,
+        run: &PlanRun,
+        watch: &mut dyn FnMut(&RunState, &Event),
+    ) -> Result<DriveResult, Error> {
+        process::guard_memory();
         let driven = run.runs.drive_held(&run.run, &self.path, &self.drive, self.rights, watch);
         let (progress, complaints) = driven?;
-        Ok(Rest { progress, complaints })
+        Ok(DriveResult { progress, complaints })
     }
 
     /// What attempts will not find where they work, for people.
     pub fn lacking(&self, run: &PlanRun) -> Result<Vec<String>, Error> {
-        match self.drive.spread {
+        match self.drive.isolation {
             Isolation::Apart => Ok(run.runs.lacking()?),
             Isolation::Together => Ok(Vec::new()),
         }
     }
 }
 
-/// How a run came to rest.
-pub struct Rest {
+/// Why driving or following a run ended.
+pub struct DriveResult {
     pub progress: Progress,
     /// What went wrong with the plan file; nothing is lost by it.
     pub complaints: Vec<String>,
@@ -207,8 +262,12 @@ pub struct Rest {
 
 impl PlanRun {
     /// Follows a run of another process. `watch` sees every event once it is durable.
-    pub fn follow(&self, leave: &Stop, watch: &mut dyn FnMut(&RunState, &Event)) -> Result<Rest, Error> {
-        Ok(Rest { progress: self.runs.follow(&self.run, leave, watch)?, complaints: Vec::new() })
+    pub fn follow(
+        &self,
+        leave: &Stop,
+        watch: &mut dyn FnMut(&RunState, &Event),
+    ) -> Result<DriveResult, Error> {
+        Ok(DriveResult { progress: self.runs.follow(&self.run, leave, watch)?, complaints: Vec::new() })
     }
 
     /// Approves the current command lines of the agents. Returns who did.
@@ -220,7 +279,7 @@ impl PlanRun {
     }
 }
 
-/// What came of an approval by the person who starts the plan.
+/// The result of an approval by the person who starts the plan.
 pub struct ApprovedStart {
     /// Who approved; `None` if a rule of the policy did.
     pub by: Option<String>,
@@ -241,14 +300,24 @@ impl RunnablePlan<'_> {
         Box::new(PlanRun { path, caller, runs, run, step: None })
     }
 
-    /// What would happen if the run were started now. Nothing is begun.
+    /// What would happen if the run were started now. Starts nothing.
     pub fn readiness(&self, options: &StartOptions<'_>) -> Result<Readiness, Error> {
+        self.decide(options, Folder::Anybodys)
+    }
+
+    /// Whoever is to begin or resume a run decides while the folder is theirs: until it is recorded, nobody else begins here.
+    fn decide(&self, options: &StartOptions<'_>, folder: Folder) -> Result<Readiness, Error> {
         run::refuse_unjudged(self.plan, options.tournament.as_ref())?;
         let (runs, digest) = (self.runs()?, self.digest.to_string());
+        let case = Approvals::open(self.file.workspace().project())?.case(self.file.path())?;
         let old = runs.latest(self.file.path())?;
-        let holder = old.as_ref().map(|old| runs.holder(old)).transpose()?.flatten();
+        let holder = match (&old, folder) {
+            (Some(old), Folder::Anybodys) => runs.holder(old)?,
+            // Who drives a run has its folder. What holds the run without it is only looking, and soon gone.
+            (Some(_), Folder::Ours) | (None, _) => None,
+        };
         match (old, holder) {
-            (Some(run), Some(holder)) if goes_on(&run, &digest) => {
+            (Some(run), Some(holder)) if goes_on(&run, &digest, &case) => {
                 Ok(Readiness::Follow(self.run_of(runs, run), holder.to_string()))
             }
             // Nothing is asked, and the run is not ended behind its driver's back.
@@ -256,18 +325,23 @@ impl RunnablePlan<'_> {
                 let driven = run::Error::Driven { run: run.row.id, holder: holder.to_string() };
                 Ok(Readiness::Blocked(Blocker::Elsewhere(driven.into())))
             }
-            (Some(run), None) if goes_on(&run, &digest) => {
+            (Some(run), None) if goes_on(&run, &digest, &case) && run.state.outcome().is_some() => {
+                let is_proven = runs.unproven(&run)?.is_empty();
+                let run = self.run_of(runs, run);
+                Ok(if is_proven { Readiness::Proven(run) } else { Readiness::Unproven(run) })
+            }
+            (Some(run), None) if goes_on(&run, &digest, &case) => {
                 if let Some(blocker) = options.steps.unsettled(self.plan, &run.state) {
                     return Ok(Readiness::Blocked(blocker));
                 }
-                let lapsed = runs.lapsed_agents(&run).filter(|_| run.state.outcome().is_none());
+                let lapsed = runs.lapsed_agents(&run);
                 let run = self.run_of(runs, run);
                 Ok(match lapsed {
                     Some(now) => Readiness::NeedsApproval(self.missing_agents(run, &now)),
                     None => Readiness::Resume(run),
                 })
             }
-            (old, _) => self.may_begin(runs, options, old),
+            (old, _) => self.may_begin(runs, options, (old, case.state(), folder)),
         }
     }
 
@@ -292,21 +366,23 @@ impl RunnablePlan<'_> {
         &self,
         runs: Runs,
         options: &StartOptions<'_>,
-        old: Option<Run>,
+        (old, state, folder): (Option<Run>, PlanState, Folder),
     ) -> Result<Readiness, Error> {
         if let Some(blocker) = options.steps.unsettled(self.plan, &RunState::new(self.plan)) {
             return Ok(Readiness::Blocked(blocker));
         }
-        // Before anything is asked or recorded: a run that could not begin here would be in the way of one elsewhere.
-        if let Some((plan, holder)) = runs.occupant()? {
+        // Before anything is asked or recorded: a run that can't start here would block one elsewhere.
+        if folder == Folder::Anybodys
+            && let Some((plan, holder)) = runs.occupant()?
+        {
             let occupied = run::Error::Occupied { plan, holder };
             return Ok(Readiness::Blocked(Blocker::Elsewhere(occupied.into())));
         }
         let missing = |lapsed, trip, live| Ok(Readiness::NeedsApproval(Missing::Plan { lapsed, trip, live }));
+        if state == PlanState::Failed && options.retry == Retry::No {
+            return Ok(Readiness::NeedsRetry);
+        }
         match old {
-            Some(old) if old.state.outcome() == Some(RunOutcome::Failed) && options.retry == Retry::No => {
-                return Ok(Readiness::NeedsRetry);
-            }
             Some(old) if old.state.outcome().is_none() => {
                 return missing(Vec::new(), None, Some(self.run_of(runs, old)));
             }
@@ -324,37 +400,95 @@ impl RunnablePlan<'_> {
         }
     }
 
-    /// Begins a run of a plan that is approved, or goes on with the one that there is, with the right to drive it.
+    /// Starts a run of an approved plan, or resumes the existing one, with the right to run it. Decided
+    /// and recorded while the folder is ours; a run in another working copy that is begun meanwhile shows in the ledger, and
+    /// then it is decided again.
     pub fn start(&self, options: &StartOptions<'_>) -> Result<Start, Error> {
         // The environment of this process decides which `bash` and other programs judge the work.
         if process::job_above().is_some() {
-            Caller::of_process().may(Right::ApproveOrRun)?;
+            self.file.workspace().caller().may(Right::ApproveOrRun)?;
         }
-        match self.readiness(options)? {
-            Readiness::Begin => self.begin(options),
-            Readiness::Resume(run) => self.resume(options, run),
-            Readiness::Follow(run, holder) => Ok(Start::Following(run, holder)),
-            Readiness::NeedsApproval(missing) => Ok(Start::NeedsApproval(missing)),
-            Readiness::NeedsRetry => Ok(Start::NeedsRetry),
-            Readiness::Blocked(blocker) => Ok(Start::Blocked(blocker)),
+        let runs = self.runs()?;
+        let folder = match self.occupied(&runs, options)? {
+            Occupied::ByUs(folder) => folder,
+            Occupied::ByOthers(start) => return Ok(start),
+        };
+        for _ in 0..DECISIONS_MAX {
+            match self.decide(options, Folder::Ours)? {
+                Readiness::Begin => {
+                    if let Some(started) = self.record(options)? {
+                        return self.begin(options, runs, (folder, started));
+                    }
+                }
+                Readiness::Resume(run) => return self.resume(options, run, folder),
+                Readiness::Proven(run) => return Ok(Start::Proven(ProvenRun::known(run))),
+                Readiness::Unproven(run) => return self.check_again(options, run, folder),
+                Readiness::Follow(run, holder) => return Ok(Start::Following(run, holder)),
+                Readiness::NeedsApproval(missing) => return Ok(Start::NeedsApproval(missing)),
+                Readiness::NeedsRetry => return Ok(Start::NeedsRetry),
+                Readiness::Blocked(blocker) => return Ok(Start::Blocked(blocker)),
+            }
+        }
+        Ok(Start::Blocked(Blocker::OtherDigest))
+    }
+
+    /// Takes the folder, or says what is to be done because somebody else has it.
+    fn occupied(&self, runs: &Runs, options: &StartOptions<'_>) -> Result<Occupied, Error> {
+        let since = Instant::now();
+        loop {
+            let error = match runs.occupy() {
+                Ok(folder) => return Ok(Occupied::ByUs(folder)),
+                Err(error @ run::Error::Occupied { .. }) => error,
+                Err(error) => return Err(error.into()),
+            };
+            let is_known = runs.occupying_run()?.is_some();
+            let start = match self.readiness(options)? {
+                Readiness::Follow(run, holder) => Start::Following(run, holder),
+                Readiness::Proven(run) => Start::Proven(ProvenRun::known(run)),
+                Readiness::NeedsApproval(missing) if is_known => Start::NeedsApproval(missing),
+                Readiness::NeedsRetry if is_known => Start::NeedsRetry,
+                Readiness::Blocked(blocker) if is_known => Start::Blocked(blocker),
+                // They have left meanwhile, or they are about to record what they do.
+                Readiness::Begin
+                | Readiness::Resume(_)
+                | Readiness::Unproven(_)
+                | Readiness::NeedsApproval(_)
+                | Readiness::NeedsRetry
+                | Readiness::Blocked(_)
+                    if since.elapsed() < OTHERS_MAX =>
+                {
+                    std::thread::sleep(LOOK);
+                    continue;
+                }
+                Readiness::Begin
+                | Readiness::Resume(_)
+                | Readiness::Unproven(_)
+                | Readiness::NeedsApproval(_)
+                | Readiness::NeedsRetry
+                | Readiness::Blocked(_) => Start::Blocked(Blocker::Elsewhere(error.into())),
+            };
+            return Ok(Occupied::ByOthers(start));
         }
     }
 
-    fn begin(&self, options: &StartOptions<'_>) -> Result<Start, Error> {
-        let runs = self.runs()?;
-        // The folder before the record: somebody may have taken it since it was looked at.
-        let folder = match runs.occupy() {
-            Ok(folder) => folder,
-            Err(error @ run::Error::Occupied { .. }) => {
-                return Ok(Start::Blocked(Blocker::Elsewhere(error.into())));
-            }
-            Err(error) => return Err(error.into()),
-        };
+    /// Records the start of a run. `None` if the ledger is not the one that it was decided on.
+    fn record(&self, options: &StartOptions<'_>) -> Result<Option<Started>, Error> {
         let decisions = Approvals::open(self.file.workspace().project())?;
-        let started = decisions.start(self.file.path(), self.file.verified()?, &options.by)?;
-        let right = match runs.lock(started.run) {
+        match decisions.start(self.file.path(), self.file.verified()?, &options.by) {
+            Ok(started) => Ok(Some(started)),
+            Err(approval::Error::Moved { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn begin(
+        &self,
+        options: &StartOptions<'_>,
+        runs: Runs,
+        (folder, started): (RunLock, Started),
+    ) -> Result<Start, Error> {
+        let right = match runs.lock_soon(started.run) {
             Ok(right) => right,
-            // Somebody was faster.
             Err(run::Error::Driven { holder, .. }) => {
                 let run = runs.run(started.run)?;
                 return Ok(Start::Following(self.run_of(runs, run), holder));
@@ -369,20 +503,57 @@ impl RunnablePlan<'_> {
         Ok(Start::Begun(self.run_of(runs, run), driving, approvals.collect()))
     }
 
-    fn resume(&self, options: &StartOptions<'_>, mut run: Box<PlanRun>) -> Result<Start, Error> {
+    fn resume(
+        &self,
+        options: &StartOptions<'_>,
+        mut run: Box<PlanRun>,
+        folder: RunLock,
+    ) -> Result<Start, Error> {
         let id = run.run.row.id;
-        let rights = match run.runs.rights(id) {
-            Ok(rights) => rights,
+        let right = match run.runs.lock_soon(id) {
+            Ok(right) => right,
             Err(run::Error::Driven { holder, .. }) => return Ok(Start::Following(run, holder)),
-            Err(error @ run::Error::Occupied { .. }) => {
-                return Ok(Start::Blocked(Blocker::Elsewhere(error.into())));
-            }
             Err(error) => return Err(error.into()),
         };
         // What was recorded before the right was ours is known only now.
         run.run = run.runs.run(id)?;
-        let driving = self.driving(options, &run.run.plan, rights);
+        let driving = self.driving(options, &run.run.plan, [folder, right]);
         Ok(Start::Resumed(run, driving))
+    }
+
+    /// Runs the contracts of a run that is done again, on the tree that is there. If they don't hold and it is tried again, what
+    /// a person has to say first is the answer.
+    fn check_again(
+        &self,
+        options: &StartOptions<'_>,
+        mut run: Box<PlanRun>,
+        folder: RunLock,
+    ) -> Result<Start, Error> {
+        let id = run.run.row.id;
+        let right = match run.runs.lock_soon(id) {
+            Ok(right) => right,
+            Err(run::Error::Driven { holder, .. }) => return Ok(Start::Following(run, holder)),
+            Err(error) => return Err(error.into()),
+        };
+        run.run = run.runs.run(id)?;
+        let steps = run.runs.unproven(&run.run)?;
+        if let Recheck::Interrupted = run.runs.recheck(&run.run, &steps, &options.leave)? {
+            return Err(Error::new(ErrorKind::Interrupted, "the contracts were interrupted")
+                .hint("nothing was recorded")
+                .next(NextCommand::new(["planwright", "run", self.file.shown().as_str()])));
+        }
+        run.run = run.runs.run(id)?;
+        let complaints = run.runs.mirror(id, self.file.path())?;
+        drop([folder, right]);
+        let is_lapsed = run.run.state.is_lapsed();
+        match (is_lapsed, options.retry) {
+            (false, _) => Ok(Start::Proven(ProvenRun { run, rechecked: steps.len(), complaints })),
+            (true, Retry::No) => Ok(Start::Lapsed(ProvenRun { run, rechecked: steps.len(), complaints })),
+            // Its approval ended with the run.
+            (true, Retry::Yes) => {
+                Ok(Start::NeedsApproval(Missing::Plan { lapsed: Vec::new(), trip: None, live: None }))
+            }
+        }
     }
 
     fn driving(&self, options: &StartOptions<'_>, plan: &Plan, rights: [RunLock; 2]) -> Driving {
@@ -394,24 +565,29 @@ impl RunnablePlan<'_> {
             limits: ScheduleLimits { jobs, steps: options.steps.places(plan), ..usual },
             workers: options.workers.unwrap_or(jobs),
             leave: options.leave.clone(),
-            spread: if is_apart { Isolation::Apart } else { Isolation::Together },
+            isolation: if is_apart { Isolation::Apart } else { Isolation::Together },
             tournament: options.tournament.clone(),
         };
         Driving { drive, path: self.file.path().to_owned(), rights }
     }
 
-    /// Has the plan approved by the person who starts it, in the way that they said yes. A run of another text of it ends.
+    /// Records the approval of the person who starts the plan, and how they gave it. A run of another revision ends.
     pub fn approve_start(&self, way: &'static str, live: Option<&PlanRun>) -> Result<ApprovedStart, Error> {
         let workspace = self.file.workspace();
         workspace.caller().may(Right::Approve)?;
         if let Some(live) = live {
-            // Its approval was for another text. It ends only now: without the right to approve, nobody may end a run.
+            // Its approval was for another revision. It ends only now: nobody may end a run without the right to approve.
             live.runs.cancel(&live.run, "the plan was revised")?;
         }
         let (path, by) = (self.file.path(), workspace.caller().identity());
         let decisions = Approvals::open(workspace.project())?;
         let digest = self.digest.to_string();
         let mut complaints = Vec::new();
+        // What a person cancelled stays so until it is reopened in so many words; a run that ended just now is no such case.
+        match live {
+            Some(_) => decisions.reopen_to_run(path, &by, &[PlanState::Cancelled])?,
+            None => decisions.reopen_to_run(path, &by, &[PlanState::Failed, PlanState::Done])?,
+        }
         if !decisions.is_proposed(path, &digest)? {
             let proposed = decisions.propose(path, self.file.verified()?, &by)?;
             complaints = proposed.complaints;
@@ -431,10 +607,14 @@ impl RunnablePlan<'_> {
     }
 }
 
-/// Whether a run goes on with this plan: it is for exactly these bytes, and has neither failed nor been cancelled.
-pub(crate) fn goes_on(run: &Run, digest: &str) -> bool {
-    match run.state.outcome() {
-        Some(RunOutcome::Failed | RunOutcome::Cancelled) => false,
-        Some(RunOutcome::Done) | None => run.row.digest == digest,
-    }
+/// Whether a run goes on with this plan: it is for exactly these bytes, and has neither failed nor been cancelled. One that was
+/// done goes on until somebody takes the plan back: then an approval starts a new one.
+pub(crate) fn goes_on(run: &Run, digest: &str, case: &PlanRecord) -> bool {
+    let is_standing = match run.state.outcome() {
+        None => true,
+        Some(RunOutcome::Done) => case.is_standing(run),
+        Some(RunOutcome::Failed) => run.state.is_lapsed() && case.is_standing(run),
+        Some(RunOutcome::Cancelled) => false,
+    };
+    is_standing && run.row.digest == digest
 }

@@ -81,10 +81,7 @@ pub struct ProjectionView {
 impl Workspace {
     /// The figures of runs; none where nothing was run.
     pub fn count(&self, scope: &StatsScope) -> Result<StatsCount, Error> {
-        Ok(match Runs::open_existing(self.project())? {
-            Some(runs) => stats::count(&runs, scope)?,
-            None => StatsCount { stats: Stats::default(), unread: 0 },
-        })
+        count(Runs::open_existing(self.project())?.as_ref(), scope)
     }
 
     pub fn stats(&self, options: &StatsOptions<'_>) -> Result<StatsView, Error> {
@@ -96,10 +93,17 @@ impl Workspace {
             Some(runs) => Some(cost_of(runs, plan.as_deref(), since_ms)?),
             None => None,
         };
-        let counted = self.count(&StatsScope { since_ms, plan })?;
+        let counted = count(runs.as_ref(), &StatsScope { since_ms, plan })?;
         let StatsCount { stats: Stats { runs, all, agents, plans, waiting, contracts, gaps }, unread } =
             counted;
         Ok(StatsView { since_ms, runs, unread, all, agents, plans, waiting, contracts, gaps, cost })
+    }
+}
+
+fn count(runs: Option<&Runs>, scope: &StatsScope) -> Result<StatsCount, Error> {
+    match runs {
+        Some(runs) => Ok(stats::count(runs, scope)?),
+        None => Ok(StatsCount { stats: Stats::default(), unread: 0 }),
     }
 }
 
@@ -132,7 +136,7 @@ fn cost_of(runs: &Runs, plan: Option<&Path>, since_ms: u64) -> Result<CostView, 
     Ok(CostView { steps, sums, projections })
 }
 
-/// What happened in a run at this time or later; that an attempt began is told in any case, since it names the agent.
+/// What happened in a run at this time or later; the start of an attempt is always included, since it names the agent.
 fn events(run: &Run, since_ms: u64) -> impl Iterator<Item = &Event> {
     let is_in = move |at_ms: u64, event: &Event| {
         at_ms >= since_ms || matches!(event, Event::Step { event: StepEvent::Started(_), .. })

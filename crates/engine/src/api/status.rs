@@ -23,12 +23,12 @@ use crate::store::journal::{AskRow, Health, RunId};
 pub struct StatusView {
     /// The newest run of every plan.
     pub runs: Vec<RunStatusView>,
-    /// Plans that wait for a yes or a no, the oldest first.
+    /// Plans pending review, the oldest first.
     pub reviews: Vec<ReviewView>,
-    /// Plans that are done and did not land, the oldest first.
+    /// Finished plans that could not be merged, the oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub evicted: Vec<EvictedView>,
-    /// What time has ended, and what could not be finished.
+    /// What has expired, and what could not be finished.
     #[serde(skip)]
     pub warnings: Vec<String>,
 }
@@ -64,7 +64,7 @@ pub struct RunStatusView {
     pub tokens: Option<u64>,
     /// The process that runs it.
     pub driver: Option<String>,
-    /// What is to be known about it, in a sentence.
+    /// What to know about it, in a sentence.
     pub remark: Option<String>,
     /// How much reviewers found in it: one that is done with findings is `done, 3 findings`.
     #[serde(skip_serializing_if = "is_none")]
@@ -100,7 +100,7 @@ pub struct CurrentView {
 pub struct AskView {
     /// The step that waits for it; `None` where the whole run does.
     pub step: Option<String>,
-    /// `attempts-spent`, `manual`, `budget`, `lost`, `parked`, `stalled`, `question` or `strayed`.
+    /// `attempts-spent`, `manual`, `budget`, `lost`, `parked`, `stalled`, `question`, `strayed` or `machine`.
     pub reason: String,
     /// The same in words.
     pub words: String,
@@ -277,6 +277,7 @@ fn judged(run: &Run) -> Vec<CurrentView> {
     let steps = run.plan.steps.iter().zip(&run.state.steps);
     let judged = steps.filter_map(|(step, now)| match now.status {
         StepStatus::Judging { of: Judged::Attempt(attempt), .. } => Some((step, attempt)),
+        StepStatus::Judging { of: Judged::Closing(_), .. } => Some((step, now.history.attempts)),
         StepStatus::Judging { of: Judged::Claim, .. }
         | StepStatus::Running { .. }
         | StepStatus::Pending(_)

@@ -45,7 +45,7 @@ pub struct SubmittedPlan {
     pub verified: Verified,
 }
 
-/// Where a plan stands by the record.
+/// The recorded state of a plan.
 #[derive(Serialize)]
 pub struct FeedbackView {
     pub plan: String,
@@ -179,7 +179,9 @@ impl SubmittedPlan {
 
     /// What a run would do; `None` if the plan has errors.
     pub fn simulate(&self) -> Result<Option<Simulation>, Error> {
-        let Some(plan) = verify::trusted(&self.verified.source) else { return Ok(None) };
+        let Verified { source, draft, .. } = &self.verified;
+        let plan = draft.as_ref().and_then(|draft| verify::trusted_draft(source, draft));
+        let Some(plan) = plan else { return Ok(None) };
         Ok(Some(simulate(self.workspace.project(), &plan_file::name(&self.path), &plan)?))
     }
 }

@@ -151,7 +151,7 @@ fn list() -> NextCommand {
 /// The newest run of a plan, as the user points at it.
 pub struct PlanRun {
     pub path: PathBuf,
-    pub caller: Caller,
+    pub(crate) caller: Caller,
     pub runs: Runs,
     pub run: Run,
     /// The step that was named, as a place in the approved plan.

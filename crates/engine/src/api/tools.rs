@@ -18,7 +18,7 @@ pub struct ToolsView {
     pub guarded: Vec<String>,
     /// Calls that were out of scope, the oldest first; empty without `--refused`.
     pub refused: Vec<RefusedCallView>,
-    /// The tools as agents are told of them.
+    /// The tools as listed for agents.
     #[serde(skip)]
     pub inventory: String,
 }
@@ -71,7 +71,7 @@ pub struct TriageView {
 pub struct SignView {
     /// The rule.
     pub rule: String,
-    /// The words of the task that it was told by.
+    /// The words of the task that it was recognized by.
     pub words: Vec<String>,
 }
 

@@ -14,7 +14,7 @@ use planwright_core::plan::verified;
 use planwright_core::plan::verified::Contract;
 use planwright_core::run::baseline::Baseline;
 use planwright_core::syntax::diagnostic::{Diagnostic, Severity};
-use planwright_core::syntax::source::Edit;
+use planwright_core::verify;
 use planwright_core::verify::Rule;
 use planwright_core::verify::suggest;
 
@@ -198,17 +198,23 @@ impl CheckedPlan {
         self.input != CheckInput::Stdin
     }
 
-    /// Applies fixes until none is left, and says what each does. Overlapping fixes wait for the next round.
+    /// Applies fixes until none is left, and says what each does. Overlapping fixes wait for the next round. A fix that
+    /// would take a step or a contract away is refused, and its diagnostic says so.
     pub fn fix(mut self, fixed: &mut dyn FnMut(&str)) -> Result<Self, Error> {
         let CheckInput::File(path) = &self.input else { return Ok(self) };
         for _ in 0..REPAIR_ROUNDS_MAX {
-            let (edits, titles) = repairs(&self.verified.diagnostics);
-            if edits.is_empty() {
+            let repaired = verify::repaired(&self.verified.source, &self.verified.diagnostics);
+            for (place, why) in &repaired.refused {
+                let refused = &mut self.verified.diagnostics[*place];
+                refused
+                    .notes
+                    .extend(refused.fix.take().map(|fix| format!("not fixed (`{}`): {why}", fix.title)));
+            }
+            if repaired.titles.is_empty() {
                 break;
             }
-            let source = &self.verified.source;
-            plan_file::save(path, source, &source.edited(&edits))?;
-            for title in &titles {
+            plan_file::save(path, &self.verified.source, &repaired.source)?;
+            for title in &repaired.titles {
                 fixed(title);
             }
             self.verified = baseline::verify(self.workspace.project(), path, &shown(path))?;
@@ -283,21 +289,6 @@ impl CheckedPlan {
             AgentQuery::find(&self.workspace.project().config, agent).map_err(|error| unasked(&error))?;
         Ok(PlanReviewer { plan: self, path, query })
     }
-}
-
-fn repairs(diagnostics: &[Diagnostic]) -> (Vec<Edit>, Vec<String>) {
-    let mut edits: Vec<Edit> = Vec::new();
-    let mut titles = Vec::new();
-    for fix in diagnostics.iter().filter_map(|diagnostic| diagnostic.fix.as_ref()) {
-        let meets = |edit: &Edit| {
-            edits.iter().any(|other| edit.span.start <= other.span.end && other.span.start <= edit.span.end)
-        };
-        if !fix.edits.iter().any(meets) {
-            edits.extend(fix.edits.iter().cloned());
-            titles.push(fix.title.clone());
-        }
-    }
-    (edits, titles)
 }
 
 /// An agent that sees a plan and its diagnostics. Its findings become comments; it neither approves nor rejects.
@@ -388,8 +379,9 @@ fn unasked(error: &consult::Error) -> Error {
                 ))
                 .next(NextCommand::new(["planwright", "config", "set", &key, &words, "--user"]))
         }
-        consult::Error::Late { .. } | consult::Error::Silent { .. } | consult::Error::Stopped { .. } => {
-            Error::from_error(ErrorKind::Machine, error).next(doctor())
-        }
+        consult::Error::Late { .. }
+        | consult::Error::Silent { .. }
+        | consult::Error::Stopped { .. }
+        | consult::Error::Machine { .. } => Error::from_error(ErrorKind::Machine, error).next(doctor()),
     }
 }

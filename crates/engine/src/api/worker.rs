@@ -4,11 +4,13 @@ use planwright_core::run::event::{AttemptEnd, Event, StepEvent};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::api::caller::Right;
 use crate::api::error::Error;
 use crate::api::workspace::Workspace;
 use crate::run::Runs;
 use crate::run::remote_worker;
 use crate::run::remote_worker::{WorkerEvent, WorkerOptions};
+use crate::system::process;
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct WorkerView {
@@ -26,12 +28,15 @@ pub enum WorkerNews<'a> {
 }
 
 impl Workspace {
-    /// Makes attempts from the queue until the options say that it is over. `tell` is told of each as `plan/step@attempt`.
+    /// Makes attempts from the queue until the options end it. `tell` gets each as `plan/step@attempt`.
     pub fn work(
         &self,
         options: &WorkerOptions,
         tell: &mut dyn FnMut(&str, &WorkerNews<'_>),
     ) -> Result<WorkerView, Error> {
+        // Whoever makes attempts says what came of them.
+        self.caller().may(Right::Work)?;
+        process::guard_memory();
         let runs = Runs::open(self.project())?;
         let delivered = remote_worker::work(&runs, options, &mut |event| {
             let (claim, news) = match event {

@@ -21,7 +21,7 @@ pub struct OpenOptions {
     pub overrides: Vec<String>,
     /// The dialect of plans; otherwise it is detected.
     pub dialect: Option<&'static Dialect>,
-    pub caller: Caller,
+    pub(crate) caller: Caller,
     /// Who tells the user's hooks what is recorded, if this process records anything.
     pub notifications: Option<Notifications>,
 }
@@ -30,6 +30,13 @@ impl OpenOptions {
     pub fn new(overrides: Vec<String>, dialect: Option<&str>) -> Result<Self, Error> {
         let dialect = dialect.map(dialect_named).transpose()?;
         Ok(Self { overrides, dialect, caller: Caller::of_process(), notifications: None })
+    }
+
+    /// The same for an agent that calls over the protocol `variable`, whoever started this process.
+    #[must_use]
+    pub fn for_agent(&self, name: &str, variable: &str) -> Self {
+        let caller = Caller::Agent { name: name.to_owned(), variable: variable.to_owned() };
+        Self { caller, ..self.clone() }
     }
 }
 
@@ -59,7 +66,7 @@ impl Workspace {
         };
         let mut project = find(&project::home_of(plan)?)?;
         if project::root_of(Path::new("."))? != project.root {
-            // A harness folder may lie in another repository, whose plans are about this one.
+            // The `.harness` directory may be in another repository, whose plans are about this one.
             let here = find(Path::new("."))?;
             project = if active_plan::holds(&here, plan) { here } else { project };
         }
@@ -76,7 +83,7 @@ impl Workspace {
         self
     }
 
-    pub fn root(&self) -> &PathBuf {
+    pub fn root(&self) -> &Path {
         &self.project.root
     }
 

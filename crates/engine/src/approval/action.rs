@@ -190,6 +190,16 @@ impl Approvals {
         self.move_on(path, LedgerEntry::Reopened { by: by.clone(), why: why.to_owned() })
     }
 
+    /// Reopens a plan that is over in one of these ways, for a person who is about to approve a run of it.
+    pub(crate) fn reopen_to_run(&self, path: &Path, by: &Identity, over: &[PlanState]) -> Result<(), Error> {
+        let case = self.case(path)?;
+        if !over.contains(&case.standing.state(None)) {
+            return Ok(());
+        }
+        let entry = LedgerEntry::Reopened { by: by.clone(), why: "to run it again".to_owned() };
+        self.say(&case, vec![entry], Vec::new()).map(drop)
+    }
+
     fn move_on(&self, path: &Path, entry: LedgerEntry) -> Result<(PlanRecord, Vec<String>), Error> {
         let case = self.case(path)?;
         let case = self.say(&case, vec![entry], Vec::new())?;

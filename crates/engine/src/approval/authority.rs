@@ -9,9 +9,11 @@ use planwright_core::approval::policy::{
     Decision, PolicyFacts, PolicyQuestion, SignatureStatus, required_from,
 };
 use planwright_core::approval::status::{ApprovalRecord, Revision};
+use planwright_core::plan::draft::Draft;
 use planwright_core::plan::identity::{Identity, Role};
 use planwright_core::plan::verified::Plan;
 use planwright_core::run::baseline::Baseline;
+use planwright_core::syntax::source::Source;
 
 use super::{ApprovalRequest, Approvals, Error, PlanRecord, shown};
 use crate::config::policy;
@@ -19,6 +21,7 @@ use crate::config::policy::Loaded;
 use crate::config::signature;
 use crate::run::baseline;
 use crate::run::circuit_breaker;
+use crate::store::plan_count::parse;
 use crate::system::clock::now;
 use crate::system::process;
 use crate::workspace::project::Verified;
@@ -108,11 +111,11 @@ impl Approvals {
     pub(super) fn right(
         &self,
         case: &PlanRecord,
-        (plan, revision): (&Plan, &Revision),
+        proposed: &ProposedPlan<'_>,
         yes: &ApprovalRequest,
     ) -> Result<ApprovalRight, Error> {
         let loaded = self.policy()?;
-        let ask = self.ask(loaded.as_ref(), case, (plan, revision))?;
+        let ask = proposed.ask(loaded.as_ref());
         let before: Vec<Identity> =
             case.standing.approvals.iter().map(|approval| approval.by.clone()).collect();
         // The signature itself is verified once it exists; without a key there will be none.
@@ -149,15 +152,17 @@ impl Approvals {
     ) -> Result<Vec<String>, Error> {
         let loaded = self.policy()?;
         let Some(revision) = case.standing.newest() else { return Ok(Vec::new()) };
+        let source = self.source(case, revision)?;
+        let proposed = ProposedPlan::new(plan, revision, &source, &parse(&source));
         let mut why = Vec::new();
         let mut before: Vec<Identity> = Vec::new();
         for approval in approvals {
             match approval.by.role {
                 Role::Policy => {
-                    why.extend(self.no_rule(loaded.as_ref(), case, (plan, revision), approval)?);
+                    why.extend(proposed.no_rule(loaded.as_ref(), approval));
                 }
                 Role::Person | Role::Agent | Role::Age => {
-                    let ask = self.ask(loaded.as_ref(), case, (plan, revision))?;
+                    let ask = proposed.ask(loaded.as_ref());
                     let signed = self.signed(&ask, case, approval)?;
                     let refusal = core_policy::may_approve(&ask, &approval.by, signed, &before).err();
                     why.extend(refusal.map(|refusal| refusal.to_string()));
@@ -174,38 +179,6 @@ impl Approvals {
 
     fn policy(&self) -> Result<Option<Loaded>, Error> {
         Ok(policy::load(self.root())?)
-    }
-
-    /// Whom the policy asks to approve a revision.
-    fn ask(
-        &self,
-        loaded: Option<&Loaded>,
-        case: &PlanRecord,
-        (plan, revision): (&Plan, &Revision),
-    ) -> Result<PolicyQuestion, Error> {
-        let wanted = self.wanted(case, revision)?;
-        let policy = loaded.map(|loaded| &loaded.policy);
-        Ok(core_policy::ask(policy, plan, &facts(revision, wanted.as_deref())))
-    }
-
-    /// Whom the plan itself asks. From the proposed text: the file may have changed.
-    fn wanted(&self, case: &PlanRecord, revision: &Revision) -> Result<Option<Vec<String>>, Error> {
-        let source = self.source(case, revision)?;
-        Ok(required_from(&source, &source.draft()))
-    }
-
-    /// Why a rule no longer approves.
-    fn no_rule(
-        &self,
-        loaded: Option<&Loaded>,
-        case: &PlanRecord,
-        of: (&Plan, &Revision),
-        approval: &ApprovalRecord,
-    ) -> Result<Option<String>, Error> {
-        let (wanted, policy) = (self.wanted(case, of.1)?, loaded.map(|loaded| &loaded.policy));
-        let decision = core_policy::decide(policy, of.0, &facts(of.1, wanted.as_deref()));
-        let is_said = matches!(decision, Decision::Automatic { rule, .. } if rule == approval.rule);
-        Ok((!is_said).then(|| format!("the policy has no matching rule `{}`", approval.rule)))
     }
 
     /// Whether a recorded approval is signed by a key of the person it names. Checked only where it matters.
@@ -227,14 +200,40 @@ impl Approvals {
     }
 }
 
-fn facts<'a>(revision: &'a Revision, required_from: Option<&'a [String]>) -> PolicyFacts<'a> {
-    PolicyFacts {
-        proposer: &revision.by,
-        red: &revision.red,
-        dialect: &revision.dialect,
-        agents: &revision.subject.agents,
-        required_from,
-        now_ms: now(),
+/// A revision as proposed, which counts: the file may have changed.
+pub(super) struct ProposedPlan<'a> {
+    plan: &'a Plan,
+    revision: &'a Revision,
+    /// Whom the plan itself asks.
+    required_from: Option<Vec<String>>,
+}
+
+impl<'a> ProposedPlan<'a> {
+    pub(super) fn new(plan: &'a Plan, revision: &'a Revision, source: &Source, draft: &Draft) -> Self {
+        Self { plan, revision, required_from: required_from(source, draft) }
+    }
+
+    /// Whom the policy asks to approve it.
+    fn ask(&self, loaded: Option<&Loaded>) -> PolicyQuestion {
+        core_policy::ask(loaded.map(|loaded| &loaded.policy), self.plan, &self.facts())
+    }
+
+    /// Why a rule no longer approves.
+    fn no_rule(&self, loaded: Option<&Loaded>, approval: &ApprovalRecord) -> Option<String> {
+        let decision = core_policy::decide(loaded.map(|loaded| &loaded.policy), self.plan, &self.facts());
+        let is_said = matches!(decision, Decision::Automatic { rule, .. } if rule == approval.rule);
+        (!is_said).then(|| format!("the policy has no matching rule `{}`", approval.rule))
+    }
+
+    fn facts(&self) -> PolicyFacts<'_> {
+        PolicyFacts {
+            proposer: &self.revision.by,
+            red: &self.revision.red,
+            dialect: &self.revision.dialect,
+            agents: &self.revision.subject.agents,
+            required_from: self.required_from.as_deref(),
+            now_ms: now(),
+        }
     }
 }
 

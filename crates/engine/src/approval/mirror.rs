@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use planwright_core::approval::status::ApprovalStatus;
 use planwright_core::dialect::proposal;
 use planwright_core::dialect::proposal::RejectionNote;
 use planwright_core::plan::draft::{Draft, StepDraft};
@@ -10,6 +11,7 @@ use planwright_core::plan::edit::PlanEdit;
 use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::plan::verified;
 use planwright_core::run::mirror;
+use planwright_core::syntax::source::Source;
 
 use super::{Approvals, Error, PlanRecord};
 use crate::run::Run;
@@ -64,6 +66,25 @@ impl Approvals {
             changes.iter().filter_map(|change| recorded(change, &draft, &ids)).collect();
         let drift = Drift { state: case.state(), behind, unproven };
         Ok(Some(drift).filter(|drift| !(drift.behind.is_empty() && drift.unproven.is_empty())))
+    }
+
+    /// Finishes what a killed process did not get to: the file still shows the state before the last decision. Any other
+    /// difference may be somebody's edit, which `doctor` reports. Returns whether the file was written.
+    pub fn finish(&self, path: &Path, file: &Source) -> Result<bool, Error> {
+        // The ledger alone: every command that opens a plan asks, and a run would be read with its plan.
+        let ledger = self.store().ledger(&self.runs.relative(path))?;
+        let Some((_, before)) = ledger.split_last() else { return Ok(false) };
+        let (Ok(before), Ok(now)) = (ApprovalStatus::of(before), ApprovalStatus::of(&ledger)) else {
+            return Ok(false);
+        };
+        let dialect = file.dialect();
+        let shown = (dialect.skim)(file).state.map(|state| state.value);
+        let [was, now] = [before.state(None), now.state(None)].map(|state| dialect.read_back(state));
+        if was == now || shown.is_none() || shown != was {
+            return Ok(false);
+        }
+        self.show_again(path)?;
+        Ok(true)
     }
 
     /// Writes the record into a plan file again; returns problems.

@@ -18,7 +18,7 @@ use planwright_core::syntax::diagnostic::Severity;
 use planwright_core::syntax::glob::Glob;
 use planwright_core::syntax::source::Source;
 
-use super::{Approvals, Error, PlanRecord, short, shown};
+use super::{Approvals, Error, PlanRecord, lower, short, shown};
 use crate::run;
 use crate::run::Run;
 use crate::run::baseline;
@@ -57,18 +57,17 @@ impl Approvals {
     ) -> Result<Reviewed, Error> {
         let case = self.case(path)?;
         let newest = case.standing.newest();
-        let (source, plan) = match newest {
-            Some(newest) => (self.source(&case, newest)?, self.plan(&case, newest)?),
-            None => (file.source.clone(), unproposed(&case, file)?),
+        let proposed = newest.map(|newest| self.verify(&case, newest)).transpose()?;
+        let (checked, plan) = match &proposed {
+            Some((checked, plan)) => (checked, plan),
+            None => (file, unproposed(&case, file)?),
         };
         let since = compared(&case, reader, since)?;
         let old = since.as_ref().map(|(_, revision)| self.plan(&case, revision)).transpose()?;
-        let checked = baseline::verify_text(self.project(), FileText::Plan(source.clone()))
-            .map_err(run::Error::Project)?;
         let warnings = checked.draft.as_ref().map(|draft| review::warnings(draft, &checked.diagnostics));
         let is_open = matches!(case.state(), PlanState::Proposed | PlanState::Approved);
         let moved = match newest.filter(|_| is_open) {
-            Some(newest) => self.moved(&case, &plan, &newest.subject)?,
+            Some(newest) => self.moved(&case, plan, &newest.subject)?,
             None => Vec::new(),
         };
         let name = plan_file::name(path);
@@ -77,19 +76,30 @@ impl Approvals {
             path: &shown(&case.plan),
             standing: &case.standing,
             state: case.state(),
-            plan: &plan,
+            plan,
             reader,
             since: since.map(|(since, _)| since).zip(old.as_ref()),
             warnings: warnings.unwrap_or_default(),
-            reach: self.reach(&plan)?,
+            reach: self.reach(plan)?,
             // An unreadable history gives no forecast.
-            forecast: stats::forecast(self.project(), &plan).ok().flatten(),
+            forecast: stats::forecast(self.project(), plan).ok().flatten(),
             moved,
             drift: newest.and_then(|newest| drift(newest, file)),
             findings: case.run.as_ref().map(found).unwrap_or_default(),
         };
         let subject = newest.map(|newest| newest.subject.clone());
-        Ok(Reviewed { review: Review::of(input), state: case.state(), subject, source })
+        let (review, source) = (Review::of(input), checked.source.clone());
+        Ok(Reviewed { review, state: case.state(), subject, source })
+    }
+
+    /// A revision as the checker sees it today, and its plan as proposed, which stays a plan whatever is missing today.
+    fn verify(&self, case: &PlanRecord, revision: &Revision) -> Result<(Verified, Plan), Error> {
+        let source = self.source(case, revision)?;
+        let checked =
+            baseline::verify_text(self.project(), FileText::Plan(source)).map_err(run::Error::Project)?;
+        let draft = checked.draft.as_ref().expect("a revision is text");
+        let plan = lower(case, revision, &checked.source, draft)?;
+        Ok((checked, plan))
     }
 
     /// How many files of the project every glob of a plan matches.
@@ -135,9 +145,9 @@ impl Approvals {
 }
 
 /// The plan of a file that was never proposed.
-fn unproposed(case: &PlanRecord, file: &Verified) -> Result<Plan, Error> {
+fn unproposed<'a>(case: &PlanRecord, file: &'a Verified) -> Result<&'a Plan, Error> {
     let errors = file.count(Severity::Error);
-    file.plan.clone().ok_or_else(|| Error::Unclean { plan: shown(&case.plan), errors })
+    file.plan.as_ref().ok_or_else(|| Error::Unclean { plan: shown(&case.plan), errors })
 }
 
 fn compared<'a>(

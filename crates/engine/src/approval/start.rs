@@ -37,7 +37,17 @@ impl Approvals {
 
     /// The same, with the case it is based on: whoever starts a run must not have missed a later entry.
     fn founded(&self, path: &Path, verified: &Verified) -> Result<(PlanRecord, Vec<ApprovalRecord>), Error> {
+        // Two runs of one plan would contradict each other in one ledger.
+        if let Some((root, run)) = self.runs().elsewhere(path)?
+            && self.runs().run(run)?.state.outcome().is_none()
+        {
+            let is_tree = repository::tree_around(&root).is_ok_and(|tree| tree.is_some());
+            return Err(Error::OpenElsewhere { plan: shown(&self.runs().relative(path)), root, is_tree });
+        }
         let case = self.case(path)?;
+        if let Some(run) = case.run.as_ref().filter(|run| run.state.outcome().is_none()) {
+            return Err(Error::Running { plan: shown(&case.plan), run: run.row.id.number() });
+        }
         if staging::is_staged(path) {
             return Err(Error::Staged { plan: shown(&case.plan) });
         }
@@ -84,15 +94,8 @@ impl Approvals {
         Ok(named.collect())
     }
 
-    /// Starts a run of an approved plan.
+    /// Starts a run of an approved plan, if the ledger permits it in the transaction that records it.
     pub fn start(&self, path: &Path, verified: &Verified, by: &Identity) -> Result<Started, Error> {
-        // Two runs of one plan would contradict each other in one ledger.
-        if let Some((root, run)) = self.runs().elsewhere(path)?
-            && self.runs().run(run)?.state.outcome().is_none()
-        {
-            let is_tree = repository::tree_around(&root).is_ok_and(|tree| tree.is_some());
-            return Err(Error::OpenElsewhere { plan: shown(&self.runs().relative(path)), root, is_tree });
-        }
         let (case, approvals) = self.founded(path, verified)?;
         let (Some(first), Some(last)) = (approvals.first(), approvals.last()) else {
             return Err(Error::Unapproved { plan: shown(&case.plan) });
@@ -115,6 +118,7 @@ impl Approvals {
             base: subject.base.map(|base| base.commit),
             agents: subject.agents,
             sealed: subject.sealed,
+            programs: subject.programs,
             approvals: self.named(&case, &approvals)?,
             note: notes(&approvals),
         }));

@@ -9,6 +9,7 @@ use planwright_core::syntax::glob::Glob;
 
 use super::{Approvals, Error};
 use crate::git::{base, sealed};
+use crate::run::pinned;
 
 /// How many changed files are named; more would tell nothing new.
 const NAMED_MAX: usize = 5;
@@ -26,6 +27,7 @@ impl Approvals {
             sealed: sealed::of(&project.root, plan)?,
             base: base::of(&project.root)?,
             agents: project.commands_of(plan),
+            programs: pinned::of(&project.root, plan)?,
         })
     }
 }
@@ -46,6 +48,7 @@ pub fn moved(
         ));
     }
     moved.extend(sealed::moved(&then.sealed, &now.sealed));
+    moved.extend(pinned::moved(&then.programs, &now.programs));
     moved.extend(base_moved(root, (path, plan), then, now)?);
     for target in then.agents.keys().chain(now.agents.keys().filter(|key| !then.agents.contains_key(*key))) {
         let line = |subject: &ApprovalSubject| {

@@ -8,13 +8,14 @@ use planwright_core::approval::ledger::LedgerEntry;
 use planwright_core::approval::policy as core_policy;
 use planwright_core::approval::policy::{Decision, PolicyFacts, SignatureStatus, required_from};
 use planwright_core::audit::Claimed;
+use planwright_core::dialect;
 use planwright_core::plan::identity::{Identity, Role};
 use planwright_core::syntax::source::Source;
-use planwright_core::{dialect, verify};
 
 use crate::config::policy;
 use crate::config::policy::{Loaded, Unverified};
 use crate::config::signature;
+use crate::store::plan_count::{parse, trusted};
 use crate::workspace::project::Project;
 
 /// What approvals are checked against.
@@ -65,12 +66,11 @@ impl<'a> RecordedRight<'a> {
             .text
             .zip(dialect::named(written_in))
             .map(|(text, dialect)| Source::new("plan", text).written_in(dialect));
-        let Some((source, plan)) =
-            source.and_then(|source| verify::trusted(&source).map(|plan| (source, plan)))
+        let Some((source, plan)) = source.and_then(|source| trusted(&source).map(|plan| (source, plan)))
         else {
             return Ok(());
         };
-        let wanted = required_from(&source, &source.draft());
+        let wanted = required_from(&source, &parse(&source));
         let facts = PolicyFacts {
             proposer,
             red,

@@ -1,6 +1,7 @@
 //! Checks everything planwright relies on: programs, settings, agents, records, and what a crash may leave
 //! behind. Fixes only what cannot lose anything, and only on request.
 
+mod identity;
 mod plan;
 mod program;
 mod record;
@@ -8,8 +9,12 @@ mod setting;
 mod state;
 mod tree;
 
+pub use identity::{adopt, other_record, set_aside};
+
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+
+use planwright_core::plan::identity::Identity;
 
 use crate::approval::Approvals;
 use crate::config::{Config, Settings, Sources};
@@ -17,6 +22,7 @@ use crate::git::worktree::Worktrees;
 use crate::store::journal::{RunId, Store};
 use crate::system::clock;
 use crate::system::process;
+use crate::system::user::user;
 use crate::workspace::project::Project;
 
 /// A leftover file of this age cannot belong to a write in progress.
@@ -50,7 +56,15 @@ pub struct DoctorFinding {
     /// A command that helps.
     pub fix: Option<String>,
     /// What [`mend`] does about it.
-    pub repair: Option<RepairKind>,
+    pub repair: Option<DoctorRepair>,
+}
+
+/// A fix, and the words for it once it is applied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DoctorRepair {
+    pub kind: RepairKind,
+    /// In the past tense: `removed stale lock …`.
+    pub done: String,
 }
 
 /// A fix that loses nothing.
@@ -62,6 +76,8 @@ pub enum RepairKind {
     Reclaim(RunId),
     /// Remove an unused file.
     Remove(PathBuf),
+    /// Take the first of two simultaneous starts of a plan back.
+    SecondStart(PathBuf),
     /// Rebuild the queue and the questions from the journal.
     Rebuild,
     /// Delete the outputs of runs that finished before a time, in milliseconds since 1970.
@@ -110,9 +126,13 @@ impl DoctorFinding {
         Self { fix: Some(fix.to_owned()), ..self }
     }
 
-    /// Something that [`mend`] can fix.
-    fn mendable(what: impl Into<String>, repair: RepairKind) -> Self {
-        Self { repair: Some(repair), ..Self::warn(what, "planwright doctor --fix") }
+    /// Something that [`mend`] can fix; `done` is what is reported afterwards.
+    fn mendable(what: impl Into<String>, kind: RepairKind, done: impl Into<String>) -> Self {
+        Self::warn(what, "planwright doctor --fix").repaired_by(kind, done)
+    }
+
+    fn repaired_by(self, kind: RepairKind, done: impl Into<String>) -> Self {
+        Self { repair: Some(DoctorRepair { kind, done: done.into() }), ..self }
     }
 }
 
@@ -138,6 +158,7 @@ pub fn examine(root: &Path, flags: &[String]) -> Vec<DoctorFinding> {
         findings.extend(plan::bindings(&project));
     }
     findings.extend(state::states(root));
+    findings.extend(identity::identity(root));
     findings.extend(state::disks(&project));
     findings.extend(record::records(&project));
     findings.extend(record::old_outputs(&project));
@@ -165,6 +186,11 @@ pub fn mend(root: &Path, flags: &[String], repair: &RepairKind) -> Result<(), St
             open()?.drop_outputs(*before_ms, clock::now()).map(drop).map_err(|error| error.to_string())
         }
         RepairKind::Reclaim(run) => reclaim(&open()?, *run),
+        RepairKind::SecondStart(plan) => {
+            let decisions = Approvals::open(&project()?).map_err(|error| error.to_string())?;
+            let by = Identity::person(user());
+            decisions.mend_second_start(plan, &by).map_err(|error| error.to_string())
+        }
         RepairKind::Reflect(path) => {
             let decisions = Approvals::open(&project()?).map_err(|error| error.to_string())?;
             let complaints = decisions.show_again(path).map_err(|error| error.to_string())?;

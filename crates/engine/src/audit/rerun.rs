@@ -27,6 +27,7 @@ use crate::git::base::tree_of_workspace;
 use crate::git::checkout::{Checkout, Content};
 use crate::run::contract::ContractRunner;
 use crate::store::journal;
+use crate::store::plan_count::parse;
 use crate::store::plan_file;
 use crate::store::plan_file::FileText;
 use crate::store::state_dir;
@@ -240,7 +241,7 @@ impl<'a> RerunReport<'a> {
             Earlier::Counts if process::job_above().is_none() => Some(Cache::of(&project.root)?),
             Earlier::Counts | Earlier::Ignored => None,
         };
-        let key = state_dir::folder_of(&state_dir::folder(), &project.root)?;
+        let key = state_dir::of_project(&project.root)?;
         let key = key.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Self {
             project,
@@ -299,7 +300,7 @@ impl<'a> RerunReport<'a> {
             }
         };
         audit.dialect = source.dialect().name;
-        for read in as_read(&source, &source.draft()) {
+        for read in as_read(&source, &parse(&source)) {
             let recorded = record.history.step(&read.id);
             let is_wanted = match self.options.scope {
                 RerunScope::All => true,
@@ -392,7 +393,9 @@ impl<'a> RerunReport<'a> {
         }
         let folder = self.folder()?;
         let tag = format!("{}/{}", self.tag, step.id);
-        let Some(seen) = self.runner(&folder).run(step, &self.supervisors, &tag, stop) else {
+        let Some(seen) =
+            self.runner(&folder).run(step, &self.supervisors, &tag, stop).map_err(base::Error::from)?
+        else {
             return Ok(None);
         };
         let verdict = judge(&seen, None);

@@ -13,6 +13,7 @@ use crate::config;
 use crate::config::ConfigFault;
 use crate::config::signature;
 use crate::config::signature::{Signer, Signers};
+use crate::store::state_dir::ProjectRecord;
 use crate::store::{plan_file, state_dir};
 
 pub const FILE: &str = "policy.toml";
@@ -42,8 +43,14 @@ pub struct PolicyPaths {
     pub root: PathBuf,
     /// The repository's.
     pub repository: PathBuf,
+    /// Those that count where the repository has none: of the repository that was in the same folder before,
+    /// and of the projects around it. Otherwise a new `.git` or `planwright.toml`, which agents can write, would
+    /// do away with the policy.
+    pub inherited: Vec<PathBuf>,
     /// The user's, if there is a home directory.
     pub user: Option<PathBuf>,
+    /// The record that the repository's is in.
+    record: Option<ProjectRecord>,
 }
 
 #[derive(Debug, Clone)]
@@ -106,14 +113,22 @@ impl PolicyPaths {
     /// Where the policy of the project at `root` is searched.
     pub fn of(root: &Path) -> Result<Self, Error> {
         let error = |source| Error::State { root: root.to_owned(), source };
-        let repository = state_dir::folder_of(&state_dir::folder(), root).map_err(error)?.join(FILE);
+        let states = state_dir::folder().map_err(error)?;
+        let record = ProjectRecord::find(&states, root).map_err(error)?;
+        let others = record.policies().map_err(error)?;
         let user = config::user_file().map(|file| file.with_file_name(FILE));
-        Ok(Self { root: root.to_owned(), repository, user })
+        Ok(Self {
+            root: root.to_owned(),
+            repository: record.folder().join(FILE),
+            inherited: others.iter().map(|folder| folder.join(FILE)).collect(),
+            user,
+            record: Some(record),
+        })
     }
 
     /// The effective policy; `None` if neither file exists.
     pub fn load(&self) -> Result<Option<Loaded>, Error> {
-        for path in std::iter::once(&self.repository).chain(&self.user) {
+        for path in std::iter::once(&self.repository).chain(&self.inherited).chain(&self.user) {
             if is_there(path)? {
                 return self.trusted(path).map(Some);
             }
@@ -126,7 +141,9 @@ impl PolicyPaths {
     pub fn install(&self, file: &Path) -> Result<InstalledPolicy, Error> {
         let new = check(file)?;
         let folder = self.repository.parent().unwrap_or(Path::new("/"));
-        state_dir::create(folder).map_err(|source| Error::State { root: self.root.clone(), source })?;
+        let error = |source| Error::State { root: self.root.clone(), source };
+        state_dir::create(folder).map_err(error)?;
+        self.record.as_ref().map_or(Ok(()), ProjectRecord::claim).map_err(error)?;
         let old = if is_there(&self.repository)? { Some(text_of(&self.repository)?) } else { None };
         let write = |path: &Path, text: &str| {
             plan_file::put_private(path, text)
@@ -190,11 +207,6 @@ impl PolicyPaths {
 /// never `None`.
 pub fn load(root: &Path) -> Result<Option<Loaded>, Error> {
     PolicyPaths::of(root)?.load()
-}
-
-/// Installs a policy for the project at `root`; it takes effect immediately.
-pub fn install(root: &Path, file: &Path) -> Result<InstalledPolicy, Error> {
-    PolicyPaths::of(root)?.install(file)
 }
 
 /// Why a signature does not count, or cannot be verified.

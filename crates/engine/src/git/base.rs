@@ -10,9 +10,11 @@ pub use crate::git::tree_hash::{TreeFiles, tree_of_workspace};
 pub use planwright_core::approval::ledger::Base;
 
 use crate::git::checkout;
+use crate::git::tree_hash;
 use crate::git::worktree;
 use crate::store::state_dir;
 use crate::store::temp_dir;
+use crate::system::fault::Fault;
 use crate::system::process;
 use crate::system::process::{GitOutput, Repository};
 
@@ -36,6 +38,19 @@ pub enum Error {
     NoCommit { commit: String },
     #[error("cannot reserve ports for the checkout")]
     Ports(#[source] Box<worktree::Error>),
+    #[error(
+        "{} is too large to hash ({gibibytes} GiB; all new files together {all} GiB, limit {} GiB): ignore it in .gitignore or move it out of the workspace",
+        path.display(), tree_hash::BYTES_MAX >> 30
+    )]
+    TooLarge {
+        /// The largest one.
+        path: PathBuf,
+        gibibytes: u64,
+        all: u64,
+    },
+    /// A contract could not run.
+    #[error(transparent)]
+    Machine(#[from] Fault),
     /// A file of the workspace or of a temporary checkout.
     #[error("cannot copy or read {}", path.display())]
     File {

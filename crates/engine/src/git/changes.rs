@@ -4,7 +4,9 @@
 mod git;
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::Metadata;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +14,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::store::{plan_file, state_dir};
+use crate::system::fault;
 
 /// The most files examined.
 const FILES_MAX: usize = 200_000;
@@ -21,6 +24,19 @@ const RULES_BYTES_MAX: u64 = 1 << 20;
 /// Directories that tools fill. Only these may be hidden by rules that are new or outside the project: a new
 /// project has just got the rule about its dependencies.
 const FILLED: &[&str] = &["target", "node_modules", "__pycache__", ".venv"];
+
+/// The workspace cannot be read, so what was changed is unknown: neither nothing, nor something.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("cannot read {}", path.display())]
+    Read {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
+    #[error(transparent)]
+    State(#[from] state_dir::Error),
+}
 
 /// The ignore rules, by their directory.
 type Rules = BTreeMap<PathBuf, Gitignore>;
@@ -52,33 +68,45 @@ impl Look {
 
 impl FileSnapshot {
     /// Reads every file that the project's own `.gitignore` files do not ignore, and what steers its git.
-    pub fn of(root: &Path) -> Self {
+    pub fn of(root: &Path) -> Result<Self, Error> {
         Self::look(root, None)
     }
 
     /// Reads again by the earlier rules: writing a `.gitignore` hides nothing.
-    #[must_use]
-    pub fn again(&self, root: &Path) -> Self {
+    pub fn again(&self, root: &Path) -> Result<Self, Error> {
         Self::look(root, Some(&self.rules))
     }
 
-    fn look(root: &Path, earlier: Option<&Rules>) -> Self {
-        // Without a repository the ignore files mean nothing. If it cannot be determined, nothing is ignored
-        // either.
-        let tree = state_dir::tree_of(root).ok().flatten();
+    fn look(root: &Path, earlier: Option<&Rules>) -> Result<Self, Error> {
+        // Without a repository the ignore files mean nothing.
+        let tree = state_dir::tree_of(root)?;
         let above =
             root.ancestors().skip(1).filter(|folder| tree.is_some_and(|tree| folder.starts_with(tree)));
-        let mut rules: Rules = above.filter_map(rules_in).collect();
-        let mut files = git::steering(root);
+        let mut rules = Rules::new();
+        for folder in above {
+            rules.extend(rules_in(folder)?);
+        }
+        let mut files = git::steering(root)?;
         let own_git = root.join(".git");
         let mut folders = vec![root.to_owned()];
         while let Some(folder) = folders.pop() {
-            rules.extend(tree.and_then(|_| rules_in(&folder)));
-            // A file that vanishes meanwhile is not there.
-            for entry in folder.read_dir().into_iter().flatten().flatten() {
-                let path = entry.path();
-                let Ok(data) = path.symlink_metadata() else { continue };
-                let name = entry.file_name();
+            if tree.is_some() {
+                rules.extend(rules_in(&folder)?);
+            }
+            let Some(names) = names_in(&folder)? else {
+                // Whoever may not look into it sees at least whether somebody else did.
+                files.extend(closed(root, &folder)?);
+                continue;
+            };
+            for name in names {
+                let path = folder.join(&name);
+                let found = path.symlink_metadata();
+                if found.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied) {
+                    files.extend(closed(root, &folder)?);
+                    continue;
+                }
+                // A file that vanishes meanwhile is not there.
+                let Some(data) = known(&path, found)? else { continue };
                 let is_filled = || data.is_dir() && FILLED.iter().any(|filled| name == *filled);
                 let is_hidden = path == own_git
                     || is_ignored((&path, data.is_dir()), earlier.unwrap_or(&rules), root)
@@ -93,7 +121,7 @@ impl FileSnapshot {
                 }
             }
         }
-        Self { files, rules }
+        Ok(Self { files, rules })
     }
 
     /// The files and links created, changed or removed since `earlier`, all of them in order.
@@ -117,18 +145,56 @@ pub fn named(mut changed: Vec<String>, outside: &[String]) -> Vec<String> {
     changed
 }
 
+/// The metadata of a file; `None` if it is not there.
+fn data_of(path: &Path) -> Result<Option<Metadata>, Error> {
+    known(path, path.symlink_metadata())
+}
+
+/// The names in a directory; `None` if it is not there or closed to this user.
+fn names_in(folder: &Path) -> Result<Option<Vec<OsString>>, Error> {
+    let names = folder.read_dir().and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect());
+    known(folder, names)
+}
+
+/// What was found; `None` if there is nothing, or nothing that this user may see. Any other error means that
+/// it is unknown.
+fn known<T>(path: &Path, found: io::Result<T>) -> Result<Option<T>, Error> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if state_dir::is_absence(&error) => Ok(None),
+        Err(source) => Err(Error::Read { path: path.to_owned(), source }),
+    }
+}
+
+/// The text of a file; `None` if it is not there, closed to this user, or no text.
+fn text_of(path: &Path, bytes_max: u64) -> Result<Option<String>, Error> {
+    match plan_file::read_text(path, bytes_max) {
+        Ok(text) => Ok(Some(text)),
+        Err(source) if fault::is_fault(&source) => Err(Error::Read { path: path.to_owned(), source }),
+        Err(_) => Ok(None),
+    }
+}
+
+/// A directory that this user may not list.
+fn closed(root: &Path, folder: &Path) -> Result<Option<(String, Look)>, Error> {
+    let inner = folder.strip_prefix(root).ok().map(|inner| inner.to_string_lossy().into_owned());
+    Ok(inner.zip(data_of(folder)?.as_ref().map(Look::of)))
+}
+
 /// The rules in a directory; `None` if there are none.
-fn rules_in(folder: &Path) -> Option<(PathBuf, Gitignore)> {
+fn rules_in(folder: &Path) -> Result<Option<(PathBuf, Gitignore)>, Error> {
     let file = folder.join(".gitignore");
     // Git follows no link here either.
-    file.symlink_metadata().ok().filter(Metadata::is_file)?;
-    let text = plan_file::read_text(&file, RULES_BYTES_MAX).ok()?;
+    if !data_of(&file)?.is_some_and(|data| data.is_file()) {
+        return Ok(None);
+    }
+    let Some(text) = text_of(&file, RULES_BYTES_MAX)? else { return Ok(None) };
     let mut builder = GitignoreBuilder::new(folder);
     for line in text.lines() {
         // A line that is not a pattern ignores nothing.
         builder.add_line(None, line).ok();
     }
-    Some((folder.to_owned(), builder.build().ok()?))
+    Ok(builder.build().ok().map(|rules| (folder.to_owned(), rules)))
 }
 
 /// Whether the rules from `top` down ignore a path; the nearest matching rule decides.

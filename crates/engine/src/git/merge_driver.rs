@@ -127,7 +127,7 @@ pub fn install(root: &Path) -> Result<DriverInstall, Error> {
     let none = || Error::NoRepository { root: root.to_owned() };
     let root = &root.canonicalize().map_err(|source| Error::Read { path: root.to_owned(), source })?;
     let tree = state_dir::tree_of(root)?.ok_or_else(none)?;
-    // What the environment says about repositories is of no account: the one that the project lies in is told.
+    // Ignore what the environment says about repositories: use the one that contains the project.
     let repository = Repository { tree: tree.to_owned(), git: tree.join(".git") };
     if repository.ask(&["rev-parse", "--git-dir"])?.code != Some(0) {
         return Err(none());

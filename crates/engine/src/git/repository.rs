@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 pub use crate::git::sync::SyncResult;
 
+use crate::git::base;
 use crate::git::base::Home;
 use crate::store::{state_dir, worktree_registry};
 use crate::system::process;
@@ -30,6 +31,8 @@ pub enum Error {
     State(#[from] state_dir::Error),
     #[error("cannot run git")]
     Process(#[from] process::Error),
+    #[error(transparent)]
+    Files(#[from] base::Error),
     #[error("git cannot {act} in {}: {said}", repository.display())]
     Git { act: &'static str, repository: PathBuf, said: String },
     #[error("{} is not in a git repository", root.display())]
@@ -82,7 +85,7 @@ impl OwnedRefs {
             return Ok(None);
         }
         let part = root.strip_prefix(&top).unwrap_or(Path::new("")).to_owned();
-        let own = state_dir::folder_of(&state_dir::folder(), &root)?.join(FOLDER);
+        let own = state_dir::of_project(&root)?.join(FOLDER);
         let keep = Self { objects: common.join("objects"), common, own, top, part };
         keep.prepare()?;
         Ok(Some(keep))

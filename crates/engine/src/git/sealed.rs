@@ -13,6 +13,7 @@ use planwright_core::syntax::glob::Glob;
 
 use crate::git::base;
 use crate::git::base::{Lists, TreeFiles};
+use crate::system::fault;
 
 /// The most files that a plan may seal. A plan that seals everything seals its own work.
 pub const FILES_MAX: usize = 10_000;
@@ -57,12 +58,15 @@ pub struct Seal<'a> {
 impl Seal<'_> {
     /// What differs from what was approved, for people. Further files below a sealed pattern differ if
     /// `counts` says so.
-    pub fn broken(&self, root: &Path, counts: impl Fn(&str) -> bool) -> Vec<String> {
+    ///
+    /// An error of the machine is not a difference.
+    pub fn broken(&self, root: &Path, counts: impl Fn(&str) -> bool) -> Result<Vec<String>, Error> {
         match of(root, self.plan) {
-            Err(error) => vec![error.to_string()],
+            Err(error) if fault::errno_in(&error).is_some() => Err(error),
+            Err(error) => Ok(vec![error.to_string()]),
             Ok(mut now) => {
                 now.retain(|path, _| self.approved.contains_key(path) || counts(path));
-                moved(self.approved, &now)
+                Ok(moved(self.approved, &now))
             }
         }
     }
@@ -126,9 +130,10 @@ fn hash(root: &Path, path: &str, step: &str) -> Result<String, Error> {
         }
         data => data.map_err(read)?,
     };
-    let is_straight = Path::new(path).ancestors().skip(1).all(|above| {
-        !root.join(above).symlink_metadata().is_ok_and(|data| data.is_symlink()) || above == Path::new("")
-    });
+    let mut is_straight = true;
+    for above in Path::new(path).ancestors().skip(1).filter(|above| *above != Path::new("")) {
+        is_straight &= !root.join(above).symlink_metadata().map_err(read)?.is_symlink();
+    }
     if !is_straight || !(data.is_file() || data.is_symlink()) {
         return Err(Error::NoFile { step: step(), path: path.to_owned() });
     }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use super::repository::{Error, OwnedRefs};
 use super::sync::{FRESH, data_at, index_line};
 use crate::git::base::walked;
+use crate::git::tree_hash::check_size;
 use crate::store::{state_dir, worktree_registry};
 use crate::system::process::{Repository, filters};
 
@@ -63,7 +64,8 @@ impl OwnedRefs {
         }
         let known = self.entries(top, &["ls-files", "--stage", "-z"], &environment)?;
         let theirs = self.entries(top, &["ls-tree", "-r", "-z", parent], &environment)?;
-        let mut found = walked(top);
+        let mut found = walked(top)?;
+        check_size(top, found.iter())?;
         // A pipe or a socket has no content, and reading it could block forever. A temporary file of a dead
         // planwright is nobody's work.
         let is_ours =

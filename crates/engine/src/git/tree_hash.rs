@@ -16,6 +16,8 @@ use crate::system::walk;
 
 /// The file with known hashes, in the state directory.
 const KNOWN: &str = "tree-cache";
+/// The most that is read to hash a workspace for the first time; unchanged files are not read again. A disk reads that in a minute.
+pub(super) const BYTES_MAX: u64 = 16 << 30;
 /// A file that changed this shortly before it was read may change again without looking different.
 const RACY_MS: i128 = 2_000;
 
@@ -73,14 +75,14 @@ impl TreeFiles {
                 (top.map_err(|source| Error::File { path: root.to_owned(), source })?, PathBuf::new())
             }
         };
-        let mut found = walked_by(&top, lists);
+        let mut found = walked_by(&top, lists)?;
         if let Some(home) = &home {
             // Tracked files count even if a pattern ignores them.
             let answer = asked(&home.repository, "list its files", &["ls-files", "-z", "--cached"])?;
             for path in answer.stdout.split(|&byte| byte == 0).filter(|path| !path.is_empty()) {
                 let path = Path::new(std::ffi::OsStr::from_bytes(path));
                 if !found.contains_key(path)
-                    && let Some(data) = at(&top, path)
+                    && let Some(data) = at(&top, path)?
                 {
                     found.insert(path.to_owned(), data);
                 }
@@ -120,31 +122,95 @@ pub(crate) enum Lists {
 }
 
 /// The files below a directory that git would not ignore, relative to it.
-pub(crate) fn walked(top: &Path) -> BTreeMap<PathBuf, Metadata> {
+pub(crate) fn walked(top: &Path) -> Result<BTreeMap<PathBuf, Metadata>, Error> {
     walked_by(top, Lists::Git)
 }
 
-fn walked_by(top: &Path, lists: Lists) -> BTreeMap<PathBuf, Metadata> {
+fn walked_by(top: &Path, lists: Lists) -> Result<BTreeMap<PathBuf, Metadata>, Error> {
     // Our own walk: git would call monitors and filters, and stops at nested repositories.
     let build = |folder: &Path| by_lists(folder, lists);
-    let mut found = BTreeMap::new();
+    let (mut found, mut failed) = (BTreeMap::new(), None);
     walk::over(top, build, &mut |walk| {
-        // A file that vanishes during the walk is not there.
-        for entry in walk.build().flatten() {
-            if let (Ok(path), Ok(data)) = (entry.path().strip_prefix(top), entry.path().symlink_metadata())
-                && !data.is_dir()
-            {
-                found.insert(path.to_owned(), data);
+        for entry in walk.build() {
+            match seen(top, &entry) {
+                Ok(file) => found.extend(file),
+                Err(error) => drop(failed.get_or_insert(error)),
             }
         }
     });
-    found
+    failed.map_or(Ok(found), Err)
+}
+
+/// A file that a walk meets; `None` for a directory, and for a file that has vanished.
+fn seen(
+    top: &Path,
+    entry: &Result<ignore::DirEntry, ignore::Error>,
+) -> Result<Option<(PathBuf, Metadata)>, Error> {
+    let (path, fault, is_closed) = match entry {
+        Ok(entry) => (Some(entry.path()), entry.error(), false),
+        // A directory that this user may not list is a name without content.
+        Err(error) => (path_in(error), Some(error), error.io_error().is_some_and(is_denied)),
+    };
+    if let Some(fault) = fault.and_then(|error| fault_in(error, path.unwrap_or(top))) {
+        return Err(fault);
+    }
+    let Some(path) = path else { return Ok(None) };
+    let data = known(path, path.symlink_metadata())?.filter(|data| is_closed || !data.is_dir());
+    Ok(path.strip_prefix(top).ok().map(Path::to_owned).zip(data))
+}
+
+fn is_denied(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied
+}
+
+/// What was found; `None` if there is nothing, or nothing that this user may see. Any other error means that
+/// the content of the workspace is unknown.
+fn known<T>(path: &Path, found: io::Result<T>) -> Result<Option<T>, Error> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if state_dir::is_absence(&error) => Ok(None),
+        Err(source) => Err(Error::File { path: path.to_owned(), source }),
+    }
+}
+
+/// The path that an error of a walk is about.
+fn path_in(error: &ignore::Error) -> Option<&Path> {
+    match error {
+        ignore::Error::WithPath { path, .. } => Some(path),
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => path_in(err),
+        ignore::Error::Partial(_)
+        | ignore::Error::Loop { .. }
+        | ignore::Error::Io(_)
+        | ignore::Error::Glob { .. }
+        | ignore::Error::UnrecognizedFileType(_)
+        | ignore::Error::InvalidDefinition => None,
+    }
+}
+
+/// The error of the system in an error of a walk, which may be about an ignore file; `None` if it means that
+/// there is nothing to see, or that a line of an ignore file is no pattern.
+fn fault_in(error: &ignore::Error, path: &Path) -> Option<Error> {
+    match error {
+        ignore::Error::Partial(errors) => errors.iter().find_map(|error| fault_in(error, path)),
+        ignore::Error::WithPath { path, err } => fault_in(err, path),
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => {
+            fault_in(err, path)
+        }
+        ignore::Error::Io(error) => {
+            let source = error.raw_os_error().map(io::Error::from_raw_os_error)?;
+            (!state_dir::is_absence(&source)).then(|| Error::File { path: path.to_owned(), source })
+        }
+        ignore::Error::Loop { .. }
+        | ignore::Error::Glob { .. }
+        | ignore::Error::UnrecognizedFileType(_)
+        | ignore::Error::InvalidDefinition => None,
+    }
 }
 
 /// The files below a directory that only the ignore list in its own git directory ignores.
-pub(crate) fn hidden_in(top: &Path) -> Vec<PathBuf> {
-    let seen = walked(top);
-    walked_by(top, Lists::Trusted).into_keys().filter(|path| !seen.contains_key(path)).collect()
+pub(crate) fn hidden_in(top: &Path) -> Result<Vec<PathBuf>, Error> {
+    let seen = walked(top)?;
+    Ok(walked_by(top, Lists::Trusted)?.into_keys().filter(|path| !seen.contains_key(path)).collect())
 }
 
 /// The nested repositories below a directory, relative to it, that no `.gitignore` ignores.
@@ -166,19 +232,19 @@ fn by_lists(folder: &Path, lists: Lists) -> WalkBuilder {
 }
 
 /// The file at a path, unless a link on the way leads elsewhere.
-fn at(top: &Path, path: &Path) -> Option<Metadata> {
+fn at(top: &Path, path: &Path) -> Result<Option<Metadata>, Error> {
     let mut way = top.to_owned();
     let mut parts = path.components().peekable();
     while let Some(part) = parts.next() {
         way.push(part);
-        let data = way.symlink_metadata().ok()?;
+        let Some(data) = known(&way, way.symlink_metadata())? else { return Ok(None) };
         match parts.peek() {
-            None => return Some(data).filter(|data| !data.is_dir()),
+            None => return Ok(Some(data).filter(|data| !data.is_dir())),
             Some(_) if data.is_dir() => {}
-            Some(_) => return None,
+            Some(_) => return Ok(None),
         }
     }
-    None
+    Ok(None)
 }
 
 /// The hash of the workspace without the files and directories `without` (relative to the root), which
@@ -191,16 +257,16 @@ fn at(top: &Path, path: &Path) -> Option<Metadata> {
 /// unchanged; the change time of an inode cannot be set back by someone who may only write to the file.
 pub fn tree_of_workspace(root: &Path, without: &[PathBuf]) -> Result<String, Error> {
     let files = TreeFiles::of(root)?;
-    let folder = state_dir::folder_of(&state_dir::folder(), root)?;
+    let folder = state_dir::of_project(root)?;
     let known = Known::read(&folder);
     let mut now = Known { hashes: BTreeMap::new(), at_ms: i128::from(clock::now()) };
     let without: Vec<PathBuf> = without.iter().map(|path| files.part.join(path)).collect();
     let mut whole = blake3::Hasher::new();
     whole.update(files.part.as_os_str().as_bytes()).update(&[0]);
-    for (path, data) in &files.found {
-        if without.iter().any(|left_out| path.starts_with(left_out)) {
-            continue;
-        }
+    let counted =
+        || files.found.iter().filter(|(path, _)| !without.iter().any(|left_out| path.starts_with(left_out)));
+    check_size(&files.top, counted().filter(|(path, data)| known.get(path, &Look::of(data)).is_none()))?;
+    for (path, data) in counted() {
         let look = Look::of(data);
         let full = files.top.join(path);
         let hash = match known.get(path, &look) {
@@ -220,6 +286,27 @@ pub fn tree_of_workspace(root: &Path, without: &[PathBuf]) -> Result<String, Err
         now.write(&folder).ok();
     }
     Ok(whole.finalize().to_hex().to_string())
+}
+
+/// Refuses what would take hours to read: a sparse file takes no space and has any size. Nothing is left out of a
+/// hash, or a verdict would not be about the tree that is there.
+pub(super) fn check_size<'a>(
+    top: &Path,
+    files: impl Iterator<Item = (&'a PathBuf, &'a Metadata)>,
+) -> Result<(), Error> {
+    let (mut bytes, mut largest) = (0_u64, None::<(&PathBuf, u64)>);
+    for (path, data) in files.filter(|(_, data)| data.is_file()) {
+        bytes = bytes.saturating_add(data.len());
+        if largest.is_none_or(|(_, most)| data.len() > most) {
+            largest = Some((path, data.len()));
+        }
+    }
+    match largest {
+        Some((path, most)) if bytes > BYTES_MAX => {
+            Err(Error::TooLarge { path: top.join(path), gibibytes: most >> 30, all: bytes >> 30 })
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 fn content(path: &Path, kind: FileKind) -> io::Result<blake3::Hash> {

@@ -202,7 +202,7 @@ impl Worktrees {
             }
         };
         let keep = OwnedRefs::of(&project.root)?;
-        let states = state_dir::folder_of(&state_dir::folder(), &project.root)?;
+        let states = state_dir::of_project(&project.root)?;
         let folder = folder_for(&project, &keep, &states)?;
         let notes = WorktreeIntents::of(&states);
         Ok(Self { project, here, keep, folder, states, notes })

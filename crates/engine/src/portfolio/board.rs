@@ -1,7 +1,7 @@
 //! The plans of one project side by side: the state of each, what it needs, and what was done. Gathers facts;
 //! core decides what may start. A plan is done because the journal proves it, never because its file says so.
 
-pub use crate::portfolio::duplicate::{Twin, twins};
+pub use crate::portfolio::duplicate::{DuplicatePlan, duplicates};
 pub use crate::portfolio::staging::{ShelveError, ShelveResult, activate, stage};
 pub use crate::portfolio::standup::{StandupLine, StandupReport, StepDone, StepFailed, standup};
 
@@ -16,7 +16,6 @@ use planwright_core::plan::verified;
 use planwright_core::run::event::RunOutcome;
 use planwright_core::run::summary::{RunSummary, SummaryPhase};
 use planwright_core::syntax::source::{Detection, Source, text, texts};
-use planwright_core::verify;
 use planwright_core::workspace::portfolio;
 use planwright_core::workspace::portfolio::{CircuitBreaker, Fingerprint, PlanNode, PlanProgress};
 
@@ -30,6 +29,7 @@ use crate::run::checkout;
 use crate::run::circuit_breaker;
 use crate::run::{Error, Run, Runs};
 use crate::store::journal::RunId;
+use crate::store::plan_count::{parse, trusted};
 use crate::store::plan_file;
 use crate::store::plan_file::FileText;
 use crate::store::worktree_registry;
@@ -441,7 +441,7 @@ impl<'a> Known<'a> {
                 return Ok(BoardRow { path, title, state, settled: 0, steps: 0, entry, run: None, gist });
             }
         };
-        let draft = source.draft();
+        let draft = parse(&source);
         let newest = self.newest(&path)?;
         let (status, state) = self.stand(&path, (&source, &draft), newest.as_ref())?;
         let entry = PlanNode {
@@ -561,6 +561,9 @@ const fn reason(reason: planwright_core::run::event::AskReason) -> &'static str 
         AskReason::Stalled => "stalled: no process is running it",
         AskReason::Question => "the agent has a question",
         AskReason::Strayed => "an attempt changed files outside its scope",
+        AskReason::Regressed => "a contract that had passed fails again",
+        AskReason::Unsettled => "contracts change the files that they judge",
+        AskReason::Machine => "the machine failed",
     }
 }
 
@@ -580,7 +583,7 @@ fn claimed(draft: &Draft) -> (PlanProgress, String) {
 
 /// Whether the text of a plan is still the one that was run.
 fn is_proven(source: &Source, digest: &str) -> bool {
-    verify::trusted(source).is_some_and(|plan| Digest::of(&plan).to_string() == digest)
+    trusted(source).is_some_and(|plan| Digest::of(&plan).to_string() == digest)
 }
 
 /// What a plan touches: as declared for the whole plan, or all its steps together.

@@ -18,7 +18,7 @@ pub struct StandupReport {
     pub board: Board,
     /// What may start and what may not.
     pub readiness: Readiness,
-    /// By plan; without those to which nothing happened and that need nobody.
+    /// By plan; without those that had no events and need no one.
     pub plans: Vec<StandupLine>,
 }
 
@@ -112,15 +112,19 @@ fn tell_run(
 ) {
     for recorded in run.events.iter().filter(|recorded| recorded.at_ms >= since_ms) {
         match &recorded.event {
-            Event::Step { step, event: StepEvent::Judged { of, receipt } } => {
+            Event::Step { step, event: StepEvent::Judged { of, receipt, .. } } => {
                 match (of, receipt.verdict.failure()) {
-                    (_, None) => pass(run, (step, recorded.at_ms), happened, failed),
-                    (Judged::Attempt(_), Some(failure)) => {
+                    (Judged::Claim | Judged::Attempt(_), None) => {
+                        pass(run, (step, recorded.at_ms), happened, failed);
+                    }
+                    (Judged::Attempt(_) | Judged::Closing(_), Some(failure)) => {
+                        happened.done.retain(|done| done.step != *step);
                         let (count, why) = failed.entry(step.clone()).or_default();
                         *count += 1;
                         *why = failure.to_string();
                     }
-                    (Judged::Claim, Some(_)) => {}
+                    // Void, or done before.
+                    (Judged::Claim, Some(_)) | (Judged::Closing(_), None) => {}
                 }
             }
             Event::Ask { ask, event: AskEvent::Answered { answer: AskAnswer::Confirm, .. } } => {
@@ -140,6 +144,15 @@ fn tell_run(
                 happened.done.retain(|done| !steps.contains(&done.step));
                 happened.said.push((recorded.at_ms, format!("{by} rolled back {}", steps.join(", "))));
             }
+            Event::Run(RunEvent::Rechecked { receipts }) => {
+                let failed = receipts.iter().filter(|(_, receipt)| !receipt.verdict.is_passed());
+                let failed: Vec<&str> = failed.map(|(step, _)| step.as_str()).collect();
+                happened.done.retain(|done| !failed.contains(&done.step.as_str()));
+                if !failed.is_empty() {
+                    let word = format!("no longer done: {}", failed.join(", "));
+                    happened.said.push((recorded.at_ms, word));
+                }
+            }
             Event::Run(RunEvent::Stopped { by, .. }) => {
                 happened.said.push((recorded.at_ms, format!("{by} stopped the run")));
             }
@@ -147,9 +160,13 @@ fn tell_run(
                 RunEvent::Started(_)
                 | RunEvent::AgentsApproved(_)
                 | RunEvent::BudgetWarned { .. }
+                | RunEvent::Closing { .. }
                 | RunEvent::Resumed { .. },
             )
-            | Event::Step { event: StepEvent::Started(_) | StepEvent::Finished(_), .. }
+            | Event::Step {
+                event: StepEvent::Started(_) | StepEvent::Finished(_) | StepEvent::Faulted { .. },
+                ..
+            }
             | Event::Ask { .. } => {}
         }
     }

@@ -29,21 +29,19 @@ pub(crate) struct AttemptDir {
 
 impl AttemptDir {
     /// Creates the directory of an attempt, or of an agent that is consulted about one.
-    pub(crate) fn of(store: &Store, name: &str) -> Self {
+    pub(crate) fn of(store: &Store, name: &str) -> Result<Self, state_dir::Error> {
         Self::at(&store.folder().join("attempts"), name)
     }
 
     /// Creates a directory in `above` with an unpredictable name: a predictable one would let somebody leave
     /// files for the next attempt to read, such as settings for a judge or a forged report.
-    pub(crate) fn at(above: &Path, name: &str) -> Self {
+    pub(crate) fn at(above: &Path, name: &str) -> Result<Self, state_dir::Error> {
         let path = match crate::store::random_id::chance() {
             Ok(chance) => above.join(format!("{name}-{chance}")),
             Err(_) => above.join(name),
         };
-        // Without the directory there is no feedback to read and no usage to report; the attempt is made
-        // anyway.
-        state_dir::create_fresh(&path).ok();
-        Self { path }
+        state_dir::create_fresh(&path)?;
+        Ok(Self { path })
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -51,22 +49,20 @@ impl AttemptDir {
     }
 
     /// The file in which a script finds the output of the last contract.
-    pub(crate) fn feedback(&self, text: &str) -> String {
+    pub(crate) fn feedback(&self, text: &str) -> Result<String, plan_file::Error> {
         let file = self.file("feedback");
-        if text.is_empty() || plan_file::create(&file, text).is_err() {
-            return "/dev/null".to_owned();
+        if text.is_empty() {
+            return Ok("/dev/null".to_owned());
         }
-        file.to_string_lossy().into_owned()
+        plan_file::create(&file, text)?;
+        Ok(file.to_string_lossy().into_owned())
     }
 
     /// The variable that points the agent's tools to its step.
-    pub(crate) fn step(&self, step: &Step, attempt: u32) -> (String, String) {
+    pub(crate) fn step(&self, step: &Step, attempt: u32) -> Result<(String, String), plan_file::Error> {
         let file = self.file("step");
-        // A leftover of an interrupted attempt would be in the way.
-        std::fs::remove_file(&file).ok();
-        // If it cannot be written, the tools report that; the attempt is made anyway.
-        plan_file::create(&file, &serde_json::json!(Assignment::of(step, attempt)).to_string()).ok();
-        (step_tools::STEP.to_owned(), file.to_string_lossy().into_owned())
+        plan_file::create(&file, &serde_json::json!(Assignment::of(step, attempt)).to_string())?;
+        Ok((step_tools::STEP.to_owned(), file.to_string_lossy().into_owned()))
     }
 
     pub(crate) fn environment(&self) -> [(String, String); 2] {

@@ -23,6 +23,7 @@ use crate::git::checkout::{Checkout, Content, Lifetime, Objects};
 use crate::run::contract::ContractRunner;
 use crate::store::plan_file;
 use crate::store::plan_file::FileText;
+use crate::system::parallel::{cores, side_by_side};
 use crate::system::process;
 use crate::system::process::{Stop, Supervisors};
 use crate::workspace::project;
@@ -151,23 +152,18 @@ pub fn check(
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<(usize, Baseline)>> = Mutex::default();
     let failed: Mutex<Option<base::Error>> = Mutex::default();
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| {
-        for _ in 0..cores.min(steps.len()).min(JOBS_MAX) {
-            scope.spawn(|| {
-                let mut checkout = None;
-                while let Some((place, step)) = Some(next.fetch_add(1, Ordering::Relaxed))
-                    .and_then(|place| Some((place, steps.get(place)?)))
-                {
-                    match check.step(step, &mut checkout) {
-                        Ok(red) => {
-                            progress(&red);
-                            lock(&done).push((place, red));
-                        }
-                        Err(error) => drop(lock(&failed).get_or_insert(error)),
-                    }
+    side_by_side(cores().min(steps.len()).min(JOBS_MAX), &|| {
+        let mut checkout = None;
+        while let Some((place, step)) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|place| Some((place, steps.get(place)?)))
+        {
+            match check.step(step, &mut checkout) {
+                Ok(red) => {
+                    progress(&red);
+                    lock(&done).push((place, red));
                 }
-            });
+                Err(error) => drop(lock(&failed).get_or_insert(error)),
+            }
         }
     });
     if let Some(error) = lock(&failed).take() {
@@ -263,7 +259,7 @@ impl Check<'_> {
         let mut bounded = step.clone();
         bounded.contract_timeout_seconds = Some(allowed.min(left).as_secs().max(1));
         let tag = format!("red-{}/{}/contract", std::process::id(), step.id);
-        let Some(seen) = runner.run(&bounded, &self.supervisors, &tag, &self.limits.stop) else {
+        let Some(seen) = runner.run(&bounded, &self.supervisors, &tag, &self.limits.stop)? else {
             return cannot("stopped");
         };
         if matches!(seen.observation, Observation::TimedOut(_)) && left < allowed {

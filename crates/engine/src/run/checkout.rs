@@ -10,7 +10,7 @@ use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
 use planwright_core::plan::verified::Step;
-use planwright_core::run::state::{RunState, StepStatus};
+use planwright_core::run::state::RunState;
 
 use crate::git::base;
 use crate::git::checkout::{Checkout, Content, History, Lifetime, Objects};
@@ -39,6 +39,9 @@ pub enum Error {
     /// Something else is at the place of a file to restore.
     #[error("untracked files would be overwritten: {paths}")]
     InTheWay { paths: String },
+    /// Somebody moved a reference of the run between our look and our move.
+    #[error("something other than planwright moved {reference}")]
+    MovedByOthers { reference: String },
     #[error("worktree setup failed: {how}")]
     SetUp { how: String },
     #[error("{} is not in a git repository with a commit, so steps cannot have their own worktrees", root.display())]
@@ -197,7 +200,7 @@ impl RunCheckout {
         let name = self.reference("apart");
         match kept.keep.get(&name)? {
             Some(_) => Ok(()),
-            None => kept.keep.set(&name, &kept.base, None).map(drop).map_err(Error::from),
+            None => kept.advance(&name, &kept.base, None),
         }
     }
 
@@ -205,26 +208,27 @@ impl RunCheckout {
     /// recorded, and updates the workspace to what was.
     pub fn begin(&self, state: &RunState) -> Result<(), Error> {
         let Some(kept) = &self.kept else { return Ok(()) };
+        let _door = self.door(kept)?;
         let name = self.reference("head");
         let Some(mut head) = kept.keep.get(&name)? else {
             let first = kept.snapshot("Start of the run")?;
             kept.point(&self.reference("synced"), &first)?;
             kept.point(&self.reference("first"), &first)?;
-            kept.keep.set(&name, &first, None)?;
-            return Ok(());
+            return kept.advance(&name, &first, None);
         };
         let found = head.clone();
         while let Some((step, attempt)) = landed_by(&kept.keep.message_of(&head)?) {
             let is_recorded = state.steps.iter().any(|now| {
-                let is_passed = matches!(now.status, StepStatus::Passed { .. });
-                now.id == step && is_passed && now.history.attempts.to_string() == attempt
+                // Its contract may have failed since, in a closing check: the work is recorded all the same.
+                let passed = now.history.proof.as_ref().map(|proof| proof.attempt.to_string());
+                now.id == step && passed.as_deref() == Some(attempt.as_str())
             });
             let parents = kept.keep.parents_of(&head)?;
             let (false, Some(parent)) = (is_recorded, parents.first()) else { break };
             head.clone_from(parent);
         }
         if head != found {
-            kept.keep.set(&name, &head, Some(&found))?;
+            kept.advance(&name, &head, Some(&found))?;
             kept.follow(&found, &head)?;
         }
         if self.is_apart()? {
@@ -248,6 +252,8 @@ impl RunCheckout {
         let _door = self.door(kept)?;
         let (name, synced) = (self.reference("head"), self.reference("synced"));
         let Some(head) = kept.keep.get(&name)? else { return Ok(kept.base.clone()) };
+        // Half of an update that could not be finished is nobody's work.
+        self.settle(kept)?;
         if kept.keep.get(&synced)?.as_ref() != Some(&head) {
             return Ok(head);
         }
@@ -257,8 +263,8 @@ impl RunCheckout {
         }
         let commit = kept.keep.commit(&tree, &[&head], "Changes in the workspace")?;
         // In this order: after a crash, what the workspace is said to contain and was not merged is reverted.
-        kept.keep.set(&name, &commit, Some(&head))?;
-        kept.keep.set(&synced, &commit, Some(&head))?;
+        kept.advance(&name, &commit, Some(&head))?;
+        kept.advance(&synced, &commit, Some(&head))?;
         kept.follow(&head, &commit)?;
         Ok(commit)
     }
@@ -311,16 +317,30 @@ impl RunCheckout {
         Ok(kept.keep.size(&format!("{commit}^"), &commit)?)
     }
 
+    /// The merged work as it is: what a closing check judges.
+    pub fn merged(&self, name: &str) -> Result<AttemptCheckout, Error> {
+        if !self.is_apart()? {
+            return Ok(self.workspace());
+        }
+        let kept = self.kept()?;
+        let head = self.take_up(kept)?;
+        self.plant(kept, &head, name)
+    }
+
+    /// A throw-away checkout of a commit of [`RunCheckout::history`].
+    pub fn at(&self, commit: &str, name: &str) -> Result<AttemptCheckout, Error> {
+        self.plant(self.kept()?, commit, name)
+    }
+
+    fn workspace(&self) -> AttemptCheckout {
+        let root = self.plot.project.root.clone();
+        AttemptCheckout { root, checkout: None, commit: String::new(), given: Vec::new() }
+    }
+
     /// Where the contract of an attempt runs, or why it cannot run.
     pub fn stand(&self, step: &Step, attempt: &str) -> Result<Result<JudgeCheckout, String>, Error> {
         if !self.is_apart()? {
-            let field = AttemptCheckout {
-                root: self.plot.project.root.clone(),
-                checkout: None,
-                commit: String::new(),
-                given: Vec::new(),
-            };
-            return Ok(Ok(JudgeCheckout { field, head: None }));
+            return Ok(Ok(JudgeCheckout { field: self.workspace(), head: None }));
         }
         let kept = self.kept()?;
         let head = self.take_up(kept)?;
@@ -349,7 +369,7 @@ impl RunCheckout {
             let old = kept.keep.get(&name)?;
             let after = old.clone().unwrap_or_else(|| kept.base.clone());
             let commit = kept.keep.snapshot(kept.keep.top(), &after, &kept.own, &said(step, attempt))?;
-            kept.keep.set(&name, &commit, old.as_deref())?;
+            kept.advance(&name, &commit, old.as_deref())?;
             kept.follow(&after, &commit)?;
             return Ok(LandResult::Yes);
         };
@@ -444,7 +464,7 @@ impl RunCheckout {
             SyncResult::Conflict { paths } => return Err(Error::InTheWay { paths: paths.join(", ") }),
         }
         kept.point(&self.reference("synced"), to)?;
-        kept.keep.set(&name, to, old.as_deref())?;
+        kept.advance(&name, to, old.as_deref())?;
         if let Some(old) = old {
             kept.follow(&old, to)?;
         }
@@ -468,8 +488,15 @@ impl Kept {
     /// Moves our own reference to a commit, wherever it was.
     fn point(&self, reference: &str, commit: &str) -> Result<(), Error> {
         let old = self.keep.get(reference)?;
-        self.keep.set(reference, commit, old.as_deref())?;
-        Ok(())
+        self.advance(reference, commit, old.as_deref())
+    }
+
+    /// Moves our own reference from where it was seen. Nobody else has a right to move it meanwhile.
+    fn advance(&self, reference: &str, to: &str, from: Option<&str>) -> Result<(), Error> {
+        match self.keep.set(reference, to, from)? {
+            true => Ok(()),
+            false => Err(Error::MovedByOthers { reference: reference.to_owned() }),
+        }
     }
 
     /// The contents of the workspace as a commit, or the commit before if nothing changed.

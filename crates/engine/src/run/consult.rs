@@ -14,6 +14,8 @@ use crate::run::attempt_dir::AttemptDir;
 use crate::run::contract::milliseconds;
 use crate::run::permission;
 use crate::store::state_dir;
+use crate::system::fault;
+use crate::system::fault::Fault;
 use crate::system::process;
 use crate::system::process::{How, ProcessEnd, ProcessJob, Stop};
 
@@ -82,6 +84,9 @@ pub enum Error {
     },
     #[error("`{name}` was interrupted")]
     Stopped { name: String },
+    /// The machine failed, which says nothing about the agent.
+    #[error("cannot ask `{name}`: {fault}")]
+    Machine { name: String, fault: Fault },
 }
 
 impl AgentQuery {
@@ -111,13 +116,14 @@ impl AgentQuery {
     pub fn ask(&self, question: AgentQuestion<'_>, stop: &Stop) -> Result<AgentReply, Error> {
         let AgentQuestion { config, root, role, .. } = question;
         let silent = |how: String| Error::Silent { name: self.name.clone(), how };
-        let states =
-            state_dir::folder_of(&state_dir::folder(), root).map_err(|error| silent(error.to_string()))?;
+        let unable = |error: &(dyn std::error::Error + 'static)| self.unable(error);
+        let states = state_dir::of_project(root).map_err(|error| unable(&error))?;
         let above = states.join("advisers");
         let role = role.replace('/', "-");
         // Its input and output are kept apart from its working directory, where nothing may influence it.
-        let folder = AttemptDir::at(&above, &role);
-        let desk = (!question.is_inside).then(|| AttemptDir::at(&above, &format!("{role}-desk")));
+        let made = |name: &str| AttemptDir::at(&above, name).map_err(|error| unable(&error));
+        let folder = made(&role)?;
+        let desk = if question.is_inside { None } else { Some(made(&format!("{role}-desk"))?) };
         let place = desk.as_ref().map_or(root, AttemptDir::path);
         if !place.is_dir() {
             return Err(silent("it has no working directory".to_owned()));
@@ -125,12 +131,21 @@ impl AgentQuery {
         let make = self.make();
         // It only reads: its own rules and hooks enforce that, as far as its profile has any.
         let held = permission::planning((config, place), make, folder.path());
-        let held = held.map_err(|error| silent(format!("cannot restrict it to reading: {error}")))?;
+        let held = held.map_err(|error| unable(&error))?;
         let words: Vec<String> = self.command.iter().map(|word| folder.word(word)).collect();
         let argv = permission::own_bridge(held.applied_to(&words)).map_err(silent)?;
         let mut env = attempt_dir::environment(make, &self.environment);
         permission::lay_over(&mut env, held.environment);
         self.answer((argv, env), (place, &folder), question, stop)
+    }
+
+    /// Why it cannot be asked: it gave no answer, or the machine failed.
+    fn unable(&self, error: &(dyn std::error::Error + 'static)) -> Error {
+        let name = self.name.clone();
+        match Fault::caused(error) {
+            Some(fault) => Error::Machine { name, fault },
+            None => Error::Silent { name, how: fault::told(error) },
+        }
     }
 
     fn make(&self) -> AgentIdentity {
@@ -158,8 +173,7 @@ impl AgentQuery {
         };
         let profile = self.make().reader;
         let name = || self.name.clone();
-        let ended = process::run(&job, stop)
-            .map_err(|error| Error::Silent { name: name(), how: error.to_string() })?;
+        let ended = process::run(&job, stop).map_err(|error| self.unable(&error))?;
         let mut listener = TranscriptReader::of(profile, &self.places);
         listener.hear(ended.stdout.text().as_bytes());
         let mut heard = listener.finish();

@@ -1,6 +1,7 @@
 //! Runs one contract in a given directory: in the workspace during a run, on a checkout before the work or when
 //! rerun. The same environment, limits and seals everywhere, or a verdict would depend on the caller.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,8 +10,12 @@ use planwright_core::run::judge::{ContractRun, JudgeFailure, Observation, judge}
 
 use crate::config::RunSettings;
 use crate::git::sealed::Seal;
+use crate::run::pinned;
+use crate::system::fault::Fault;
 use crate::system::process;
 use crate::system::process::{How, ProcessEnd, ProcessJob, Stop, Supervisors};
+use crate::system::program;
+use crate::system::program::Tool;
 
 /// How often a contract is run whose supervisor is killed each time.
 const TRIES: usize = 3;
@@ -23,6 +28,7 @@ pub struct ContractRunner<'a> {
     settings: &'a RunSettings,
     closed: &'a [PathBuf],
     seal: Option<Seal<'a>>,
+    programs: Option<&'a BTreeMap<String, String>>,
 }
 
 /// The current result of a contract, as advice. It says nothing of what ran on which content, so no receipt can
@@ -38,28 +44,46 @@ impl<'a> ContractRunner<'a> {
     /// Contracts run in this directory. No program from it or from the `closed` directories is used: the
     /// workspace, if the directory is a checkout of it.
     pub const fn new(folder: &'a Path, settings: &'a RunSettings, closed: &'a [PathBuf]) -> Self {
-        Self { folder, settings, closed, seal: None }
+        Self { folder, settings, closed, seal: None, programs: None }
     }
 
-    /// No contract runs while a sealed file differs from the approved one: it would mean nothing.
+    /// No contract runs while a sealed file differs from the approved one, and none counts that changed one: it would mean
+    /// nothing.
     #[must_use]
     pub const fn sealed(self, seal: Seal<'a>) -> Self {
         Self { seal: Some(seal), ..self }
     }
 
+    /// No contract runs with a program that differs from the approved one.
+    #[must_use]
+    pub const fn pinned(self, programs: &'a BTreeMap<String, String>) -> Self {
+        Self { programs: Some(programs), ..self }
+    }
+
     /// Runs the contract of a step after its setup. `None` if it was interrupted before it could tell
-    /// anything. A step without a contract is never judged by one.
-    pub fn run(&self, step: &Step, supervisors: &Supervisors, tag: &str, stop: &Stop) -> Option<ContractRun> {
+    /// anything; an error of the machine is no observation either. A step without a contract is never judged
+    /// by one.
+    pub fn run(
+        &self,
+        step: &Step,
+        supervisors: &Supervisors,
+        tag: &str,
+        stop: &Stop,
+    ) -> Result<Option<ContractRun>, Fault> {
         let Contract::Shell { command, .. } = &step.contract else {
             panic!("a step without a contract is never judged by one")
         };
-        if let Some(why) = self.broken_seal() {
-            return Some(ContractRun::not_run(&step.contract, why));
+        let moved = match self.broken_seal()? {
+            None => self.moved_programs(step)?,
+            broken => broken,
+        };
+        if let Some(why) = moved {
+            return Ok(Some(ContractRun::not_run(&step.contract, why)));
         }
         let deadline = self.deadline(step);
         let observed = |command: &str| {
             let job = ProcessJob {
-                argv: bash(command),
+                argv: self.bash(command),
                 folder: self.folder.to_owned(),
                 env: self.environment(step),
                 input: Vec::new(),
@@ -70,35 +94,72 @@ impl<'a> ContractRunner<'a> {
             observe(run(supervisors, &job, stop), deadline)
         };
         let prepared = match &step.setup {
-            Some(setup) => Some(observed(setup)?),
+            Some(setup) => {
+                let Some(prepared) = observed(setup)? else { return Ok(None) };
+                Some(prepared)
+            }
             None => None,
         };
         let (observation, output, milliseconds) = match prepared {
-            None | Some((Observation::Exited(0), ..)) => observed(command)?,
+            None | Some((Observation::Exited(0), ..)) => {
+                let Some(seen) = observed(command)? else { return Ok(None) };
+                seen
+            }
             // A failed setup is not a verdict against the work, but not one for it either.
             Some((unprepared, output, milliseconds)) => {
                 let how = unprepared.failure(0).map(|failure| failure.to_string()).unwrap_or_default();
                 (Observation::NotStarted(format!("the setup failed ({how})")), output, milliseconds)
             }
         };
-        Some(ContractRun { output, milliseconds, ..ContractRun::of(&step.contract, observation) })
+        // A contract runs the work, and the work may reach for what judges it.
+        let observation = match self.broken_seal()? {
+            Some(why) => Observation::NotStarted(format!("{why}, while the contract ran")),
+            None => observation,
+        };
+        Ok(Some(ContractRun { output, milliseconds, ..ContractRun::of(&step.contract, observation) }))
     }
 
     /// The same for advice.
-    pub fn preview(&self, step: &Step, supervisors: &Supervisors, tag: &str, stop: &Stop) -> Option<Preview> {
-        let run = self.run(step, supervisors, tag, stop)?;
-        Some(Preview { failure: judge(&run, None).failure().cloned(), output: run.output })
+    pub fn preview(
+        &self,
+        step: &Step,
+        supervisors: &Supervisors,
+        tag: &str,
+        stop: &Stop,
+    ) -> Result<Option<Preview>, Fault> {
+        let seen = self.run(step, supervisors, tag, stop)?;
+        Ok(seen.map(|run| Preview { failure: judge(&run, None).failure().cloned(), output: run.output }))
     }
 
     /// A contract that must not run, for this reason or because of a sealed file.
-    pub fn refused(&self, step: &Step, why: String) -> ContractRun {
-        ContractRun::not_run(&step.contract, self.broken_seal().unwrap_or(why))
+    pub fn refused(&self, step: &Step, why: String) -> Result<ContractRun, Fault> {
+        Ok(ContractRun::not_run(&step.contract, self.broken_seal()?.unwrap_or(why)))
     }
 
-    fn broken_seal(&self) -> Option<String> {
-        let moved = self.seal?.broken(self.folder, |_| true);
-        (!moved.is_empty())
-            .then(|| format!("a sealed file differs from what was approved: {}", moved.join("; ")))
+    fn broken_seal(&self) -> Result<Option<String>, Fault> {
+        let Some(seal) = self.seal else { return Ok(None) };
+        let moved = seal.broken(self.folder, |_| true).map_err(|error| Fault::of(&error))?;
+        Ok((!moved.is_empty())
+            .then(|| format!("a sealed file differs from what was approved: {}", moved.join("; "))))
+    }
+
+    fn moved_programs(&self, step: &Step) -> Result<Option<String>, Fault> {
+        let Some(programs) = self.programs else { return Ok(None) };
+        let moved = pinned::moved_for(step, programs, &self.closed());
+        let moved = moved.map_err(|error| Fault::of(&error))?;
+        Ok((!moved.is_empty())
+            .then(|| format!("a program of the contract is not what was approved: {}", moved.join("; "))))
+    }
+
+    /// The command line that runs a script.
+    pub(crate) fn bash(&self, script: &str) -> Vec<String> {
+        let bash = Tool::Bash.path(&self.closed()).to_string_lossy().into_owned();
+        [bash.as_str(), "-euo", "pipefail", "-c", script].map(str::to_owned).to_vec()
+    }
+
+    /// Directories that agents write into, the workspace last.
+    fn closed(&self) -> Vec<&Path> {
+        std::iter::once(self.folder).chain(self.closed.iter().map(PathBuf::as_path)).collect()
     }
 
     /// The time limit of a step's contract.
@@ -125,21 +186,15 @@ impl<'a> ContractRunner<'a> {
     /// PATH without directories that an agent could put a program into: relative ones and those in the
     /// workspace.
     fn search_path(&self) -> String {
-        let closed: Vec<&Path> =
-            std::iter::once(self.folder).chain(self.closed.iter().map(PathBuf::as_path)).collect();
-        process::path_outside(&closed).to_string_lossy().into_owned()
+        program::outside(&self.closed()).to_string_lossy().into_owned()
     }
-}
-
-pub(crate) fn bash(command: &str) -> Vec<String> {
-    ["bash", "-euo", "pipefail", "-c", command].map(str::to_owned).to_vec()
 }
 
 pub(crate) fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Runs a contract. If its supervisor was killed it has told nothing, so it runs again: it only looks.
+/// Runs a contract. If its supervisor was killed, there is no result and it runs again: contracts only read.
 fn run(supervisors: &Supervisors, job: &ProcessJob, stop: &Stop) -> Result<ProcessEnd, process::Error> {
     let mut ended = supervisors.run(job, stop);
     for _ in 1..TRIES {
@@ -151,21 +206,18 @@ fn run(supervisors: &Supervisors, job: &ProcessJob, stop: &Stop) -> Result<Proce
     ended
 }
 
+/// What was seen of a contract, its output, and how long it took.
+type Seen = (Observation, String, u64);
+
 /// The observation of a contract; `None` if it was interrupted.
-fn observe(
-    ended: Result<ProcessEnd, process::Error>,
-    deadline: Duration,
-) -> Option<(Observation, String, u64)> {
-    let ended = match ended {
-        Ok(ended) => ended,
-        Err(error) => return Some((Observation::NotStarted(error.to_string()), String::new(), 0)),
-    };
+fn observe(ended: Result<ProcessEnd, process::Error>, deadline: Duration) -> Result<Option<Seen>, Fault> {
+    let ended = ended.map_err(|error| Fault::of(&error))?;
     let observation = match ended.how {
         How::Exited(code) => Observation::Exited(code),
         How::Signalled(signal) => Observation::Signalled(signal),
         How::TimedOut => Observation::TimedOut(deadline.as_secs()),
-        How::Stopped => return None,
+        How::Stopped => return Ok(None),
         How::NotStarted(why) => Observation::NotStarted(why),
     };
-    Some((observation, ended.output.text(), milliseconds(ended.duration)))
+    Ok(Some((observation, ended.output.text(), milliseconds(ended.duration))))
 }

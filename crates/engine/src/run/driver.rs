@@ -30,6 +30,9 @@ pub trait Host {
     /// The text of a question to the user.
     fn question(&mut self, state: &RunState, ask: &Action) -> Result<String, Self::Error>;
 
+    /// The hash of what is in the workspace now: the tree that a closing check is about.
+    fn tree(&mut self) -> Result<String, Self::Error>;
+
     /// Starts an attempt or a contract. Its result comes from [`Host::next`].
     fn begin(&mut self, state: &RunState, command: &Action) -> Result<(), Self::Error>;
 
@@ -97,6 +100,9 @@ pub enum Error<E: std::error::Error + 'static> {
     Host(#[source] E),
     #[error("the journal is corrupt")]
     Journal(#[source] Illegal),
+    /// Somebody else recorded what only the driver may, and ended the run.
+    #[error("{event} was not recorded by the process that runs the plan")]
+    Forged { event: String },
 }
 
 /// Runs a plan as far as it goes. `watch` sees every event once it is durable.
@@ -231,7 +237,7 @@ impl<H: Host> Driver<'_, H> {
             };
             match commands.iter().find(is_new).cloned() {
                 Some(command) => self.perform(&command)?,
-                None => return Ok(commands.iter().find_map(Action::wake)),
+                None => return Ok(commands.iter().filter_map(Action::wake).min()),
             }
             if self.state.outcome().is_some() {
                 return Ok(None);
@@ -255,6 +261,13 @@ impl<H: Host> Driver<'_, H> {
                 let step = step.map(|place| self.plan.steps[place].id.clone());
                 let event = AskEvent::Opened { step, reason: *reason, text };
                 self.happen(Event::Ask { ask: ask.clone(), event })
+            }
+            Action::Close { round } => {
+                let tree = self.host.tree().map_err(Error::Host)?;
+                self.happen(Event::Run(RunEvent::Closing { round: *round, tree }))?;
+                // Contracts belong to a round that is durable. If none has to run, the end is recorded with it: nothing may
+                // change between the look at the tree and the end.
+                if self.state.is_closed() { Ok(()) } else { self.flush().map(drop) }
             }
             Action::Warn { limit, percent } => {
                 let (limit, percent) = ((*limit).to_owned(), *percent);
@@ -314,6 +327,7 @@ impl<H: Host> Driver<'_, H> {
                 self.unrecorded.push(result);
             }
         }
+        self.disown(&unseen)?;
         Ok(false)
     }
 
@@ -326,7 +340,21 @@ impl<H: Host> Driver<'_, H> {
             }
         }
         self.recorded += events.len();
-        self.see_all(events)
+        self.see_all(events)?;
+        self.disown(events)
+    }
+
+    /// Ends the run if somebody else recorded what only its driver may: an attempt or a verdict that nobody made here. It
+    /// can't be taken out of the journal, and nothing may rest on it.
+    fn disown(&mut self, events: &[Event]) -> Result<(), Error<H::Error>> {
+        let Some(forged) = events.iter().find(|event| !event.may_come_from_others()) else { return Ok(()) };
+        let step = forged.step().map(|step| format!(" of step `{step}`")).unwrap_or_default();
+        let event = format!("{}{step}", forged.name());
+        if self.state.outcome().is_some() {
+            return Err(Error::Forged { event });
+        }
+        let why = format!("{event} was not recorded by the process that runs the plan");
+        self.happen(Event::Run(RunEvent::Finished { outcome: RunOutcome::Failed, why }))
     }
 
     /// Shows what others recorded, and does immediately what they ask for.
@@ -362,7 +390,9 @@ fn awaited(event: &Event) -> Option<String> {
         Event::Step { step, event: StepEvent::Finished(finish) } => {
             Some(format!("{step}/{}/attempt", finish.attempt))
         }
-        Event::Step { step, event: StepEvent::Judged { of, .. } } => Some(format!("{step}/{of}/contract")),
+        Event::Step { step, event: StepEvent::Judged { of, .. } | StepEvent::Faulted { of, .. } } => {
+            Some(format!("{step}/{of}/contract"))
+        }
         Event::Step { event: StepEvent::Started(_), .. } | Event::Run(_) | Event::Ask { .. } => None,
     }
 }

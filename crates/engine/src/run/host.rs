@@ -8,20 +8,25 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use planwright_core::agent::prompt;
 use planwright_core::plan::verified::{Contract, Plan};
-use planwright_core::run::event::{AskReason, AttemptEnd, AttemptFinish, AttemptStart, Event, StepEvent};
+use planwright_core::run::event::{
+    AskReason, AttemptEnd, AttemptFinish, AttemptStart, Event, Judged, StepEvent,
+};
 use planwright_core::run::schedule::{Action, outlook};
-use planwright_core::run::state::{FailedAttempt, Pending, RunState, StepState, StepStatus};
+use planwright_core::run::state::{FailedAttempt, Pending, Regression, RunState, StepState, StepStatus};
 use planwright_core::run::summary::RunSummary;
 use planwright_core::syntax::source::Source;
 
+use crate::run::checkout;
 use crate::run::driver::{Host, HostEvent, Recovered, lost};
 use crate::run::mirror::Mirror;
-use crate::run::worker::{Done, Worker, WorkerInput, caught};
+use crate::run::worker;
+use crate::run::worker::{Done, Worker, WorkerInput, panicked, unjudged, unmade};
 use crate::store::journal;
 use crate::store::journal::{
     Append, AppendResult, BEAT_MS, Health, Queued, RunId, RunLock, Store, driver_name,
 };
 use crate::store::plan_file;
+use crate::system::fault::Fault;
 use crate::system::process;
 use crate::system::process::Stop;
 
@@ -39,14 +44,13 @@ pub enum Error {
     /// Leftovers of an earlier process cannot be ended.
     #[error("cannot end processes of an earlier run")]
     Process(#[from] process::Error),
+    #[error("cannot read what is in the workspace")]
+    Tree(#[source] Box<checkout::Error>),
     #[error("cannot update the plan file")]
     Store(#[from] plan_file::Error),
     /// Another process recorded what only the owner of a run may record.
     #[error("{run} is already running in another process")]
     Fenced { run: RunId },
-    /// A thread of this process died: a bug.
-    #[error("internal error while working on step `{step}`: {panic}")]
-    Panicked { step: String, panic: String },
 }
 
 /// How a run is executed.
@@ -62,6 +66,8 @@ pub struct DriveSetup {
 
 /// An attempt: step index and number.
 type Attempt = (usize, u32);
+/// A contract: step index and what it judges.
+type ContractKey = (usize, Judged);
 
 /// A run on this machine.
 pub struct LocalHost {
@@ -101,7 +107,7 @@ pub struct LocalHost {
 /// A report of a thread of this process.
 enum Report {
     Attempt(Attempt, Result<Done, String>),
-    Contract(Attempt, Result<Option<Done>, String>),
+    Contract(ContractKey, Result<Option<Done>, String>),
 }
 
 impl LocalHost {
@@ -167,47 +173,73 @@ impl LocalHost {
     }
 
     fn attempt(&mut self, (step, attempt): Attempt, told: WorkerInput) {
-        let (worker, report, stop) = (Arc::clone(&self.worker), self.report.clone(), self.stop.clone());
+        let (worker, stop) = (Arc::clone(&self.worker), self.stop.clone());
+        let (report, unable) = (self.report.clone(), self.report.clone());
+        let id = self.plan().steps[step].id.clone();
         self.own.insert((step, attempt));
-        std::thread::spawn(move || {
-            let done = caught(|| worker.attempt(&worker.plan.steps[step], attempt, &told, &stop));
-            // The receiver lives as long as the host; a host that is gone needs no report.
-            report.send(Report::Attempt((step, attempt), done)).ok();
-        });
+        let work = move || worker.attempt(&worker.plan.steps[step], attempt, &told, &stop);
+        // The receiver lives as long as the host; a host that is gone needs no report.
+        let report = move |done| drop(report.send(Report::Attempt((step, attempt), done)));
+        if let Err(fault) = worker::begin(&id, work, report) {
+            unable.send(Report::Attempt((step, attempt), Ok(unmade(&id, attempt, fault)))).ok();
+        }
     }
 
-    fn contract(&mut self, (step, attempt): Attempt, state: &StepState) {
-        let (worker, report, stop) = (Arc::clone(&self.worker), self.report.clone(), self.stop.clone());
+    fn contract(&mut self, (step, of): ContractKey, state: &StepState) {
+        let (worker, stop, run) = (Arc::clone(&self.worker), self.stop.clone(), self.run);
+        let (report, unable) = (self.report.clone(), self.report.clone());
         let (changed, strayed) = (state.status.changed().to_vec(), state.history.strayed.clone());
+        let id = self.plan().steps[step].id.clone();
         self.contracts += 1;
-        std::thread::spawn(move || {
-            let look = || worker.contract((&worker.plan.steps[step], attempt), (&changed, &strayed), &stop);
-            let done = caught(look);
-            report.send(Report::Contract((step, attempt), done)).ok();
-        });
+        let look = move || {
+            let own = &worker.plan.steps[step];
+            match of {
+                Judged::Claim => worker.contract((own, 0), (&changed, &strayed), &stop),
+                Judged::Attempt(attempt) => worker.contract((own, attempt), (&changed, &strayed), &stop),
+                Judged::Closing(round) => worker.recheck((own, round), run, &stop),
+            }
+        };
+        let report = move |done| drop(report.send(Report::Contract((step, of), done)));
+        if let Err(fault) = worker::begin(&id, look, report) {
+            unable.send(Report::Contract((step, of), Ok(Some(unjudged(&id, of, fault))))).ok();
+        }
     }
 
     /// What a thread of this process has to report, if anything comes within the time.
     fn report(&mut self, patience: Duration) -> Option<Result<HostEvent, Error>> {
-        let (step, attempt, done) = match self.results.recv_timeout(patience) {
+        let ((step, of), done) = match self.results.recv_timeout(patience) {
             Ok(Report::Attempt((step, attempt), done)) => {
                 self.own.remove(&(step, attempt));
-                (step, attempt, done.map(Some))
+                let of = Judged::Attempt(attempt);
+                let end = |id: &str, fault| panicked(id, attempt, fault);
+                ((step, of), done.map(Some).or_else(|panic| self.unfinished((step, of), &panic, end)))
             }
-            Ok(Report::Contract((step, attempt), done)) => {
+            Ok(Report::Contract((step, of), done)) => {
                 self.contracts -= 1;
-                (step, attempt, done)
+                let end = |id: &str, fault| unjudged(id, of, fault);
+                ((step, of), done.or_else(|panic| self.unfinished((step, of), &panic, end)))
             }
             Err(mpsc::RecvTimeoutError::Timeout | mpsc::RecvTimeoutError::Disconnected) => return None,
         };
-        Some(match done {
-            Ok(None) => Ok(HostEvent::Dropped { step, of: attempt.into() }),
-            Ok(Some(done)) => {
+        Some(done.map(|done| match done {
+            None => HostEvent::Dropped { step, of },
+            Some(done) => {
                 self.blobs.extend(done.blobs);
-                Ok(HostEvent::Ended(Box::new(done.event)))
+                HostEvent::Ended(Box::new(done.event))
             }
-            Err(panic) => Err(Error::Panicked { step: self.plan().steps[step].id.clone(), panic }),
-        })
+        }))
+    }
+
+    /// What comes of work whose thread panicked: nothing of it is alive, and nothing is known of it.
+    fn unfinished(
+        &self,
+        (step, of): ContractKey,
+        panic: &str,
+        end: impl Fn(&str, Fault) -> Done,
+    ) -> Result<Option<Done>, Error> {
+        process::reclaim(&format!("{}/{}/{of}/", self.worker.tag, self.plan().steps[step].id))?;
+        let why = format!("internal error, please report it: {panic}");
+        Ok(Some(end(&self.plan().steps[step].id, Fault { why, errno: None })))
     }
 
     /// What other processes delivered, or that one of them died.
@@ -333,7 +365,13 @@ impl Host for LocalHost {
                     return Ok(Vec::new());
                 }
                 AppendResult::Moved => self.look()?,
-                AppendResult::Known => return Err(Error::Fenced { run: self.run }),
+                // Whoever recorded it is not the driver: it is told what was recorded.
+                AppendResult::Known => {
+                    self.look()?;
+                    if self.foreign.is_empty() {
+                        return Err(Error::Fenced { run: self.run });
+                    }
+                }
             }
         }
     }
@@ -398,16 +436,31 @@ impl Host for LocalHost {
                     paths.join(", ")
                 )
             }
+            (Some(place), AskReason::Regressed) => self.regression(&state.steps[*place]),
+            (_, AskReason::Unsettled) => {
+                "Contracts change files that are not ignored, so no content has a verdict of all of them. Make them only look, or ignore what they write.".to_owned()
+            }
+            (Some(place), AskReason::Machine) => {
+                let step = &state.steps[*place];
+                let why = step.status.fault().map(|fault| fault.why.as_str()).unwrap_or_default();
+                format!("The machine failed: {why}. No attempt was counted; answer retry once that is fixed.")
+            }
             (_, AskReason::Stalled)
             | (
                 None,
                 AskReason::AttemptsSpent
+                | AskReason::Regressed
                 | AskReason::Manual
                 | AskReason::Parked
                 | AskReason::Question
-                | AskReason::Strayed,
+                | AskReason::Strayed
+                | AskReason::Machine,
             ) => String::new(),
         })
+    }
+
+    fn tree(&mut self) -> Result<String, Error> {
+        self.worker.final_tree().map_err(|error| Error::Tree(Box::new(error)))
     }
 
     fn begin(&mut self, state: &RunState, command: &Action) -> Result<(), Error> {
@@ -424,9 +477,13 @@ impl Host for LocalHost {
                 }
             }
             Action::Contract { step, of } => {
-                self.contract((step, of.into()), &state.steps[step]);
+                self.contract((step, of), &state.steps[step]);
             }
-            Action::Ask { .. } | Action::Warn { .. } | Action::Wake { .. } | Action::Finish { .. } => {}
+            Action::Ask { .. }
+            | Action::Close { .. }
+            | Action::Warn { .. }
+            | Action::Wake { .. }
+            | Action::Finish { .. } => {}
         }
         Ok(())
     }
@@ -519,6 +576,26 @@ impl Host for LocalHost {
 }
 
 impl LocalHost {
+    /// The question about a step whose contract passed and fails on the final tree.
+    fn regression(&self, step: &StepState) -> String {
+        let feedback = self.worker.feedback(step, &self.blobs);
+        let culprit = match step.history.regressed() {
+            Some(Regression::BrokenBy(Some(culprit))) => self.named(culprit),
+            Some(Regression::BrokenBy(None) | Regression::Broke(_)) | None => "a later change".to_owned(),
+        };
+        let failure = &feedback.failure;
+        format!(
+            "The contract passed, but fails on the final tree ({failure}): {culprit} broke it.\n{}",
+            feedback.output
+        )
+    }
+
+    /// A step as people know it.
+    fn named(&self, id: &str) -> String {
+        let number = self.plan().steps.iter().find(|step| step.id == id).map(|step| step.number);
+        number.map_or_else(|| format!("step `{id}`"), |number| format!("step {number} `{id}`"))
+    }
+
     /// The question about a step whose attempts are spent: the verdict, what was tried, and whether the
     /// failure is always the same.
     fn failure(&self, step: &StepState) -> String {

@@ -2,12 +2,14 @@
 //! written once the verdict is durable. Never the truth, never written over an edit; what cannot be written
 //! is only reported.
 
+use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use planwright_core::dialect::SidecarEdit;
+use planwright_core::dialect::{PlanEvent, SidecarEdit};
 use planwright_core::plan::draft::Draft;
 use planwright_core::plan::edit::PlanEdit;
 use planwright_core::plan::lifecycle::PlanState;
@@ -19,6 +21,7 @@ use planwright_core::syntax::source::Source;
 
 use crate::run::Run;
 use crate::store::journal::{RecordedEvent, Store};
+use crate::store::plan_count::parse;
 use crate::store::plan_file;
 use crate::store::plan_file::{FileText, ReadOptions};
 use crate::system::clock;
@@ -42,7 +45,8 @@ pub(crate) struct Mirror {
     bytes_max: usize,
     store: Arc<Store>,
     /// The approved plan, whose meaning is the reference.
-    approved: (Source, Draft),
+    approved: Source,
+    approved_draft: OnceCell<Draft>,
     /// The last text seen or written that means what was approved.
     source: Source,
     /// The metadata of the file when it last matched the approval.
@@ -70,6 +74,26 @@ struct Look {
     inode: u64,
 }
 
+/// What planwright itself writes into the workspace for a plan at this path, relative to the same directory: the plan,
+/// the file that briefly replaces it, and what its dialect keeps next to it. No receipt is about these.
+pub(crate) fn written_files(plan: &Path, source: &Source) -> Vec<PathBuf> {
+    let name = plan.file_name().unwrap_or_default().to_string_lossy();
+    let mut files = vec![plan.to_owned(), plan.with_file_name(format!(".{name}.planwright"))];
+    let folder = plan.parent().unwrap_or(Path::new(""));
+    for path in source.dialect().sidecars(source) {
+        let mut file = folder.to_owned();
+        for part in Path::new(&path).components() {
+            match part {
+                Component::ParentDir => drop(file.pop()),
+                Component::Normal(part) => file.push(part),
+                Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+            }
+        }
+        files.push(file);
+    }
+    files
+}
+
 impl Mirror {
     /// A mirror in the file `path`, for a plan approved as `source`.
     pub(crate) fn new(path: &Path, source: Source, store: &Arc<Store>, bytes_max: usize) -> Self {
@@ -77,7 +101,8 @@ impl Mirror {
             path: path.to_owned(),
             bytes_max,
             store: Arc::clone(store),
-            approved: (source.clone(), source.draft()),
+            approved: source.clone(),
+            approved_draft: OnceCell::new(),
             source,
             look: None,
             news: MirrorState::default(),
@@ -101,10 +126,9 @@ impl Mirror {
         };
         let said = said.map(|said| tail(&String::from_utf8_lossy(&said)).to_owned());
         let at = clock::utc(at_ms);
-        let (source, draft) = &self.approved;
-        let beside = &mut self.beside;
+        let (source, draft, beside) = (&self.approved, &self.approved_draft, &mut self.beside);
         self.news.see(plan, EventWithContext { event, at: &at, output: said.as_deref() }, &mut |happening| {
-            beside.extend(source.dialect().beside(source, draft, happening));
+            beside.extend(sidecar_edits(source, draft, happening));
         });
     }
 
@@ -137,16 +161,16 @@ impl Mirror {
         if let Ok(FileText::Plan(now)) = self.read()
             && self.means_the_same(&now)
         {
-            self.news.spare(&now.draft(), state);
+            let draft = self.parse(&now).into_owned();
+            self.news.spare(&draft, state);
         }
     }
 
     /// Mirrors the state of a plan that is not running.
     pub(crate) fn rest(&mut self, state: PlanState, at_ms: u64) {
-        let (source, draft) = &self.approved;
-        let beside = &mut self.beside;
+        let (source, draft, beside) = (&self.approved, &self.approved_draft, &mut self.beside);
         self.news.rest(state, &clock::utc(at_ms), &mut |happening| {
-            beside.extend(source.dialect().beside(source, draft, happening));
+            beside.extend(sidecar_edits(source, draft, happening));
         });
         self.drop_known();
         self.settle();
@@ -174,7 +198,7 @@ impl Mirror {
         if !self.means_the_same(&now) {
             return Ok(None);
         }
-        let draft = now.draft();
+        let draft = self.parse(&now).into_owned();
         // A trace only shows how it came about.
         changes.retain(|change| !matches!(change, PlanEdit::Trace { .. }) && !is_made(&now, &draft, change));
         Ok(Some(Behind { changes, draft }))
@@ -234,6 +258,14 @@ impl Mirror {
         plan_file::read(&self.path, "plan", reading)
     }
 
+    /// What the file says; the approved text is parsed only once.
+    fn parse(&self, now: &Source) -> Cow<'_, Draft> {
+        match now.text() == self.approved.text() {
+            true => Cow::Borrowed(self.approved_draft.get_or_init(|| parse(&self.approved))),
+            false => Cow::Owned(parse(now)),
+        }
+    }
+
     fn change(&mut self, changes: &[PlanEdit]) -> Result<(), String> {
         for _ in 0..TRIES {
             let now = match self.read().map_err(|error| error.to_string())? {
@@ -245,7 +277,7 @@ impl Mirror {
                 return Err("it was edited meanwhile".to_owned());
             }
             let news: Vec<PlanEdit> = {
-                let draft = now.draft();
+                let draft = self.parse(&now);
                 changes.iter().filter(|change| !is_made(&now, &draft, change)).cloned().collect()
             };
             if news.is_empty() {
@@ -294,6 +326,14 @@ impl Mirror {
         let is_quiet = |look: &Look| look.modified.elapsed().is_ok_and(|age| age > RESTLESS);
         self.look = look.filter(is_quiet);
         Ok(true)
+    }
+}
+
+/// What goes into the files next to a plan.
+fn sidecar_edits(source: &Source, draft: &OnceCell<Draft>, happening: &PlanEvent<'_>) -> Vec<SidecarEdit> {
+    match source.dialect().has_sidecars() {
+        true => source.dialect().beside(source, draft.get_or_init(|| parse(source)), happening),
+        false => Vec::new(),
     }
 }
 

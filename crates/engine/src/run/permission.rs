@@ -213,7 +213,7 @@ pub struct PermissionNotice {
 /// Every call out of scope in this project, oldest first.
 pub fn refused(project: &Project) -> Result<Vec<PermissionNotice>, run::Error> {
     let mut all = Vec::new();
-    if let Ok(states) = state_dir::folder_of(&state_dir::folder(), &project.root) {
+    if let Ok(states) = state_dir::of_project(&project.root) {
         let notes = guard_notes(&states).into_iter();
         all.extend(notes.map(|refused| PermissionNotice { place: String::new(), refused }));
     }

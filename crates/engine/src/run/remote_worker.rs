@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use planwright_core::run::event::Event;
 
-use crate::run::worker::{Done, WorkerInput, caught};
+use crate::run::worker;
+use crate::run::worker::{Done, WorkerInput, unmade};
 use crate::run::{Error, Runs};
 use crate::store::journal::{BEAT_MS, RunLock, WorkClaim};
 use crate::system::clock::now;
@@ -141,14 +142,16 @@ impl Crew<'_> {
         let worker = Arc::new(self.runs.worker(&run)?);
         let prompt = String::from_utf8_lossy(&self.runs.store().get(&claim.prompt)?).into_owned();
         let feedback = worker.feedback(&run.state.steps[place], &[]).text(&worker.plan.steps[place]);
-        let (report, stop) = (self.report.clone(), Stop::new());
+        let (report, unable, stop) = (self.report.clone(), self.report.clone(), Stop::new());
         self.under_way.push((claim.clone(), stop.clone()));
-        std::thread::spawn(move || {
-            let told = WorkerInput { prompt, feedback };
-            let done = caught(|| worker.attempt(&worker.plan.steps[place], claim.attempt, &told, &stop));
-            // The crew waits for every report before it ends.
-            report.send((claim, done)).ok();
-        });
+        let (id, attempt, ours) = (claim.step.clone(), claim.attempt, claim.clone());
+        let told = WorkerInput { prompt, feedback };
+        let work = move || worker.attempt(&worker.plan.steps[place], attempt, &told, &stop);
+        // The crew waits for every report before it ends.
+        let report = move |done| drop(report.send((claim, done)));
+        if let Err(fault) = worker::begin(&id, work, report) {
+            unable.send((ours, Ok(unmade(&id, attempt, fault)))).ok();
+        }
         Ok(())
     }
 }

@@ -95,7 +95,10 @@ fn outputs(runs: &Runs, events: &[(u64, Event)]) -> BTreeMap<Blob, String> {
             )
             | None => None,
         },
-        Event::Step { event: StepEvent::Started(_) | StepEvent::Finished(_), .. }
+        Event::Step {
+            event: StepEvent::Started(_) | StepEvent::Finished(_) | StepEvent::Faulted { .. },
+            ..
+        }
         | Event::Run(_)
         | Event::Ask { .. } => None,
     });

@@ -11,6 +11,7 @@ use planwright_core::agent::report::ReportLine;
 
 use crate::run::contract::{ContractRunner, Preview};
 use crate::store::plan_file;
+use crate::system::fault::Fault;
 use crate::system::process;
 use crate::system::process::{JobSign, Stop, Supervisors};
 use crate::workspace::project;
@@ -47,6 +48,8 @@ pub enum Error {
     /// A person confirms the step.
     #[error("this step has no contract: a person checks your work and confirms it")]
     Unjudged,
+    #[error("cannot run the contract: {0}")]
+    Machine(#[from] Fault),
 }
 
 /// An attempt as seen from inside.
@@ -83,7 +86,7 @@ impl StepToolsAttempt {
         let sign = process::job_above();
         let above = sign.as_ref().and_then(JobSign::tag).unwrap_or("executor");
         let tag = format!("{above}/check-{}", std::process::id());
-        Ok(runner.preview(&step, &Supervisors::new(), &tag, stop))
+        Ok(runner.preview(&step, &Supervisors::new(), &tag, stop)?)
     }
 }
 

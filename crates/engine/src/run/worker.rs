@@ -1,6 +1,8 @@
 //! Executes one command of a run: an attempt by an agent, or a contract. Reports what happened as an event;
 //! only [`planwright_core::judge`] makes a verdict of it.
 
+mod closing;
+mod recheck;
 mod review;
 mod tournament;
 
@@ -14,14 +16,17 @@ use planwright_core::agent::finding;
 use planwright_core::agent::permission::Permissions;
 use planwright_core::agent::profile;
 use planwright_core::agent::profile::{AgentIdentity, Transcript, TranscriptReader};
-use planwright_core::agent::prompt::{Feedback, PromptContext};
+use planwright_core::agent::prompt::{Feedback, FeedbackCause, PromptContext};
 use planwright_core::agent::work_item::WorkKind;
-use planwright_core::plan::verified::{Plan, Reference, Step};
-use planwright_core::run::event::{AgentCommands, AttemptEnd, AttemptFinish, Event, StepEvent};
+use planwright_core::plan::verified::{Contract, Plan, Reference, Step};
+use planwright_core::run::event::{
+    AgentCommands, AttemptEnd, AttemptFinish, Event, Judged, MachineFault, StepEvent,
+};
 use planwright_core::run::judge::{ContractRun, judge};
 use planwright_core::run::opinion::Opinion;
 use planwright_core::run::receipt::{ApprovedBy, Blob, Provenance, Receipt};
 use planwright_core::run::schedule::SHELL;
+use planwright_core::run::state::Regression;
 
 use crate::config::{Config, ENVIRONMENT_KEY, LIKE_KEY, TOPICS_KEY, Violation};
 use crate::git::base;
@@ -31,12 +36,14 @@ use crate::git::sealed::Seal;
 use crate::run::attempt_dir;
 use crate::run::attempt_dir::AttemptDir;
 use crate::run::checkout;
-use crate::run::checkout::{JudgeCheckout, LandResult, RunCheckout};
-use crate::run::contract::{ContractRunner, bash, milliseconds};
+use crate::run::checkout::{LandResult, RunCheckout};
+use crate::run::contract::{ContractRunner, milliseconds};
 use crate::run::permission;
 use crate::store::journal::{Store, blob_of};
-use crate::store::state_dir;
+use crate::store::{plan_file, state_dir};
 use crate::system::clock;
+use crate::system::fault;
+use crate::system::fault::Fault;
 use crate::system::process;
 use crate::system::process::{How, ProcessEnd, ProcessJob, Stop, Supervisors};
 use crate::system::program;
@@ -45,6 +52,11 @@ use review::ReviewRequest;
 
 /// How often a contract is rerun because other steps were merged meanwhile.
 const LANDINGS_MAX: usize = 100;
+/// How often the workspace is read to find what an attempt changed, and the pause before it is read again.
+const LOOKS_MAX: usize = 3;
+const LOOKS_PAUSE: Duration = Duration::from_millis(200);
+/// The pause before something is tried again that an error of the machine prevented.
+const FAULT_PAUSE_MS: u64 = 1_000;
 /// How much of a contract's output goes into the next prompt.
 const FEEDBACK_BYTES_MAX: usize = 4 << 10;
 
@@ -63,11 +75,16 @@ pub struct Worker {
     /// Relative to the root. Planwright writes marks into it at any time, so that is not an agent's change;
     /// an edit of it pauses the run.
     pub plan_file: PathBuf,
+    /// What planwright writes into the workspace, relative to the root: the plan, and what its dialect keeps next
+    /// to it. Not part of any tree that is judged.
+    pub own: Vec<PathBuf>,
     pub digest: String,
     /// The approvals that permitted the run.
     pub approvals: Vec<ApprovedBy>,
     /// The approved hash of every sealed file.
     pub sealed: BTreeMap<String, String>,
+    /// The approved programs of contracts.
+    pub programs: BTreeMap<String, String>,
     /// Identifies the run in the environment of its processes.
     pub tag: String,
     pub store: Arc<Store>,
@@ -76,16 +93,31 @@ pub struct Worker {
     pub for_contracts: Supervisors,
 }
 
+/// Does a piece of work in a thread of its own, and passes its result to `report`; or returns why there is no
+/// thread for it.
+pub(crate) fn begin<T>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+    report: impl FnOnce(Result<T, String>) + Send + 'static,
+) -> Result<(), Fault> {
+    let started = std::thread::Builder::new().name(name.to_owned()).spawn(move || report(caught(work)));
+    let unable = |source: std::io::Error| {
+        let why = format!("cannot start a thread for `{name}`: {source}");
+        Fault { why, errno: source.raw_os_error() }
+    };
+    started.map(drop).map_err(unable)
+}
+
 /// Does a piece of work, and returns the message of a panic where there was one. Whoever waits for the report of a thread would wait
 /// for ever if the thread died without one.
-pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).map_err(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "unknown panic".to_owned())
     })
 }
 
-/// What came of an attempt or a contract: what is to be recorded, and the bytes that it names.
+/// The result of an attempt or a contract: what to record, and the bytes that it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Done {
     pub event: Event,
@@ -170,7 +202,17 @@ impl Worker {
         let output = last.output.as_ref().and_then(bytes).unwrap_or_default();
         let text = String::from_utf8_lossy(&output);
         let start = text.ceil_char_boundary(text.len().saturating_sub(FEEDBACK_BYTES_MAX));
+        let cause = match &last.regression {
+            None => FeedbackCause::Attempt,
+            Some(Regression::BrokenBy(culprit)) => FeedbackCause::BrokenBy(culprit.clone()),
+            Some(Regression::Broke(broken)) => {
+                let contract = self.plan.steps.iter().find(|step| step.id == *broken);
+                let contract = contract.map_or(Contract::Manual, |step| step.contract.clone());
+                FeedbackCause::Broke { step: broken.clone(), contract }
+            }
+        };
         Feedback {
+            cause,
             failure: last.failure.to_string(),
             output: text[start..].to_owned(),
             changed: last.changed.clone(),
@@ -196,26 +238,33 @@ impl Worker {
                 None => Ok(done),
             }
         });
-        worked.unwrap_or_else(|error| unworked(step, attempt, &error))
+        let worked = worked.unwrap_or_else(|error| Ok(unworked(step, attempt, &error)));
+        worked.unwrap_or_else(|fault| unmade(&step.id, attempt, fault))
     }
 
-    /// Has an agent work in a directory. `name` distinguishes it from others at the same step.
+    /// Has an agent work in a directory. `name` distinguishes it from others at the same step. If the machine
+    /// fails before the agent starts, there was no attempt.
     fn work(
         &self,
         (step, attempt, name): (&Step, u32, &str),
         root: &Path,
         told: &WorkerInput,
         stop: &Stop,
-    ) -> Done {
-        let before = FileSnapshot::of(root);
+    ) -> Result<Done, Fault> {
+        let before = FileSnapshot::of(root).map_err(|error| Fault::of(&error))?;
         let folder =
             AttemptDir::of(&self.store, &format!("{}-{}-{name}", self.tag.replace('/', "-"), step.id));
+        let folder = folder.map_err(|error| Fault::of(&error))?;
         let scope = self.scope(step, root);
-        let prepared = self.agent(step).and_then(|agent| {
-            let job = self.attempt_job(&agent, (step, attempt, root), name, told, &folder);
-            Ok((self.held(job, (&agent, step), &scope, &folder)?, agent))
-        });
-        let (mut heard, (end, output, milliseconds)) = match prepared {
+        let prepared = match self.agent(step) {
+            Err(why) => Err(why),
+            Ok(agent) => {
+                let job = self.attempt_job(&agent, (step, attempt, root), name, told, &folder);
+                let job = job.map_err(|error| Fault::of(&error))?;
+                self.held(job, (&agent, step), &scope, &folder)?.map(|job| (job, agent))
+            }
+        };
+        let (mut heard, (mut end, output, milliseconds)) = match prepared {
             Err(why) => {
                 let end = AttemptEnd::Parked { why: why.clone(), until: None };
                 (Transcript::default(), (end, why.into_bytes(), 0))
@@ -227,7 +276,12 @@ impl Worker {
             }
         };
         folder.hear_left(self.make(step).reader, &mut heard);
-        let mut changed = before.again(root).changed_since(&before);
+        let mut changed = compared(&before, root).unwrap_or_else(|error| {
+            // The next attempt would take what this one did for the user's: a person has to look first.
+            let why = format!("what attempt {attempt} changed is unknown: {}", fault::told(&error));
+            end = AttemptEnd::Faulted(MachineFault { why, errno: fault::errno_in(&error), until: None });
+            Vec::new()
+        });
         let own = self.own_files();
         changed.retain(|path| !own.iter().any(|own| *path == own.to_string_lossy()));
         let said = folder.said();
@@ -248,7 +302,7 @@ impl Worker {
                 account,
             }),
         };
-        Done { event, blobs: vec![output] }
+        Ok(Done { event, blobs: vec![output] })
     }
 
     /// The make of the step's agent, by the approval or the program of its command.
@@ -291,15 +345,15 @@ impl Worker {
         name: &str,
         told: &WorkerInput,
         folder: &AttemptDir,
-    ) -> ProcessJob {
+    ) -> Result<ProcessJob, plan_file::Error> {
         let deadline = Duration::from_secs(step.timeout_seconds.unwrap_or(self.config.run.step_seconds));
         let mut env = self.runner(root).environment(step);
         env.extend(folder.environment());
-        env.push(folder.step(step, attempt));
+        env.push(folder.step(step, attempt)?);
         let (argv, input) = match agent {
             Agent::Shell => {
-                env.push(("PLANWRIGHT_FEEDBACK".to_owned(), folder.feedback(&told.feedback)));
-                (bash(&script(&step.task)), Vec::new())
+                env.push(("PLANWRIGHT_FEEDBACK".to_owned(), folder.feedback(&told.feedback)?));
+                (self.runner(root).bash(&script(&step.task)), Vec::new())
             }
             Agent::Command(argv) => {
                 // Agents bring their own credentials and settings: they get planwright's environment.
@@ -308,7 +362,7 @@ impl Worker {
                 (argv, told.prompt.as_bytes().to_vec())
             }
         };
-        ProcessJob {
+        Ok(ProcessJob {
             argv,
             folder: root.to_owned(),
             env,
@@ -316,7 +370,7 @@ impl Worker {
             deadline,
             output_bytes_max: self.config.run.output_bytes,
             tag: self.agent_tag(step, attempt, name),
-        }
+        })
     }
 
     /// The tag of an agent's processes. Entrants of a tournament work at the same attempt at once: with one tag for all of them,
@@ -326,28 +380,36 @@ impl Worker {
         format!("{}/{}/{attempt}/agent{entrant}", self.tag, step.id)
     }
 
-    /// What the attempts of a step may do. The plan and what is known of it are nobody's but the harness's.
+    /// What the attempts of a step may do. Only planwright may change the plan and its record.
     fn scope(&self, step: &Step, root: &Path) -> Permissions {
-        let plans = [root.join(&self.plan_file), self.root.join(&self.plan_file), state_dir::folder()];
+        let mut plans = vec![root.join(&self.plan_file), self.root.join(&self.plan_file)];
+        // Without a state directory there is no run.
+        plans.extend(state_dir::folder());
         permission::of_step(&self.config, root, step, &plans)
     }
 
-    /// A job whose agent is held to its scope. A script is the plan's own text, which a person has read.
+    /// A job whose agent is held to its scope, or why it cannot be. A script is the plan's own text, which a
+    /// person has read.
     fn held(
         &self,
         job: ProcessJob,
         (agent, step): (&Agent, &Step),
         scope: &Permissions,
         folder: &AttemptDir,
-    ) -> Result<ProcessJob, String> {
-        let Agent::Command(_) = agent else { return Ok(job) };
-        let additions = permission::hold(scope, self.make(step), folder.path());
-        let additions =
-            additions.map_err(|error| format!("cannot restrict the agent to its scope: {error}"))?;
-        let argv = permission::own_bridge(additions.applied_to(&job.argv))?;
-        let mut env = job.env;
-        permission::lay_over(&mut env, additions.environment);
-        Ok(ProcessJob { argv, env, ..job })
+    ) -> Result<Result<ProcessJob, String>, Fault> {
+        let Agent::Command(_) = agent else { return Ok(Ok(job)) };
+        let additions = match permission::hold(scope, self.make(step), folder.path()) {
+            Ok(additions) => additions,
+            Err(error) => match Fault::caused(&error) {
+                Some(fault) => return Err(fault),
+                None => return Ok(Err(format!("cannot restrict the agent to its scope: {error}"))),
+            },
+        };
+        Ok(permission::own_bridge(additions.applied_to(&job.argv)).map(|argv| {
+            let mut env = job.env.clone();
+            permission::lay_over(&mut env, additions.environment);
+            ProcessJob { argv, env, ..job }
+        }))
     }
 
     /// Why the contract does not run on what the attempts left: they changed files outside their scope, and
@@ -377,54 +439,67 @@ impl Worker {
         (changed, strayed): (&[String], &BTreeSet<String>),
         stop: &Stop,
     ) -> Option<Done> {
+        let judged = self.judged((step, attempt), (changed, strayed), stop);
+        judged.unwrap_or_else(|fault| Some(unjudged(&step.id, Judged::attempt(attempt), fault)))
+    }
+
+    fn judged(
+        &self,
+        (step, attempt): (&Step, u32),
+        (changed, strayed): (&[String], &BTreeSet<String>),
+        stop: &Stop,
+    ) -> Result<Option<Done>, Fault> {
         let name = attempt.to_string();
+        let unseen = |why| Ok(Some(self.unseen((step, attempt), why)));
         // Work merged meanwhile changes the result: contracts only look, so it is judged again.
         for _ in 0..LANDINGS_MAX {
             let stand = match self.ground.stand(step, &name) {
                 Ok(Ok(stand)) => stand,
-                Ok(Err(why)) => return Some(self.unseen((step, attempt), why)),
-                Err(error) => return Some(self.unseen((step, attempt), told(&error))),
+                Ok(Err(why)) => return unseen(why),
+                Err(error) => return Fault::caused(&error).map_or_else(|| unseen(fault::told(&error)), Err),
             };
-            let done = self.look((step, attempt), &stand, (changed, strayed), stop)?;
+            let Some(done) = self.look((step, attempt), stand.root(), (changed, strayed), stop)? else {
+                return Ok(None);
+            };
             if !is_passed(&done.event) {
-                return Some(done);
+                return Ok(Some(done));
             }
             match self.ground.land(&stand, step, &name) {
-                Ok(LandResult::Yes) => return Some(done),
+                Ok(LandResult::Yes) => return Ok(Some(done)),
                 Ok(LandResult::Again) => {}
-                Ok(LandResult::No(why)) => return Some(self.unseen((step, attempt), why)),
+                Ok(LandResult::No(why)) => return unseen(why),
                 // In the shared workspace the work is already in place, and what is saved only serves a
                 // rollback.
-                Err(_) if !stand.is_apart() => return Some(done),
-                Err(error) => return Some(self.unseen((step, attempt), told(&error))),
+                Err(_) if !stand.is_apart() => return Ok(Some(done)),
+                Err(error) => return Fault::caused(&error).map_or_else(|| unseen(fault::told(&error)), Err),
             }
         }
-        let why = "other steps were merged each time while its contract ran".to_owned();
-        Some(self.unseen((step, attempt), why))
+        unseen("other steps were merged each time while its contract ran".to_owned())
     }
 
     /// A contract that could not run, for this reason.
     fn unseen(&self, (step, attempt): (&Step, u32), why: String) -> Done {
-        self.recorded((step, attempt), ContractRun::not_run(&step.contract, why), String::new(), None)
+        let run = ContractRun::not_run(&step.contract, why);
+        self.recorded((step, Judged::attempt(attempt)), run, String::new(), None)
     }
 
     /// Runs the contract of a step in its place, and has it judged.
     fn look(
         &self,
         (step, attempt): (&Step, u32),
-        stand: &JudgeCheckout,
+        root: &Path,
         (changed, strayed): (&[String], &BTreeSet<String>),
         stop: &Stop,
-    ) -> Option<Done> {
+    ) -> Result<Option<Done>, Fault> {
         let tag = format!("{}/{}/{attempt}/contract", self.tag, step.id);
-        let root = stand.root();
         // Before the contract, which may leave things behind. Without the plan: planwright writes marks into
-        // it at any time. Unknown content is left out, which takes nothing from the contract's result.
-        let tree = base::tree_of_workspace(root, &self.own_files());
+        // it at any time. A verdict is about a tree, so there is none on unknown content.
+        let tree = base::tree_of_workspace(root, &self.own).map_err(|error| Fault::of(&error))?;
         let seen = match self.strayed(strayed) {
-            Some(why) => self.runner(root).refused(step, why),
+            Some(why) => Some(self.runner(root).refused(step, why)?),
             None => self.runner(root).run(step, &self.for_contracts, &tag, stop)?,
         };
+        let Some(seen) = seen else { return Ok(None) };
         let asked = match judge(&seen, None).is_passed() {
             true => self.opinion((step, attempt), (root, changed, &seen.output), stop),
             false => None,
@@ -432,16 +507,17 @@ impl Worker {
         let opinion = match asked {
             Some(ReviewRequest::Said(opinion)) => Some(opinion),
             // Without the opinion nothing is known yet: contracts only look, so all of it is repeated.
-            Some(ReviewRequest::Stopped) => return None,
+            Some(ReviewRequest::Stopped) => return Ok(None),
+            Some(ReviewRequest::Faulted(fault)) => return Err(fault),
             None => None,
         };
-        Some(self.recorded((step, attempt), seen, tree.unwrap_or_default(), opinion))
+        Ok(Some(self.recorded((step, Judged::attempt(attempt)), seen, tree, opinion)))
     }
 
     /// The run of a contract on this content and an agent's opinion of it, as recorded.
     fn recorded(
         &self,
-        (step, attempt): (&Step, u32),
+        (step, of): (&Step, Judged),
         mut run: ContractRun,
         tree: String,
         opinion: Option<Opinion>,
@@ -449,16 +525,19 @@ impl Worker {
         if let Some(opinion) = &opinion {
             run.output.push_str(&format!("\n{opinion}\n"));
         }
-        let provenance = Provenance {
+        let receipt = Receipt::new(&run, opinion, self.provenance(tree));
+        let event =
+            Event::Step { step: step.id.clone(), event: StepEvent::Judged { of, receipt, broken_by: None } };
+        Done { event, blobs: vec![run.output.into_bytes()] }
+    }
+
+    fn provenance(&self, tree: String) -> Provenance {
+        Provenance {
             digest: self.digest.clone(),
             tier: "open".to_owned(),
             tree,
             approvals: self.approvals.clone(),
-        };
-        let receipt = Receipt::new(&run, opinion, provenance);
-        let event =
-            Event::Step { step: step.id.clone(), event: StepEvent::Judged { of: attempt.into(), receipt } };
-        Done { event, blobs: vec![run.output.into_bytes()] }
+        }
     }
 
     /// The plan, and the file that briefly replaces it while planwright writes marks into it.
@@ -469,7 +548,8 @@ impl Worker {
 
     fn runner<'a>(&'a self, folder: &'a Path) -> ContractRunner<'a> {
         let seal = Seal { plan: &self.plan, approved: &self.sealed };
-        ContractRunner::new(folder, &self.config.run, std::slice::from_ref(&self.root)).sealed(seal)
+        let runner = ContractRunner::new(folder, &self.config.run, std::slice::from_ref(&self.root));
+        runner.sealed(seal).pinned(&self.programs)
     }
 }
 
@@ -495,32 +575,67 @@ fn script(task: &str) -> String {
     }
 }
 
+/// What an attempt changed. The agent is done, so a passing error must not make it work again: it is read
+/// anew, a few times.
+fn compared(before: &FileSnapshot, root: &Path) -> Result<Vec<String>, changes::Error> {
+    let mut now = before.again(root);
+    for _ in 1..LOOKS_MAX {
+        if now.is_ok() {
+            break;
+        }
+        std::thread::sleep(LOOKS_PAUSE);
+        now = before.again(root);
+    }
+    Ok(now?.changed_since(before))
+}
+
 /// An attempt that no agent could work on, because there is no place for it.
 fn unworked(step: &Step, attempt: u32, error: &checkout::Error) -> Done {
-    let why = told(error);
+    match Fault::caused(error) {
+        Some(fault) => unmade(&step.id, attempt, fault),
+        None => {
+            let why = fault::told(error);
+            idle(&step.id, attempt, (AttemptEnd::Parked { why: why.clone(), until: None }, why))
+        }
+    }
+}
+
+/// An attempt that the machine did not let anybody make.
+pub(crate) fn unmade(step: &str, attempt: u32, fault: Fault) -> Done {
+    let why = fault.why.clone();
+    idle(step, attempt, (AttemptEnd::Faulted(retried(fault)), why))
+}
+
+/// A contract that the machine kept from telling anything.
+pub(crate) fn unjudged(step: &str, of: Judged, fault: Fault) -> Done {
+    let event = StepEvent::Faulted { of, fault: retried(fault) };
+    Done { event: Event::Step { step: step.to_owned(), event }, blobs: Vec::new() }
+}
+
+/// An error of the machine, after which planwright tries again by itself.
+fn retried(Fault { why, errno }: Fault) -> MachineFault {
+    MachineFault { why, errno, until: Some(clock::now().saturating_add(FAULT_PAUSE_MS)) }
+}
+
+/// An attempt whose thread panicked. A bug happens again, so a person has to see it first.
+pub(crate) fn panicked(step: &str, attempt: u32, Fault { why, errno }: Fault) -> Done {
+    idle(step, attempt, (AttemptEnd::Faulted(MachineFault { why: why.clone(), errno, until: None }), why))
+}
+
+/// An attempt in which nothing was done.
+fn idle(step: &str, attempt: u32, (end, said): (AttemptEnd, String)) -> Done {
     let event = Event::Step {
-        step: step.id.clone(),
+        step: step.to_owned(),
         event: StepEvent::Finished(AttemptFinish {
             attempt,
-            end: AttemptEnd::Parked { why: why.clone(), until: None },
-            output: Some(blob_of(why.as_bytes())),
+            end,
+            output: Some(blob_of(said.as_bytes())),
             usage: Usage::default(),
             changed: Vec::new(),
             account: Account::default(),
         }),
     };
-    Done { event, blobs: vec![why.into_bytes()] }
-}
-
-/// An error with its causes.
-fn told(error: &checkout::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(error) = source {
-        text.push_str(&format!(": {error}"));
-        source = error.source();
-    }
-    text
+    Done { event, blobs: vec![said.into_bytes()] }
 }
 
 fn is_passed(event: &Event) -> bool {
@@ -533,7 +648,7 @@ fn attempt_end(ended: Result<ProcessEnd, process::Error>, deadline: Duration) ->
         Ok(ended) => ended,
         // How it ended is unknown, and nothing of it is alive: as if planwright itself had died.
         Err(process::Error::Lost { .. }) => return (AttemptEnd::Lost, Vec::new(), 0),
-        Err(error) => return (AttemptEnd::Parked { why: error.to_string(), until: None }, Vec::new(), 0),
+        Err(error) => return (AttemptEnd::Faulted(retried(Fault::of(&error))), Vec::new(), 0),
     };
     let end = match ended.how {
         How::Exited(code) => AttemptEnd::Exited(code),

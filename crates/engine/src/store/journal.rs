@@ -9,6 +9,7 @@ mod integrity;
 mod ledger;
 pub(crate) mod lock;
 mod change_feed;
+mod presence;
 mod projection;
 mod queue;
 mod record;
@@ -23,6 +24,8 @@ pub use change_feed::{Delivery, FeedFilter, FeedLine as NewsLine};
 pub use error::Error;
 pub use ledger::{LedgerRow, LedgerStart, LedgerSummary, PlanId, Statement};
 pub use lock::{LockHolder, RunLock};
+use presence::has_database;
+pub(crate) use presence::has_entries;
 pub use queue::{BEAT_MS, Health, LEASE_MS, Queued, WorkClaim, WorkLease};
 pub use record::{Recording, RunOutputs};
 pub use retention::OldOutputs;
@@ -38,20 +41,22 @@ use std::time::{Duration, Instant};
 
 use blake3::Hash;
 use planwright_core::audit::hash_chain::{link, run_genesis};
+use planwright_core::dialect;
 use planwright_core::plan::digest::Digest;
 use planwright_core::plan::verified::Plan;
 use planwright_core::run::event::{Event, StepEvent};
 use planwright_core::run::receipt::Blob;
 use planwright_core::run::summary::RunSummary;
 use planwright_core::syntax::source::Source;
-use planwright_core::{dialect, verify};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::state_dir;
+use super::state_dir::ProjectRecord;
 use anchor::Anchors;
 use error::failed;
+use presence::FileId;
 use schema::Unready;
-use writer::Writer;
+use writer::{Cause, Writer};
 
 /// The maximum size of a blob, an approved plan, or one append.
 pub const BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -132,7 +137,7 @@ fn source_of((name, plan): (&str, &Path), (text, dialect): (&str, &str)) -> Opti
 }
 
 fn approved(source: &Source, digest: &str) -> Option<Plan> {
-    verify::trusted(source).filter(|plan| Digest::of(plan).to_string() == digest)
+    super::plan_count::trusted(source).filter(|plan| Digest::of(plan).to_string() == digest)
 }
 
 /// A recorded event, or an entry of a ledger.
@@ -168,7 +173,7 @@ pub enum AppendResult {
     Written {
         seq: u64,
     },
-    /// One of the events was recorded before; nothing was written, and the earlier record stands.
+    /// One of the events was recorded before; nothing was written, and the earlier record counts.
     Known,
     /// There are events that the caller does not know; nothing was written.
     Moved,
@@ -189,6 +194,8 @@ pub fn blob_of(bytes: &[u8]) -> Blob {
 pub struct Store {
     folder: PathBuf,
     database: PathBuf,
+    /// The file that the database was opened as.
+    file: FileId,
     anchors: Anchors,
     writer: Writer,
     readers: Mutex<Vec<Connection>>,
@@ -198,20 +205,37 @@ impl Store {
     /// Opens the store of the project at `root`, creating what is missing.
     pub fn open(root: &Path) -> Result<Self, Error> {
         let error = |source| Error::State { root: root.to_owned(), source };
-        let states = state_dir::folder();
-        let folder = state_dir::folder_of(&states, root).map_err(error)?;
+        let states = state_dir::folder().map_err(error)?;
+        let record = ProjectRecord::find(&states, root).map_err(error)?;
         state_dir::create(&states).map_err(error)?;
-        Self::open_folder(&folder)
+        let store = Self::open_folder(&record.folder())?;
+        store.check_heads()?;
+        if let Some((from, to)) = record.moved() {
+            store.relocate(&from, &to)?;
+        }
+        // Once everything in it is about the project at its new place.
+        record.claim().map_err(error)?;
+        Ok(store)
+    }
+
+    /// The store of the project at `root` even if it lacks something, to find out what; `None` without one.
+    pub fn open_for_audit(root: &Path) -> Result<Option<Self>, Error> {
+        let folder = state_dir::of_project(root);
+        let folder = folder.map_err(|source| Error::State { root: root.to_owned(), source })?;
+        presence::check_file(&folder)?;
+        has_database(&folder).then(|| Self::open_folder(&folder)).transpose()
     }
 
     pub fn exists(root: &Path) -> Result<bool, Error> {
         let error = |source| Error::State { root: root.to_owned(), source };
-        let folder = state_dir::folder_of(&state_dir::folder(), root).map_err(error)?;
-        Ok(folder.join(DATABASE).is_file())
+        let folder = state_dir::of_project(root).map_err(error)?;
+        presence::check_file(&folder)?;
+        Ok(has_database(&folder))
     }
 
     /// Opens the store in a directory, creating what is missing.
     pub fn open_folder(folder: &Path) -> Result<Self, Error> {
+        presence::check_file(folder)?;
         for folder in [folder, &folder.join("locks")] {
             state_dir::create(folder).map_err(|source| Error::State { root: folder.to_owned(), source })?;
         }
@@ -222,11 +246,39 @@ impl Store {
             }
             Unready::Sql(source) => failed(&path, source.into(), |path, source| Error::Open { path, source }),
         })?;
+        let file = FileId::of(&path).map_err(|source| Error::Reach { path: path.clone(), source })?;
         let anchors = Anchors::beside(folder);
-        let catch_up = anchors.clone();
-        let writer = Writer::start(connection, move |connection| catch_up.catch_up(connection))
-            .map_err(|source| Error::Start { path: path.clone(), source })?;
-        Ok(Self { folder: folder.to_owned(), database: path, anchors, writer, readers: Mutex::default() })
+        let (catch_up, database) = (anchors.clone(), path.clone());
+        let after = move |connection: &Connection| match FileId::of(&database).is_ok_and(|now| now == file) {
+            true => catch_up.catch_up(connection),
+            // Nobody will ever read what was just written.
+            false => Err(Cause::vanished()),
+        };
+        let writer =
+            Writer::start(connection, after).map_err(|source| Error::Start { path: path.clone(), source })?;
+        Ok(Self {
+            folder: folder.to_owned(),
+            database: path,
+            file,
+            anchors,
+            writer,
+            readers: Mutex::default(),
+        })
+    }
+
+    /// Notes that the workspace at `from` is now at `root`. Where a run worked is not part of what it proves.
+    fn relocate(&self, from: &Path, root: &Path) -> Result<(), Error> {
+        let [old, new] = [from, root].map(|path| path.as_os_str().as_bytes().to_vec());
+        let moved = self.writer.write(move |connection| {
+            connection.execute("UPDATE run SET root = ?2 WHERE root = ?1", params![old, new])
+        });
+        moved.map(drop).map_err(|source| {
+            failed(&self.database, source, |path, source| Error::Relocate {
+                from: from.to_owned(),
+                path,
+                source,
+            })
+        })
     }
 
     /// Identifies the repository: the last part of the store's directory.
@@ -503,6 +555,7 @@ impl Store {
 
     /// Uses a read-only connection. Readers never wait for the writer or for each other.
     fn read<T>(&self, what: &str, act: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
+        self.check_presence()?;
         let idle = || self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         let known = idle().pop();
         let answer = known.map_or_else(|| schema::open_reader(&self.database), Ok).and_then(|connection| {
@@ -571,7 +624,10 @@ impl Happened {
 fn intent(event: &Event) -> Option<(&str, u32)> {
     match event {
         Event::Step { step, event: StepEvent::Started(start) } => Some((step, start.attempt)),
-        Event::Step { event: StepEvent::Finished(_) | StepEvent::Judged { .. }, .. }
+        Event::Step {
+            event: StepEvent::Finished(_) | StepEvent::Faulted { .. } | StepEvent::Judged { .. },
+            ..
+        }
         | Event::Run(_)
         | Event::Ask { .. } => None,
     }

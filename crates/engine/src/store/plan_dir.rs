@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use planwright_core::dialect::directory::{self, PLAN_FILE as PLAN};
-use planwright_core::dialect::{self, Dialect, HEAD_BYTES};
+use planwright_core::dialect::{self, Dialect};
 use planwright_core::syntax::source::Source;
 use planwright_core::verify;
 
@@ -16,6 +16,8 @@ pub(super) const DIALECT: &str = "directory";
 /// File extensions of directories written by another tool.
 const ENDINGS: &[&str] = &["md", "json", "jsonl"];
 const FILES_MAX: usize = 10_000;
+/// More of `plan.md` is not read to tell whether it is a plan of its own.
+const PLAN_BYTES_MAX: u64 = 1 << 20;
 
 pub(super) fn read(folder: &Path, name: &str, bytes_max: usize) -> Result<FileText, Error> {
     // The files of a plan are replaced one by one: an interrupted write is finished first.
@@ -140,6 +142,6 @@ fn is_folder_plan(folder: &Path, forced: Option<&'static Dialect>) -> bool {
     if !folder.join(TASKS).is_dir() || !plan.is_file() {
         return false;
     }
-    let head = read_text(&plan, HEAD_BYTES as u64).unwrap_or_default();
-    (dialect::NATIVE.recognises)(&plan.to_string_lossy(), &head).is_none()
+    let text = read_text(&plan, PLAN_BYTES_MAX).unwrap_or_default();
+    (dialect::NATIVE.recognises)(&plan.to_string_lossy(), &text).is_none()
 }

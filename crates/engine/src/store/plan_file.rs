@@ -16,6 +16,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
+use crate::store::plan_count;
 use planwright_core::dialect::Dialect;
 use planwright_core::syntax::source::Source;
 use planwright_core::verify::{self, Unreadable};
@@ -115,6 +116,7 @@ pub fn name(path: &Path) -> String {
 
 /// Reads a plan, a file or a directory; `name` is the user's name for it.
 pub fn read(path: &Path, name: &str, reading: ReadOptions) -> Result<FileText, Error> {
+    plan_count::count_read();
     let is_folder = path.is_dir();
     if let Some(dialect) =
         reading.dialect.filter(|dialect| is_folder && dialect.name != crate::store::plan_dir::DIALECT)
@@ -154,6 +156,7 @@ pub(super) fn read_file(path: &Path, name: &str, bytes_max: usize) -> Result<Fil
 
 /// Reads a plan from a stream that cannot be read twice, such as stdin.
 pub fn read_stream(stream: &mut dyn Read, name: &str, reading: ReadOptions) -> io::Result<FileText> {
+    plan_count::count_read();
     let bytes_max = reading.bytes_max;
     let mut bytes = Vec::new();
     let length = stream.take((bytes_max as u64).saturating_add(1)).read_to_end(&mut bytes)?;

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::plan_file::Error;
 use super::write_lock::Turn;
 use super::{file, sidecar};
+use crate::store::plan_count::parse;
 use crate::system::clock;
 
 /// How many digits of a hash distinguish texts.
@@ -171,7 +172,7 @@ fn swap(path: &Path, (old, new): (&str, &str), version: &dyn Fn(&str) -> String)
 
 /// What distinguishes this text from others: its declared version, otherwise its content.
 fn version(source: &Source) -> String {
-    match source.draft().frontmatter.value("version") {
+    match parse(source).frontmatter.value("version") {
         Some(version) => format!("version {}", version.value),
         None => content(source.text()),
     }

@@ -1,20 +1,22 @@
 //! Where planwright keeps its state: one directory per repository, outside every workspace, shared by all
-//! worktrees. Finds and creates that directory; never runs git and never reads its contents.
+//! worktrees. Finds and creates that directory; never runs git and never reads what is recorded in it.
+
+mod git_dir;
+pub(crate) mod path_text;
+mod record;
+
+pub(crate) use git_dir::{common_git_folder, is_repository, tree_of};
+pub(crate) use record::had_repository;
+pub use record::{OtherRecord, ProjectRecord};
 
 use std::fs::{DirBuilder, File, Permissions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use planwright_core::plan::verified;
-
-use super::worktree_registry;
-
 /// Owner only: approvals and verdicts are nobody else's to read or change.
 const MODE: u32 = 0o700;
-/// How much of a `.git` or `commondir` file is read: a path, with room to spare.
-const POINTER_BYTES_MAX: u64 = 8192;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -26,6 +28,29 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+    /// The environment does not say where state is kept.
+    #[error(
+        "cannot find the state directory: neither XDG_STATE_HOME nor HOME is set to an absolute path; set one of them"
+    )]
+    NoHome,
+    /// The repository that a record belongs to is gone, while its folder is still there.
+    #[error(
+        "the repository {} is gone; restore it, or start with an empty record: planwright doctor --set-aside",
+        path.display()
+    )]
+    NoGit { path: PathBuf },
+    /// A working copy leads to another repository, which does not know it.
+    #[error(
+        "{} leads to {}, another repository than before; restore it, or start with an empty record: planwright doctor --set-aside",
+        path.display(),
+        target.display()
+    )]
+    Redirected { path: PathBuf, target: PathBuf },
+    #[error("record `{record}` not found in {}", states.display())]
+    NoRecord { record: String, states: PathBuf },
+    /// A record belongs to a project that is still there, or to another part of one.
+    #[error("record `{record}` belongs to {}", path.display())]
+    InUse { record: String, path: PathBuf },
     /// The directory cannot be created or made private.
     #[error("cannot use the state directory {}", path.display())]
     Folder {
@@ -36,60 +61,32 @@ pub enum Error {
 }
 
 /// Where planwright keeps its state: `$XDG_STATE_HOME/planwright`.
-pub fn folder() -> PathBuf {
+pub fn folder() -> Result<PathBuf, Error> {
     // A relative path would be in the workspace, within reach of agents; the specification says to ignore it.
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || set("HOME").map(|home| home.join(".local/state"));
-    set("XDG_STATE_HOME").or_else(home).unwrap_or_else(std::env::temp_dir).join("planwright")
+    // A shared directory for temporary files is no place for approvals, and does not last.
+    Ok(set("XDG_STATE_HOME").or_else(home).ok_or(Error::NoHome)?.join("planwright"))
 }
 
-/// The directory below `states` for the project at `root`: the same for every worktree of a repository.
-pub fn folder_of(states: &Path, root: &Path) -> Result<PathBuf, Error> {
+/// The directory of the record of the project at `root`: the same for every worktree of a repository. It need
+/// not exist.
+pub fn of_project(root: &Path) -> Result<PathBuf, Error> {
+    Ok(ProjectRecord::find(&folder()?, root)?.folder())
+}
+
+/// The same for what cannot be recomputed: notes first whose it is.
+pub fn claim_for_project(root: &Path) -> Result<PathBuf, Error> {
+    let record = ProjectRecord::find(&folder()?, root)?;
+    record.claim()?;
+    Ok(record.folder())
+}
+
+/// The directory below `caches` for the project at `root`. What is there can be recomputed, so its path is
+/// enough to find it.
+pub fn cache_of(caches: &Path, root: &Path) -> Result<PathBuf, Error> {
     let root = root.canonicalize().map_err(|source| Error::Repository { path: root.to_owned(), source })?;
-    let Some(tree) = tree_of(&root)? else {
-        return Ok(states.join(key(&root, &root, Path::new(""))));
-    };
-    let git = common_git_folder(tree)?;
-    // A project that is part of a repository has its own plans, with paths relative to it.
-    let part = root.strip_prefix(tree).unwrap_or(Path::new(""));
-    let named = match git.file_name() {
-        Some(name) if name == ".git" => git.parent().unwrap_or(&git),
-        Some(_) | None => &git,
-    };
-    Ok(states.join(key(&git, &named.join(part), part)))
-}
-
-/// The nearest directory with a `.git`. A read error is not a "no": that would lead to another state
-/// directory, where nothing of the past is known.
-pub(crate) fn tree_of(root: &Path) -> Result<Option<&Path>, Error> {
-    for folder in root.ancestors() {
-        let git = folder.join(".git");
-        // In a worktree of ours it may have been removed, and the next one above is another repository.
-        if worktree_registry::tree_at(folder)?.is_some() {
-            return Ok(Some(folder));
-        }
-        match is_repository(&git) {
-            Ok(true) => return Ok(Some(folder)),
-            Ok(false) => {}
-            Err(source) => return Err(Error::Repository { path: git, source }),
-        }
-    }
-    Ok(None)
-}
-
-/// Whether a `.git` exists and is not empty: sandboxes leave empty ones as mount points.
-pub(crate) fn is_repository(git: &Path) -> io::Result<bool> {
-    match git.symlink_metadata() {
-        Ok(data) if data.is_dir() => match git.read_dir() {
-            Ok(mut entries) => Ok(entries.next().is_some()),
-            // An unreadable directory is not known to be empty.
-            Err(error) if is_absence(&error) => Ok(true),
-            Err(error) => Err(error),
-        },
-        Ok(_) => Ok(true),
-        Err(error) if is_absence(&error) => Ok(false),
-        Err(error) => Err(error),
-    }
+    Ok(caches.join(record::path_key(&root, &root, Path::new(""))))
 }
 
 /// Whether there is nothing, or nothing that this user may see.
@@ -179,60 +176,6 @@ fn make(folder: &Path) -> io::Result<()> {
     }
 }
 
-fn key(identity: &Path, named: &Path, part: &Path) -> String {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(identity.as_os_str().as_encoded_bytes());
-    if !part.as_os_str().is_empty() {
-        // Paths contain no zero byte, so no repository can be mistaken for a part of another.
-        hasher.update(&[0]).update(part.as_os_str().as_encoded_bytes());
-    }
-    let name = named.file_name().map(|name| verified::slug(&name.to_string_lossy())).unwrap_or_default();
-    let name = if name.is_empty() { "project" } else { &name };
-    format!("{name}-{}", &hasher.finalize().to_hex()[..8])
-}
-
-/// The git directory that all worktrees of a repository share.
-pub(crate) fn common_git_folder(tree: &Path) -> Result<PathBuf, Error> {
-    let git = tree.join(".git");
-    let error = |source| Error::Repository { path: git.clone(), source };
-    // A worktree of ours belongs to the repository it was created from, whatever is in it.
-    if let Some(known) = worktree_registry::tree_at(tree)? {
-        return known
-            .repository
-            .canonicalize()
-            .map_err(|source| Error::Repository { path: known.repository, source });
-    }
-    let own = if git.is_dir() {
-        git.clone()
-    } else {
-        let text = pointer(&git).map_err(error)?;
-        let target = text.strip_prefix("gitdir:").map(str::trim).filter(|target| !target.is_empty());
-        let target = target
-            .ok_or_else(|| error(io::Error::new(io::ErrorKind::InvalidData, "it contains no `gitdir:`")))?;
-        tree.join(target)
-    };
-    let common = own.join("commondir");
-    let is_worktree =
-        common.try_exists().map_err(|source| Error::Repository { path: common.clone(), source })?;
-    let common = match is_worktree {
-        true => {
-            own.join(pointer(&common).map_err(|source| Error::Repository { path: common, source })?.trim())
-        }
-        false => own,
-    };
-    common.canonicalize().map_err(error)
-}
-
-/// The text of a small pointer file. Opening a pipe in its place would block forever.
-fn pointer(path: &Path) -> io::Result<String> {
-    if !path.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "not a regular file"));
-    }
-    let mut text = String::new();
-    File::open(path)?.take(POINTER_BYTES_MAX).read_to_string(&mut text)?;
-    Ok(text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,8 +187,12 @@ mod tests {
         std::fs::write(path, text).expect("written");
     }
 
+    fn found(states: &Path, root: &Path) -> Result<PathBuf, Error> {
+        Ok(ProjectRecord::find(states, root)?.folder())
+    }
+
     fn of(root: &Path) -> String {
-        folder_of(Path::new("/s"), root).expect("a folder").display().to_string()
+        found(Path::new("/s"), root).expect("a folder").display().to_string()
     }
 
     #[test]
@@ -256,6 +203,8 @@ mod tests {
         write(&base.join("My App/.git/worktrees/two/commondir"), "../..\n");
         let main = base.join("My App/.git/worktrees/two").display().to_string();
         write(&base.join("elsewhere/two/.git"), &format!("gitdir: {main}\n"));
+        let two = base.join("elsewhere/two/.git").display().to_string();
+        write(&base.join("My App/.git/worktrees/two/gitdir"), &format!("{two}\n"));
         let shared = of(&base.join("My App"));
         assert!(shared.starts_with("/s/my-app-"), "{shared}");
         assert_eq!(shared.len(), "/s/my-app-".len() + 8);
@@ -272,6 +221,7 @@ mod tests {
         let base = scratch.path();
         write(&base.join("app/.git/worktrees/two/commondir"), "../..");
         write(&base.join("two/.git"), "gitdir: ../app/.git/worktrees/two");
+        write(&base.join("app/.git/worktrees/two/gitdir"), "../../../../two/.git");
         for folder in ["app/web", "app/api", "two/web"] {
             std::fs::create_dir_all(base.join(folder)).expect("made");
         }
@@ -285,6 +235,7 @@ mod tests {
         let scratch = Scratch::new("state-submodule");
         let base = scratch.path();
         write(&base.join("app/.git/modules/lib/HEAD"), "");
+        write(&base.join("app/.git/modules/lib/config"), "[core]\n\tworktree = ../../../lib\n");
         write(&base.join("app/lib/.git"), "gitdir: ../.git/modules/lib\n");
         assert_ne!(of(&base.join("app/lib")), of(&base.join("app")));
         assert!(of(&base.join("app/lib")).starts_with("/s/lib-"));
@@ -305,7 +256,7 @@ mod tests {
         let base = scratch.path();
         for text in ["gitdir: /nowhere/at/all\n", "garbage", ""] {
             write(&base.join(".git"), text);
-            let error = folder_of(Path::new("/s"), base).expect_err("no repository").to_string();
+            let error = found(Path::new("/s"), base).expect_err("no repository").to_string();
             assert!(error.contains(&base.join(".git").display().to_string()), "{text:?}: {error}");
         }
     }

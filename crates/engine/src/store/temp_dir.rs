@@ -36,7 +36,7 @@ pub(crate) struct TempDir {
 impl TempDir {
     /// Creates a directory, and removes those no longer in use.
     pub(crate) fn new(root: &Path) -> Result<Self, Error> {
-        let folder = state_dir::folder_of(&state_dir::cache().join(FOLDER), root)?;
+        let folder = state_dir::cache_of(&state_dir::cache().join(FOLDER), root)?;
         state_dir::create(&folder)?;
         Self::within(&folder).map_err(|source| Error::File { path: folder, source })
     }
@@ -100,7 +100,7 @@ fn unused(folder: &Path) -> Vec<PathBuf> {
 
 /// How many unused directories of a project have not been swept yet.
 pub(crate) fn abandoned(root: &Path) -> usize {
-    state_dir::folder_of(&state_dir::cache().join(FOLDER), root)
+    state_dir::cache_of(&state_dir::cache().join(FOLDER), root)
         .map(|folder| unused(&folder).len())
         .unwrap_or_default()
 }

@@ -40,7 +40,7 @@ pub struct RegisteredWorktree {
 
 /// All registered worktrees, by path. Unreadable entries are skipped.
 pub fn trees() -> Vec<RegisteredWorktree> {
-    let entries = folder().read_dir().into_iter().flatten().flatten();
+    let entries = folder().ok().and_then(|folder| folder.read_dir().ok()).into_iter().flatten().flatten();
     let mut trees: Vec<RegisteredWorktree> =
         entries.filter_map(|entry| read(&entry.path()).ok().flatten()).collect();
     trees.sort_by(|one, other| one.path.cmp(&other.path));
@@ -49,7 +49,8 @@ pub fn trees() -> Vec<RegisteredWorktree> {
 
 /// The worktree whose top is exactly this directory.
 pub fn tree_at(top: &Path) -> Result<Option<RegisteredWorktree>, Error> {
-    let entry = entry_of(top);
+    // Without a state directory there are none.
+    let Ok(entry) = entry_of(top) else { return Ok(None) };
     let tree = read(&entry).map_err(|source| Error::Repository { path: entry, source })?;
     // A hash collision is not expected, but the path is authoritative.
     Ok(tree.filter(|tree| tree.path == top))
@@ -61,28 +62,45 @@ pub fn register(tree: &RegisteredWorktree) -> Result<(), Error> {
         path: tree.path.clone(),
         source: io::Error::new(io::ErrorKind::InvalidData, source),
     })?;
-    state_dir::keep_durably(&folder(), &name_of(&tree.path), &text)
+    state_dir::keep_durably(&folder()?, &name_of(&tree.path), &text)
 }
 
 /// Forgets a worktree. Succeeds for an unknown one.
 pub fn forget(top: &Path) -> Result<(), Error> {
-    let entry = entry_of(top);
+    let entry = entry_of(top)?;
     match std::fs::remove_file(&entry) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => Err(Error::Folder { path: entry, source }),
         Ok(()) | Err(_) => Ok(()),
     }
 }
 
-fn folder() -> PathBuf {
-    state_dir::folder().join(FOLDER)
+/// Notes that the working copy at `from` is now at `to`: its worktrees belong to it as before.
+pub(super) fn relocate(from: &Path, to: &Path) -> Result<(), Error> {
+    let moved = |path: &Path| path.strip_prefix(from).map_or_else(|_| path.to_owned(), |rest| to.join(rest));
+    for tree in trees() {
+        let new = RegisteredWorktree {
+            repository: moved(&tree.repository),
+            origin: moved(&tree.origin),
+            owner: tree.owner.as_deref().map(moved),
+            ..tree.clone()
+        };
+        if new != tree {
+            register(&new)?;
+        }
+    }
+    Ok(())
+}
+
+fn folder() -> Result<PathBuf, Error> {
+    Ok(state_dir::folder()?.join(FOLDER))
 }
 
 fn name_of(top: &Path) -> String {
     blake3::hash(top.as_os_str().as_encoded_bytes()).to_hex()[..32].to_owned()
 }
 
-fn entry_of(top: &Path) -> PathBuf {
-    folder().join(name_of(top))
+fn entry_of(top: &Path) -> Result<PathBuf, Error> {
+    Ok(folder()?.join(name_of(top)))
 }
 
 fn read(entry: &Path) -> io::Result<Option<RegisteredWorktree>> {

@@ -20,7 +20,7 @@ pub(super) struct Turn {
 impl Turn {
     /// Waits for the right to write the plan at `path`.
     pub(super) fn at(path: &Path) -> io::Result<Self> {
-        let folder = state_dir::folder().join("locks");
+        let folder = state_dir::folder().map_err(io::Error::other)?.join("locks");
         // The first edit may come before the first run: everything created here is private.
         state_dir::create(&folder).map_err(io::Error::other)?;
         let name = blake3::hash(path.as_os_str().as_encoded_bytes()).to_hex();

@@ -3,7 +3,9 @@
 //! start bash.
 
 mod capture;
+mod exchange;
 mod line_protocol;
+mod editor;
 mod fork;
 mod git;
 mod ssh_keygen;
@@ -27,10 +29,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::system::program::Tool;
+
 pub use bash_check::check_bash;
 pub use capture::Capture;
+pub use editor::edit;
 pub use git::{GitOutput, Repository};
-pub(crate) use git::{filters, identity, merge_file, path_outside};
+pub(crate) use git::{filters, identity, merge_file};
 pub use line_protocol::{LineProtocol, ProtocolLine};
 pub use output_reader::OutputListener;
 pub use shim::{SHIM, shim_main, shim_main_without_sweep};
@@ -156,6 +161,11 @@ pub fn reclaim(tag_prefix: &str) -> Result<usize, Error> {
     system::kill_tagged(tag_prefix, &|tag| tag.starts_with(tag_prefix))
 }
 
+/// Keeps other processes of this user from reading or changing the memory of this one, where the system can.
+pub fn guard_memory() {
+    system::guard_memory();
+}
+
 /// How a process is known to be part of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobSign {
@@ -232,7 +242,7 @@ pub fn init_repository(folder: &std::path::Path) -> Result<(), Error> {
         &["commit", "--quiet", "--no-verify", "--message", "a plan"],
     ];
     for words in acts {
-        let mut git = std::process::Command::new("git");
+        let mut git = std::process::Command::new(Tool::Git.path(&[]));
         git.args(plain).args(words).current_dir(folder).stdin(std::process::Stdio::null());
         let start = |source| Error::Start { program: "git".to_owned(), source };
         let ended = git.stdout(std::process::Stdio::null()).status().map_err(start)?;

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How often the files are looked at. Editors write a file in several acts, which are one change to people: it is over once two looks
+/// How often the files are checked. Editors write a file in several steps, which people see as one change: it is complete once two checks
 /// in a row see the same.
 const LOOK: Duration = Duration::from_millis(100);
 

@@ -124,7 +124,7 @@ pub(crate) fn stamp(data: &Metadata) -> FileStamp {
 }
 
 fn record_of(root: &Path) -> Option<PathBuf> {
-    let folder = state_dir::folder_of(&state_dir::folder(), root).ok()?;
+    let folder = state_dir::of_project(root).ok()?;
     // All worktrees of a repository share the directory.
     let name = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
     Some(folder.join(format!("seen-{}", &name[..16])))

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ignore::{WalkBuilder, WalkState};
+use ignore::WalkBuilder;
 use planwright_core::approval::ledger::Base;
-use planwright_core::dialect::{self, Dialect, HEAD_BYTES, named, proposal, record};
+use planwright_core::dialect::{self, Dialect, named, proposal, record};
 use planwright_core::plan::draft::Draft;
 use planwright_core::plan::verified::Plan;
 use planwright_core::plan::view::Summary;
@@ -21,9 +21,12 @@ use planwright_core::verify::{self, Facts, Study};
 
 use crate::config::policy;
 use crate::config::{self, Config, Settings, Sources};
+use crate::store::plan_count;
+use crate::store::plan_count::parse;
 use crate::store::plan_file::{FileText, ReadOptions};
 use crate::store::{plan_file, state_dir};
-use crate::system::{process, walk};
+use crate::system::parallel::{cores, side_by_side};
+use crate::system::{fault, process, walk};
 use crate::workspace::facts;
 use crate::workspace::index;
 use crate::workspace::index::{FileStamp, IndexEntry, PlanIndex};
@@ -36,6 +39,8 @@ const POINTER_BYTES_MAX: u64 = 1 << 16;
 const DEPTH_MAX: usize = 32;
 /// The most files and directories searched. More than that is a disk, not a project.
 const ENTRIES_MAX: usize = 1_000_000;
+/// The most threads that look at files. More of them wait for the same disk.
+const SEARCHERS_MAX: usize = 12;
 /// The file with the settings of proposals.
 pub const PROPOSAL_SETTINGS: &str = ".pi/plans.json";
 const SETTINGS_BYTES_MAX: u64 = 1 << 20;
@@ -76,6 +81,14 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+    /// A plan was not found, and it may be where nothing could be read.
+    #[error("cannot find plan `{name}`: cannot read {}", path.display())]
+    Unread {
+        name: String,
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
     #[error("plan `{name}` not found")]
     NoPlan {
         name: String,
@@ -108,6 +121,51 @@ pub struct PlanListing {
 
 /// A conflict copy, and the service that created it.
 type Copy = (PathBuf, &'static str);
+
+/// What a search found besides plans.
+#[derive(Default)]
+struct Strays {
+    copies: Vec<Copy>,
+    /// Files that could be plans, and directories, which could not be read.
+    unread: Vec<SearchGap>,
+}
+
+impl Strays {
+    /// What could not be read and may be, or contain, the plan of this name.
+    fn gap_for(self, address: &str) -> Option<SearchGap> {
+        self.unread.into_iter().find(|gap| ending(&gap.path).is_none() || is_called(&gap.path, address))
+    }
+}
+
+/// What a search could not look at.
+#[derive(Debug)]
+pub(crate) struct SearchGap {
+    path: PathBuf,
+    source: io::Error,
+}
+
+impl SearchGap {
+    /// The gap that an error of the walk leaves. What a user may not see is not of that user's project.
+    fn of(error: ignore::Error) -> Option<Self> {
+        fn path_of(error: &ignore::Error) -> Option<&Path> {
+            match error {
+                ignore::Error::WithPath { path, .. } => Some(path),
+                ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => {
+                    path_of(err)
+                }
+                ignore::Error::Partial(_)
+                | ignore::Error::Loop { .. }
+                | ignore::Error::Io(_)
+                | ignore::Error::Glob { .. }
+                | ignore::Error::UnrecognizedFileType(_)
+                | ignore::Error::InvalidDefinition => None,
+            }
+        }
+        let path = path_of(&error)?.to_owned();
+        let source = error.into_io_error().filter(|source| !state_dir::is_absence(source))?;
+        Some(Self { path, source })
+    }
+}
 
 enum Found<'a> {
     /// Unchanged since it was last listed.
@@ -192,9 +250,9 @@ impl Project {
     /// One line per plan below the root, by path, and what should not be there.
     pub fn survey(&self) -> Result<PlanListing, Error> {
         let seen = PlanIndex::of(self);
-        let (plans, copies) = self.search(&seen, |found| self.summary(found, &seen))?;
+        let (plans, strays) = self.search(&seen, |found| self.summary(found, &seen))?;
         seen.keep();
-        Ok(PlanListing { plans, faults: self.faults_with(copies) })
+        Ok(PlanListing { plans, faults: self.faults_with(strays) })
     }
 
     fn summary(&self, found: Found<'_>, seen: &PlanIndex) -> Summary {
@@ -220,21 +278,25 @@ impl Project {
 
     /// What should not be there, each with its file: conflict copies of plans, dangling pointers.
     pub fn astray(&self) -> Result<Vec<(PathBuf, String)>, Error> {
-        let (_, copies) = self.search(&PlanIndex::of(self), |_| ())?;
-        Ok(self.astray_with(copies))
+        let (_, strays) = self.search(&PlanIndex::of(self), |_| ())?;
+        Ok(self.astray_with(strays))
     }
 
-    fn faults_with(&self, copies: Vec<Copy>) -> Vec<String> {
-        self.astray_with(copies).into_iter().map(|(_, fault)| fault).collect()
+    fn faults_with(&self, strays: Strays) -> Vec<String> {
+        self.astray_with(strays).into_iter().map(|(_, fault)| fault).collect()
     }
 
-    fn astray_with(&self, copies: Vec<Copy>) -> Vec<(PathBuf, String)> {
+    fn astray_with(&self, strays: Strays) -> Vec<(PathBuf, String)> {
         let shown = |path: &Path| path.strip_prefix(&self.root).unwrap_or(path).display().to_string();
-        let copies = copies.into_iter().map(|(path, service)| {
+        let unread = strays.unread.into_iter().map(|SearchGap { path, source }| {
+            let fault = format!("cannot read {}: {source}", shown(&path));
+            (path, fault)
+        });
+        let copies = strays.copies.into_iter().map(|(path, service)| {
             let fault = format!("{} is a conflict copy by {service}; planwright ignores it", shown(&path));
             (path, fault)
         });
-        copies.chain(self.dangling().map(|fault| (self.root.join(POINTER), fault))).collect()
+        copies.chain(unread).chain(self.dangling().map(|fault| (self.root.join(POINTER), fault))).collect()
     }
 
     /// Reports a pointer of document B to a missing plan.
@@ -259,8 +321,8 @@ impl Project {
         &self,
         look: impl Fn(&Path) -> T + Sync,
     ) -> Result<(Vec<T>, Vec<String>), Error> {
-        let (seen, copies) = self.search(&PlanIndex::of(self), |found| look(found.path()))?;
-        Ok((seen, self.faults_with(copies)))
+        let (seen, strays) = self.search(&PlanIndex::of(self), |found| look(found.path()))?;
+        Ok((seen, self.faults_with(strays)))
     }
 
     pub fn plans(&self) -> Result<Vec<PathBuf>, Error> {
@@ -282,22 +344,28 @@ impl Project {
         Ok(files)
     }
 
-    /// Visits every plan below the root on all cores; returns the results in path order, and conflict copies
-    /// of plans.
+    /// Visits every plan below the root on all cores; returns the results in path order, and what was found
+    /// besides.
     fn search<T: Send>(
         &self,
         seen: &PlanIndex,
         look: impl Fn(Found<'_>) -> T + Sync,
-    ) -> Result<(Vec<T>, Vec<Copy>), Error> {
+    ) -> Result<(Vec<T>, Strays), Error> {
         let found: Mutex<Vec<(PathBuf, T)>> = Mutex::default();
-        let copies: Mutex<Vec<Copy>> = Mutex::default();
-        self.walk(&|path| {
+        let strays: Mutex<Strays> = Mutex::default();
+        let unread = self.walk(&|path| {
             if let Some(service) = copy_of(path) {
-                lock(&copies).push((path.to_owned(), service));
-            } else if let Some(plan) = self.plan_of(path, seen) {
-                let path = plan.path().to_owned();
-                let sight = look(plan);
-                lock(&found).push((path, sight));
+                lock(&strays).copies.push((path.to_owned(), service));
+                return;
+            }
+            match self.plan_of(path, seen) {
+                Ok(None) => {}
+                Ok(Some(plan)) => {
+                    let path = plan.path().to_owned();
+                    let sight = look(plan);
+                    lock(&found).push((path, sight));
+                }
+                Err(source) => lock(&strays).unread.push(SearchGap { path: path.to_owned(), source }),
             }
         })?;
         // Plans committed by planners are outside the workspace, but belong to the project.
@@ -313,83 +381,98 @@ impl Project {
             let bytes = path.as_os_str().as_encoded_bytes();
             bytes.iter().map(|byte| if *byte == b'/' { 0 } else { *byte }).collect::<Vec<u8>>()
         });
-        let mut copies = std::mem::take(&mut *lock(&copies));
-        copies.sort();
-        Ok((plans.into_iter().map(|(_, sight)| sight).collect(), copies))
+        let mut strays = std::mem::take(&mut *lock(&strays));
+        strays.unread.extend(unread);
+        strays.copies.sort();
+        strays.unread.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok((plans.into_iter().map(|(_, sight)| sight).collect(), strays))
     }
 
-    /// The plan that a file below the root is, or starts. Only the first bytes of an unknown file are read.
-    fn plan_of<'a>(&self, path: &'a Path, seen: &'a PlanIndex) -> Option<Found<'a>> {
+    /// The plan that a file below the root is, or starts. An unknown file is read to tell whether it is one.
+    fn plan_of<'a>(&self, path: &'a Path, seen: &'a PlanIndex) -> io::Result<Option<Found<'a>>> {
         use io::Read as _;
-        let ending = ending(path)?;
+        let Some(ending) = ending(path) else { return Ok(None) };
         let above = path.parent().and_then(Path::file_name).unwrap_or_default();
         // These extensions hold all kinds of data; plans are in directories of that name.
         if ending != "md" && above != "plans" {
-            return None;
+            return Ok(None);
         }
         let plan = plan_file::plan_at(path, self.dialect);
         let home = plan.parent().and_then(Path::file_name).unwrap_or_default();
         // Archived plans and shelved plans.
         if home == plan_file::ARCHIVE || home == plan_file::STAGED || is_put_away(&plan) {
-            return None;
+            return Ok(None);
         }
-        let data = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
+        let data = match path.metadata() {
+            Ok(data) if data.is_file() => data,
+            Ok(_) => return Ok(None),
+            // It is gone, or a link that leads nowhere.
+            Err(error) if state_dir::is_absence(&error) => return Ok(None),
+            Err(error) => return Err(error),
+        };
         let shown =
             |path: &Path| path.strip_prefix(&self.root).unwrap_or(path).to_string_lossy().into_owned();
         if plan != path {
             let is_first = above != "tasks" || path.ends_with("tasks/plan.md");
             // Several files are one plan: the stamp of one of them says nothing.
-            return is_first.then(|| Found::New { shown: shown(&plan), path: plan, stamp: None });
+            return Ok(is_first.then(|| Found::New { shown: shown(&plan), path: plan, stamp: None }));
         }
         let (shown, stamp) = (shown(path), index::stamp(&data));
         match seen.known(&shown, &stamp) {
-            IndexEntry::NoPlan => return None,
-            IndexEntry::Plan(summary) => return Some(Found::Known { path, summary }),
+            IndexEntry::NoPlan => return Ok(None),
+            IndexEntry::Plan(summary) => return Ok(Some(Found::Known { path, summary })),
             IndexEntry::Nothing => {}
         }
-        let mut head = Vec::with_capacity(HEAD_BYTES);
-        // A file that cannot be opened cannot declare itself a plan.
-        std::fs::File::open(path).ok()?.take(HEAD_BYTES as u64).read_to_end(&mut head).ok()?;
-        let head = String::from_utf8_lossy(&head);
-        if dialect::detect(&path.to_string_lossy(), &head).is_ok() {
-            return Some(Found::New { path: plan, shown, stamp: Some(stamp) });
+        let bytes_max = u64::try_from(self.config.limits.plan_bytes).unwrap_or(u64::MAX);
+        let mut text = Vec::new();
+        std::fs::File::open(path)?.take(bytes_max).read_to_end(&mut text)?;
+        let text = String::from_utf8_lossy(&text);
+        if dialect::detect(&path.to_string_lossy(), &text).is_ok() {
+            return Ok(Some(Found::New { path: plan, shown, stamp: Some(stamp) }));
         }
         seen.note(shown, stamp, None);
-        None
+        Ok(None)
     }
 
-    /// Passes every file below the root to `see`, from several threads. Ignored files (`.gitignore`) do not
-    /// belong to the project; hidden directories are searched, since some tools keep plans there.
-    pub(crate) fn walk(&self, see: &(dyn Fn(&Path) + Sync)) -> Result<(), Error> {
-        let failed: Mutex<Option<ignore::Error>> = Mutex::default();
-        let count = AtomicUsize::new(0);
+    /// Passes every file below the root to `see`, from several threads, and returns what it could not look at.
+    /// Ignored files (`.gitignore`) do not belong to the project; hidden directories are searched, since some
+    /// tools keep plans there.
+    pub(crate) fn walk(&self, see: &(dyn Fn(&Path) + Sync)) -> Result<Vec<SearchGap>, Error> {
+        let (mut failed, mut paths, mut gaps) = (None, Vec::new(), Vec::new());
         let build = |folder: &Path| {
             let mut build = WalkBuilder::new(folder);
             build.hidden(false).max_depth(Some(DEPTH_MAX));
             build
         };
         walk::over(&self.root, build, &mut |walk| {
-            walk.build_parallel().run(|| {
-                Box::new(|entry| {
-                    match entry {
-                        Ok(entry) => see(entry.path()),
-                        // The root itself must be readable; an unreadable directory below must not hide the
-                        // others.
-                        Err(error) if error.depth() == Some(0) => *lock(&failed) = Some(error),
-                        Err(_) => {}
+            // In one thread: the walker of the library panics if it cannot start others.
+            for entry in walk.build().take(ENTRIES_MAX.saturating_sub(paths.len()) + 1) {
+                match entry {
+                    Ok(entry) => paths.push(entry.into_path()),
+                    // The root itself must be readable, and the machine must not fail; a directory below that is
+                    // closed to this user must not hide the others.
+                    Err(error)
+                        if error.depth() == Some(0) || error.io_error().is_some_and(fault::is_fault) =>
+                    {
+                        failed = Some(error);
                     }
-                    match count.fetch_add(1, Ordering::Relaxed) < ENTRIES_MAX {
-                        true => WalkState::Continue,
-                        false => WalkState::Quit,
-                    }
-                })
-            });
+                    Err(error) => gaps.extend(SearchGap::of(error)),
+                }
+            }
         });
-        match lock(&failed).take() {
-            Some(source) => Err(Error::Search { path: self.root.clone(), source }),
-            None if count.into_inner() > ENTRIES_MAX => Err(Error::Crowded { root: self.root.clone() }),
-            None => Ok(()),
+        if let Some(source) = failed {
+            return Err(Error::Search { path: self.root.clone(), source });
         }
+        if paths.len() > ENTRIES_MAX {
+            return Err(Error::Crowded { root: self.root.clone() });
+        }
+        let next = AtomicUsize::new(0);
+        side_by_side(cores().min(SEARCHERS_MAX), &|| {
+            while let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) {
+                see(path);
+            }
+        });
+        Ok(gaps)
     }
 
     pub fn address(&self, text: &str) -> Result<Address, Error> {
@@ -417,7 +500,7 @@ impl Project {
         if is_path || (path.exists() && !path.is_dir()) || self.is_folder(path) {
             return Ok(plan_file::plan_at(path, self.dialect));
         }
-        let plans = self.plans()?;
+        let (plans, strays) = self.search(&PlanIndex::of(self), |found| found.path().to_owned())?;
         let exact: Vec<&PathBuf> = plans.iter().filter(|plan| is_called(plan, address)).collect();
         let found = match exact.is_empty() {
             true => plans.iter().filter(|plan| plan_file::name(plan).starts_with(address)).collect(),
@@ -428,6 +511,9 @@ impl Project {
             [] if path.is_dir() || ending(path).is_some() => Ok(path.to_owned()),
             [] if let Some(path) = self.staged_as(address)? => {
                 Err(Error::Staged { name: address.to_owned(), path })
+            }
+            [] if let Some(SearchGap { path, source }) = strays.gap_for(address) => {
+                Err(Error::Unread { name: address.to_owned(), path, source })
             }
             [] => {
                 let names: Vec<String> = plans.iter().map(|plan| plan_file::name(plan)).collect();
@@ -480,7 +566,7 @@ impl Project {
                 });
             }
         };
-        let draft = source.draft();
+        let draft = parse(&source);
         self.judge(source, draft, BTreeMap::new())
     }
 
@@ -512,6 +598,7 @@ impl Project {
             retries_max: self.config.limits.retries,
             ..verify::VerifyLimits::default()
         };
+        plan_count::count_verification();
         let checked = verify::verify(&study, &facts, &limits);
         let verify::CheckedPlan { plan, diagnostics } = checked;
         Ok(Verified { draft: Some(draft), diagnostics, plan, source, red: None })
@@ -537,22 +624,34 @@ pub fn root_of(start: &Path) -> Result<PathBuf, Error> {
 }
 
 /// Where to search for the project of a plan: at the plan, or in the current directory if the plan is in no
-/// project. Some tools keep plans away from their repository.
+/// project. Some tools keep plans away from their repository, and a directory without a repository is a project
+/// for whoever works in it.
 pub fn home_of(plan: &Path) -> Result<PathBuf, Error> {
     let here = Path::new(".");
     // Plans in planwright's own directories belong to the project of the current directory.
-    let states = state_dir::folder();
-    if plan.starts_with(&states) || states.canonicalize().is_ok_and(|states| plan.starts_with(states)) {
+    let is_in = |states: PathBuf| {
+        plan.starts_with(&states) || states.canonicalize().is_ok_and(|states| plan.starts_with(states))
+    };
+    if state_dir::folder().is_ok_and(is_in) {
         return Ok(here.to_owned());
     }
-    let is_homeless = !is_project(&root_of(plan)?)? && is_project(&root_of(here)?)?;
+    let (there, here_root) = (root_of(plan)?, root_of(here)?);
+    if is_project(&there)? {
+        return Ok(plan.to_owned());
+    }
+    // A whole disk or home directory is nobody's project by mere position.
+    let home = std::env::var_os("HOME").map(PathBuf::from).and_then(|home| home.canonicalize().ok());
+    let is_narrow = here_root.parent().is_some() && home.as_ref() != Some(&here_root);
+    let is_homeless = is_project(&here_root)? || (is_narrow && there.starts_with(&here_root));
     Ok(if is_homeless { here.to_owned() } else { plan.to_owned() })
 }
 
 fn is_project(root: &Path) -> Result<bool, Error> {
     let git = root.join(".git");
     let unread = |source| plan_file::Error::Read { path: git.clone(), source };
-    Ok(look(&root.join(config::FILE))?.is_some() || state_dir::is_repository(&git).map_err(unread)?)
+    Ok(look(&root.join(config::FILE))?.is_some()
+        || state_dir::is_repository(&git).map_err(unread)?
+        || state_dir::had_repository(root))
 }
 
 /// What is at a path, if anything is.

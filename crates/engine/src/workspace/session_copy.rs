@@ -1,4 +1,4 @@
-//! Where the copies of committed plans lie that people review: in the state directory of the project.
+//! Where the copies of committed plans are that people review: in the state directory of the project.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ pub(crate) const THREADS: &str = "threads";
 
 /// The directory of the copies of a project, with links resolved.
 pub(crate) fn folder(root: &Path) -> Result<PathBuf, state_dir::Error> {
-    let folder = state_dir::folder_of(&state_dir::folder(), root)?.join(THREADS);
+    let folder = state_dir::of_project(root)?.join(THREADS);
     Ok(folder.canonicalize().unwrap_or(folder))
 }
 

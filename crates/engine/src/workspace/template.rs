@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use planwright_core::dialect::template::TEMPLATES;
 use planwright_core::syntax::source::Source;
 
+use crate::store::plan_count::parse;
 use crate::store::plan_file;
 use crate::workspace::project::Project;
 
@@ -62,7 +63,7 @@ fn of_file(path: &Path) -> Result<TemplateMatch, plan_file::Error> {
         false => plan_file::Error::Read { path: path.to_owned(), source },
     };
     let text = plan_file::read_text(path, BYTES_MAX).map_err(read_error)?;
-    let title = Source::new("template", text.as_str()).draft().title;
+    let title = parse(&Source::new("template", text.as_str())).title;
     let title = title.map(|title| title.value).filter(|title| !title.contains("{{"));
     Ok(TemplateMatch {
         name: plan_file::name(path),

@@ -130,6 +130,10 @@ impl<S: Stage> Host for Saboteur<S> {
         self.host.question(state, ask)
     }
 
+    fn tree(&mut self) -> Result<String, Self::Error> {
+        self.host.tree()
+    }
+
     fn begin(&mut self, state: &RunState, command: &Action) -> Result<(), Self::Error> {
         self.host.begin(state, command)
     }

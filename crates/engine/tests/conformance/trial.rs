@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use planwright_core::plan::verified::Plan;
 use planwright_core::run::event::{
-    AskAnswer, AskEvent, AttemptEnd, AttemptFinish, Event, RunEvent, StepEvent,
+    AskAnswer, AskEvent, AttemptEnd, AttemptFinish, Event, Judged, RunEvent, StepEvent,
 };
 use planwright_core::run::schedule::{Action, ScheduleLimits};
 use planwright_core::run::state::RunState;
@@ -114,6 +114,10 @@ impl<S: Stage> Host for Meddled<'_, S> {
 
     fn question(&mut self, state: &RunState, ask: &Action) -> Result<String, Self::Error> {
         self.host.question(state, ask).map_err(Error::Host)
+    }
+
+    fn tree(&mut self) -> Result<String, Self::Error> {
+        self.host.tree().map_err(Error::Host)
     }
 
     fn begin(&mut self, state: &RunState, command: &Action) -> Result<(), Self::Error> {
@@ -253,7 +257,11 @@ impl<S: Stage> Trial<S> {
 
 /// The attempt that an event is about: `s1/2`.
 fn name(event: &Event) -> String {
-    format!("{}/{}", event.step().unwrap_or_default(), event.attempt().unwrap_or_default())
+    let of = match event {
+        Event::Step { event, .. } => event.of().to_string(),
+        Event::Run(_) | Event::Ask { .. } => String::new(),
+    };
+    format!("{}/{of}", event.step().unwrap_or_default())
 }
 
 fn word(event: &Event) -> String {
@@ -266,10 +274,12 @@ fn word(event: &Event) -> String {
                 AttemptEnd::Exited(_)
                 | AttemptEnd::Signalled(_)
                 | AttemptEnd::TimedOut(_)
-                | AttemptEnd::Parked { .. } => "ended",
+                | AttemptEnd::Parked { .. }
+                | AttemptEnd::Faulted(_) => "ended",
             };
             format!("{} {end}", name(event))
         }
+        Event::Step { event: StepEvent::Faulted { .. }, .. } => format!("{} unjudged", name(event)),
         Event::Step { event: StepEvent::Judged { receipt, .. }, .. } => {
             format!("{} {}", name(event), if receipt.verdict.is_passed() { "passed" } else { "failed" })
         }
@@ -280,9 +290,12 @@ fn word(event: &Event) -> String {
     }
 }
 
-/// Whether the step passed, if the event is a verdict about it.
+/// Whether an attempt at the step passed, or a claim, if the event is a verdict about it.
 pub(crate) fn verdict_of(event: &Event, id: &str) -> Option<bool> {
-    if let Event::Step { step, event: StepEvent::Judged { receipt, .. } } = event
+    if let Event::Step {
+        step,
+        event: StepEvent::Judged { of: Judged::Claim | Judged::Attempt(_), receipt, .. },
+    } = event
         && step == id
     {
         return Some(receipt.verdict.is_passed());

@@ -97,7 +97,7 @@ pub(crate) fn a_cache_that_is_blind_to_the_content_lies() {
 }
 
 fn file(site: &Site) -> PathBuf {
-    state_dir::folder_of(&state_dir::folder(), site.root()).expect("a folder").join("audit-cache")
+    state_dir::of_project(site.root()).expect("a folder").join("audit-cache")
 }
 
 #[expect(clippy::disallowed_methods, reason = "damages a file of the state folder")]

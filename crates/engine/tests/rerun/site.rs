@@ -171,6 +171,7 @@ pub(crate) fn passed(
         step: step.to_owned(),
         event: StepEvent::Judged {
             of: Judged::Attempt(1),
+            broken_by: None,
             receipt: Receipt::new(
                 &ContractRun {
                     expect: Some(0),

@@ -74,14 +74,14 @@ impl Repository {
     }
 
     pub(crate) fn state(&self) -> PathBuf {
-        state_dir::folder_of(&state_dir::folder(), self.root()).expect("a folder")
+        state_dir::of_project(self.root()).expect("a folder")
     }
 
     /// Where throw-away trees are made.
     pub(crate) fn checkouts(&self) -> PathBuf {
         let home = || Path::new(&std::env::var_os("HOME").expect("a home")).join(".cache");
         let cache = std::env::var_os("XDG_CACHE_HOME").map_or_else(home, PathBuf::from);
-        state_dir::folder_of(&cache.join("planwright/checkouts"), self.root()).expect("a folder")
+        state_dir::cache_of(&cache.join("planwright/checkouts"), self.root()).expect("a folder")
     }
 }
 

@@ -30,6 +30,9 @@ pub(crate) fn random_plan(model: &Plan, random: &mut Random) -> Plan {
         if random.once_in(8) {
             step.contract = Contract::Manual;
         }
+        if count > 0 && random.once_in(8) {
+            plan.steps[count - 1].holds_until = Some(count);
+        }
         if random.once_in(8) {
             step.mark = Some(Mark::Done);
         }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use planwright_core::run::event::{AttemptEnd, AttemptStart, Event, StepEvent};
+use planwright_core::run::event::{AttemptEnd, AttemptStart, Event, Judged, StepEvent};
 use planwright_core::run::receipt::Blob;
 use planwright_core::run::schedule::Action;
 use planwright_core::run::state::{Phase, RunState};
@@ -47,27 +47,29 @@ impl SimHost {
         let Some(index) = world.live.iter().position(|work| work.driver == self.driver) else {
             return HostEvent::Left;
         };
-        let Work { kind, place: step, attempt, .. } = world.live[index];
+        let Work { kind, place: step, of, .. } = world.live[index];
         match kind {
             Kind::Attempt => HostEvent::Ended(Box::new(world.end_as(index, Some(AttemptEnd::Stopped)))),
             Kind::Contract => {
                 world.live.remove(index);
-                HostEvent::Dropped { step, of: attempt.into() }
+                HostEvent::Dropped { step, of }
             }
         }
     }
 
     fn work(&self, command: &Action) -> Option<Work> {
-        let (kind, place, attempt) = match *command {
-            Action::Attempt { step, attempt } => (Kind::Attempt, step, attempt),
-            Action::Contract { step, of } => (Kind::Contract, step, of.into()),
-            Action::Ask { .. } | Action::Warn { .. } | Action::Wake { .. } | Action::Finish { .. } => {
-                return None;
-            }
+        let (kind, place, of) = match *command {
+            Action::Attempt { step, attempt } => (Kind::Attempt, step, Judged::Attempt(attempt)),
+            Action::Contract { step, of } => (Kind::Contract, step, of),
+            Action::Ask { .. }
+            | Action::Close { .. }
+            | Action::Warn { .. }
+            | Action::Wake { .. }
+            | Action::Finish { .. } => return None,
         };
         let is_outside = kind == Kind::Attempt && self.world.borrow().is_worked_outside;
         let driver = if is_outside { OUTSIDE } else { self.driver };
-        Some(Work { kind, place, attempt, driver })
+        Some(Work { kind, place, of, driver, tree: self.world.borrow().shown_tree() })
     }
 
     /// Whether the result of a process comes to this driver.
@@ -119,7 +121,9 @@ impl Host for SimHost {
         let mut world = self.world.borrow_mut();
         world.point()?;
         if world.sabotage == Sabotage::BeginsFirst {
-            world.spawn(Work { kind: Kind::Attempt, place: step, attempt, driver: self.driver });
+            let tree = world.shown_tree();
+            let of = Judged::Attempt(attempt);
+            world.spawn(Work { kind: Kind::Attempt, place: step, of, driver: self.driver, tree });
         }
         let step = world.plan.steps[step].id.clone();
         Ok(Event::Step {
@@ -135,6 +139,12 @@ impl Host for SimHost {
     fn question(&mut self, _: &RunState, _: &Action) -> Result<String, Crash> {
         self.world.borrow_mut().point()?;
         Ok("?".to_owned())
+    }
+
+    fn tree(&mut self) -> Result<String, Crash> {
+        let mut world = self.world.borrow_mut();
+        world.point()?;
+        Ok(world.shown_tree())
     }
 
     fn begin(&mut self, state: &RunState, command: &Action) -> Result<(), Crash> {
@@ -159,7 +169,9 @@ impl Host for SimHost {
     fn recover(&mut self, state: &RunState, step: usize, attempt: u32) -> Result<Recovered, Crash> {
         let mut world = self.world.borrow_mut();
         world.point()?;
-        let is_it = |work: &Work| work.kind == Kind::Attempt && (work.place, work.attempt) == (step, attempt);
+        let is_it = |work: &Work| {
+            work.kind == Kind::Attempt && (work.place, work.of) == (step, Judged::Attempt(attempt))
+        };
         let alive = world.live.iter().position(is_it);
         if let Some(index) = alive
             && state.outcome().is_none()
@@ -241,8 +253,14 @@ impl Host for SimHost {
             return Ok(HostEvent::Recorded(unseen));
         }
         let index = world.random.pick(&own);
-        let result = world.end(index);
-        world.delivered.push(result.clone());
+        let mut result = world.end(index);
+        if world.sabotage == Sabotage::SwallowsFaults {
+            result = world.swallowed(result);
+        }
+        // What may happen again is told once.
+        if result.key().is_some() {
+            world.delivered.push(result.clone());
+        }
         Ok(HostEvent::Ended(Box::new(result)))
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use planwright_core::plan::verified::{Contract, Plan};
-use planwright_core::run::event::{AskAnswer, AskEvent, Event, RunEvent};
+use planwright_core::run::event::{AskAnswer, AskEvent, AskReason, Event, Judged, RunEvent, StepEvent};
 use planwright_core::run::state::{Phase, RunState, StepStatus};
 use planwright_engine::run::driver;
 use planwright_engine::run::driver::{Progress, drive};
@@ -46,6 +46,9 @@ fn driven_plan(world: &World) -> Plan {
     if world.sabotage == Sabotage::IgnoresNeeds {
         plan.steps.iter_mut().for_each(|step| step.needs.clear());
     }
+    if world.sabotage == Sabotage::SkipsClosing {
+        plan.steps.iter_mut().enumerate().for_each(|(place, step)| step.holds_until = Some(place));
+    }
     plan
 }
 
@@ -56,7 +59,10 @@ fn turn(plan: &Plan, world: &Rc<RefCell<World>>) -> Result<bool, String> {
     let watched = Rc::clone(world);
     let mut watch = |state: &RunState, event: &Event| {
         let mut world = watched.borrow_mut();
-        if world.journal.last() == Some(event) && *state != world.state {
+        // An event that was recorded twice does not tell which of them is shown.
+        let is_last = world.journal.last() == Some(event)
+            && world.journal.iter().filter(|durable| *durable == event).count() == 1;
+        if is_last && *state != world.state {
             world.fault("the driver's state is not the fold of the journal");
         }
         if !world.journal.iter().rev().take(40).any(|durable| durable == event) {
@@ -77,6 +83,9 @@ fn turn(plan: &Plan, world: &Rc<RefCell<World>>) -> Result<bool, String> {
         }
         Err(driver::Error::Journal(illegal)) => {
             return Err(format!("the driver can't read its journal: {illegal}"));
+        }
+        Err(error @ driver::Error::Forged { .. }) => {
+            return Err(format!("a driver disowns its own run: {error}"));
         }
         Ok(_) if is_alive => return Err(format!("an attempt outlives its driver: {progress:?}")),
         Ok(Progress::Finished(outcome)) if world.state.outcome() == Some(outcome) => return Ok(true),
@@ -106,18 +115,40 @@ fn check_verdicts(world: &World) -> Result<(), String> {
             matches!(event, Event::Ask { ask, event: AskEvent::Answered { answer: AskAnswer::Confirm, .. } } if ask.starts_with(&prefix))
         });
         let passes = verdicts.iter().filter(|&&is_passed| is_passed).count();
+        let returns = world.journal.iter().filter(|event| is_sent_back(event, &step.id)).count();
         let is_right = match (&now.status, &step.contract) {
             (StepStatus::Passed { .. }, Contract::Shell { .. }) => {
-                passes == 1 && verdicts.last() == Some(&true)
+                (1..=1 + returns).contains(&passes) && verdicts.last() == Some(&true)
             }
             (StepStatus::Passed { .. }, Contract::Manual) => verdicts.is_empty() && is_confirmed,
-            (_, Contract::Shell { .. } | Contract::Manual) => passes == 0,
+            // Ended by somebody in the middle of a closing check.
+            (StepStatus::Judging { of: Judged::Closing(_), .. }, Contract::Shell { .. }) => {
+                passes <= 1 + returns
+            }
+            (_, Contract::Shell { .. } | Contract::Manual) => passes <= returns,
         };
         if !is_right {
             return Err(format!("{} is {} and its verdicts are {verdicts:?}", step.id, now.status.word()));
         }
     }
     Ok(())
+}
+
+/// Whether an event sends a step that had passed back to work.
+fn is_sent_back(event: &Event, id: &str) -> bool {
+    match event {
+        Event::Step { step, event: StepEvent::Judged { of: Judged::Closing(_), receipt, .. } } => {
+            step == id && !receipt.verdict.is_passed()
+        }
+        // A person may take over or skip what the machine keeps from being judged again.
+        Event::Ask {
+            event:
+                AskEvent::Answered { answer: AskAnswer::RetryStep { step, .. }, .. }
+                | AskEvent::Opened { step: Some(step), reason: AskReason::Machine, .. },
+            ..
+        } => step == id,
+        Event::Step { .. } | Event::Ask { .. } | Event::Run(_) => false,
+    }
 }
 
 fn verdicts(world: &World, id: &str) -> Vec<bool> {

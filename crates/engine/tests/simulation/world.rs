@@ -8,7 +8,7 @@ use planwright_core::agent::report::ReportLine;
 use planwright_core::plan::verified::{Contract, Last, Plan};
 use planwright_core::run::event::{
     AgentCommands, AgentsApproval, AskAnswer, AskEvent, AskReason, AttemptEnd, AttemptFinish, AttemptStart,
-    Event, RunEvent, RunOutcome, StepEvent, StopMode,
+    Event, Judged, MachineFault, RunEvent, RunOutcome, StepEvent, StopMode,
 };
 use planwright_core::run::judge::{ContractRun, Observation};
 use planwright_core::run::receipt::{Provenance, Receipt};
@@ -33,6 +33,12 @@ pub(crate) enum Sabotage {
     BuriesNothing,
     /// Drives a plan whose needs were left out.
     IgnoresNeeds,
+    /// Drives a plan whose contracts need not hold at the end.
+    SkipsClosing,
+    /// Takes every content for the same.
+    SeesNoChange,
+    /// Takes an error of the machine for the end of an agent, or for what a contract said.
+    SwallowsFaults,
 }
 
 /// How the world answers.
@@ -60,7 +66,9 @@ pub(crate) enum Kind {
 pub(crate) struct Work {
     pub(crate) kind: Kind,
     pub(crate) place: usize,
-    pub(crate) attempt: u32,
+    pub(crate) of: Judged,
+    /// The content that it began with, as hosts see it.
+    pub(crate) tree: String,
     /// The driver that began it, or [`OUTSIDE`].
     pub(crate) driver: u32,
 }
@@ -93,6 +101,10 @@ pub(crate) struct World {
     pub(crate) late: Vec<Event>,
     /// Results that were delivered, which may come again.
     pub(crate) delivered: Vec<Event>,
+    /// Pieces of work that the machine keeps from their end, by the order in which they end.
+    pub(crate) broken: BTreeSet<u64>,
+    /// Attempts and contracts that ended.
+    pub(crate) ended: u64,
     /// What really ended, by key.
     ran: BTreeMap<String, Vec<Event>>,
     pub(crate) drivers: u32,
@@ -105,6 +117,10 @@ pub(crate) struct World {
     pub(crate) chance_deaths: u32,
     pub(crate) chance_acts: u32,
     answers: u32,
+    /// What lies in the workspace: the last work at each step.
+    content: BTreeMap<usize, u64>,
+    /// Contracts that fail in a round of the closing check of a calm world.
+    pub(crate) breaks: BTreeSet<(String, u32)>,
     pub(crate) faults: Vec<String>,
     /// Whether the touches of two steps meet, worked out once.
     meets: Vec<Vec<bool>>,
@@ -132,6 +148,8 @@ impl World {
             is_leave_wanted: false,
             late: Vec::new(),
             delivered: Vec::new(),
+            broken: BTreeSet::new(),
+            ended: 0,
             ran: BTreeMap::new(),
             drivers: 0,
             is_edited: false,
@@ -141,9 +159,31 @@ impl World {
             chance_deaths: if is_wild { 5 } else { 0 },
             chance_acts: if is_wild { 12 } else { 0 },
             answers: 0,
+            content: BTreeMap::new(),
+            breaks: BTreeSet::new(),
             faults: Vec::new(),
             meets,
         }
+    }
+
+    /// The hash of what lies in the workspace.
+    fn tree(&self) -> String {
+        format!("{:?}", self.content)
+    }
+
+    /// The same as a host sees it.
+    pub(crate) fn shown_tree(&self) -> String {
+        if self.sabotage == Sabotage::SeesNoChange { "always".to_owned() } else { self.tree() }
+    }
+
+    /// Somebody works on a step.
+    fn work_on(&mut self, place: usize) {
+        let work = match self.temper {
+            // The same work leaves the same.
+            Temper::Calm(_) => self.state.steps[place].history.failed.len() as u64,
+            Temper::Wild => self.random.below(1 << 40),
+        };
+        self.content.insert(place, work);
     }
 
     pub(crate) fn fault(&mut self, fault: impl Into<String>) {
@@ -168,10 +208,20 @@ impl World {
             self.fault(format!("{key} was recorded twice"));
         }
         self.check_record(event);
+        let failures = self.failures(event);
         if let Err(illegal) = self.state.apply(event) {
             self.fault(format!("the journal is corrupt: {illegal}"));
         }
+        if is_machine(event) && self.failures(event) != failures {
+            self.fault("an error of the machine cost an attempt");
+        }
         self.journal.push(event.clone());
+    }
+
+    /// The failed attempts of the step that an event is about.
+    fn failures(&self, event: &Event) -> Option<u32> {
+        let place = event.step().and_then(|step| self.state.place(step))?;
+        Some(self.state.steps[place].history.failures())
     }
 
     fn check_record(&mut self, event: &Event) {
@@ -182,7 +232,7 @@ impl World {
             Event::Step { step, event: StepEvent::Finished(AttemptFinish { attempt, end, .. }) } => {
                 let is_alive = self.live.iter().any(|work| {
                     work.kind == Kind::Attempt
-                        && work.attempt == *attempt
+                        && work.of == Judged::Attempt(*attempt)
                         && self.plan.steps[work.place].id == *step
                 });
                 if is_alive {
@@ -192,7 +242,9 @@ impl World {
                     self.check_result(event);
                 }
             }
-            Event::Step { event: StepEvent::Judged { .. }, .. } => self.check_result(event),
+            Event::Step { event: StepEvent::Judged { .. } | StepEvent::Faulted { .. }, .. } => {
+                self.check_result(event);
+            }
             Event::Run(RunEvent::Finished { outcome, .. }) => self.check_end(*outcome),
             Event::Run(_) | Event::Ask { .. } => {}
         }
@@ -211,7 +263,7 @@ impl World {
         let open: Vec<&str> = step
             .needs
             .iter()
-            .filter(|&&before| !self.state.steps[before].status.is_settled())
+            .filter(|&&before| !self.state.steps[before].status.is_at_rest())
             .map(|&before| self.plan.steps[before].id.as_str())
             .collect();
         let budget = &self.plan.budget;
@@ -239,7 +291,10 @@ impl World {
     fn check_end(&mut self, outcome: RunOutcome) {
         let steps = || self.plan.steps.iter().zip(&self.state.steps);
         let is_right = match outcome {
-            RunOutcome::Done => steps().all(|(_, now)| now.status.is_settled()),
+            RunOutcome::Done => {
+                steps().all(|(_, now)| now.status.is_settled())
+                    && (0..self.plan.steps.len()).all(|place| self.holds(place))
+            }
             RunOutcome::Failed => steps().any(|(step, now)| {
                 step.on_fail.then == Last::Abort
                     && now.history.failures() > step.on_fail.retries + now.history.granted
@@ -254,10 +309,27 @@ impl World {
         }
     }
 
+    /// Whether a contract need not hold, or its last verdict is a pass on what lies in the workspace now.
+    fn holds(&self, place: usize) -> bool {
+        let step = &self.plan.steps[place];
+        let has_passed = |place: usize| matches!(self.state.steps[place].status, StepStatus::Passed { .. });
+        if step.contract == Contract::Manual || !has_passed(place) || step.holds_until.is_some_and(has_passed)
+        {
+            return true;
+        }
+        let last = self.journal.iter().rev().find_map(|event| match event {
+            Event::Step { step: id, event: StepEvent::Judged { receipt, .. } } if *id == step.id => {
+                Some(receipt)
+            }
+            Event::Step { .. } | Event::Run(_) | Event::Ask { .. } => None,
+        });
+        last.is_some_and(|receipt| receipt.verdict.is_passed() && receipt.tree == self.tree())
+    }
+
     /// A process begins. The driver says so; the journal must have said so before.
     pub(crate) fn spawn(&mut self, work: Work) {
         let id = self.plan.steps[work.place].id.clone();
-        let name = format!("{id}/{}", work.attempt);
+        let name = format!("{id}/{}", work.of);
         let status = self.state.steps[work.place].status.clone();
         let attempts: Vec<Work> =
             self.live.iter().filter(|other| other.kind == Kind::Attempt).cloned().collect();
@@ -265,10 +337,10 @@ impl World {
         let is_intended = match (work.kind, &status) {
             // A contract only looks: it may begin when its agent has ended, before that is durable.
             (Kind::Contract, StepStatus::Running { attempt }) => {
-                *attempt == work.attempt && self.ran.contains_key(&ended)
+                Judged::Attempt(*attempt) == work.of && self.ran.contains_key(&ended)
             }
-            (Kind::Attempt, StepStatus::Running { attempt }) => *attempt == work.attempt,
-            (Kind::Contract, StepStatus::Judging { of, .. }) => *of == work.attempt.into(),
+            (Kind::Attempt, StepStatus::Running { attempt }) => Judged::Attempt(*attempt) == work.of,
+            (Kind::Contract, StepStatus::Judging { of, .. }) => *of == work.of,
             (Kind::Attempt | Kind::Contract, _) => false,
         };
         if !is_intended {
@@ -282,7 +354,7 @@ impl World {
             if other.place == work.place {
                 self.fault(format!(
                     "{:?} {name} begins while attempt {} of the step is alive",
-                    work.kind, other.attempt
+                    work.kind, other.of
                 ));
             } else if self.meets[work.place][other.place] {
                 let other = &self.plan.steps[other.place].id;
@@ -306,7 +378,7 @@ impl World {
     /// Attempts that are alive, as `s1/2`.
     pub(crate) fn alive(&self) -> BTreeSet<String> {
         let attempts = self.live.iter().filter(|work| work.kind == Kind::Attempt);
-        attempts.map(|work| format!("{}/{}", self.plan.steps[work.place].id, work.attempt)).collect()
+        attempts.map(|work| format!("{}/{}", self.plan.steps[work.place].id, work.of)).collect()
     }
 
     /// What an agent reports: now and then it has a question.
@@ -325,15 +397,19 @@ impl World {
     pub(crate) fn end_as(&mut self, index: usize, given: Option<AttemptEnd>) -> Event {
         let work = self.live.remove(index);
         let step = self.plan.steps[work.place].id.clone();
+        self.ended += 1;
+        let fault = self.machine_fault();
+        let given = given.or_else(|| fault.clone().map(AttemptEnd::Faulted));
         let event = match work.kind {
             Kind::Attempt => {
                 let (end, usage) = self.attempt_end();
                 let end = given.unwrap_or(end);
+                self.work_on(work.place);
                 let changed = vec![format!("{step}.rs")];
                 Event::Step {
                     step,
                     event: StepEvent::Finished(AttemptFinish {
-                        attempt: work.attempt,
+                        attempt: work.of.number().unwrap_or_default(),
                         end,
                         output: None,
                         usage,
@@ -342,24 +418,45 @@ impl World {
                     }),
                 }
             }
+            Kind::Contract if let Some(fault) = fault => {
+                Event::Step { step, event: StepEvent::Faulted { of: work.of, fault } }
+            }
             Kind::Contract => {
-                let observation = self.observation(work.place);
-                let receipt = Receipt::new(
-                    &ContractRun {
-                        expect: None,
-                        contract: "c".to_owned(),
-                        observation,
-                        output: format!("run {}", self.points),
-                        milliseconds: 1,
-                    },
-                    None,
-                    Provenance { digest: "d".to_owned(), tier: "open".to_owned(), ..Provenance::default() },
-                );
-                Event::Step { step, event: StepEvent::Judged { of: work.attempt.into(), receipt } }
+                let observation = self.observation(work.place, work.of);
+                let receipt = receipt(observation, format!("run {}", self.points), work.tree);
+                Event::Step { step, event: StepEvent::Judged { of: work.of, receipt, broken_by: None } }
             }
         };
         self.ran.entry(event.key().unwrap_or_default()).or_default().push(event.clone());
         event
+    }
+
+    /// The error that kept the piece of work from its end, if there was one.
+    fn machine_fault(&mut self) -> Option<MachineFault> {
+        let is_wild = matches!(self.temper, Temper::Wild);
+        if !(self.broken.contains(&self.ended) || is_wild && self.random.once_in(8)) {
+            return None;
+        }
+        let until = (!is_wild || !self.random.once_in(4)).then_some(self.clock + 50);
+        Some(MachineFault { why: "no space left".to_owned(), errno: Some(28), until })
+    }
+
+    /// What a host makes of an error of the machine that takes it for an answer.
+    pub(crate) fn swallowed(&mut self, event: Event) -> Event {
+        match event {
+            Event::Step { step, event: StepEvent::Finished(finish) }
+                if matches!(finish.end, AttemptEnd::Faulted(_)) =>
+            {
+                let finish = AttemptFinish { end: AttemptEnd::Exited(0), ..finish };
+                Event::Step { step, event: StepEvent::Finished(finish) }
+            }
+            Event::Step { step, event: StepEvent::Faulted { of, .. } } => {
+                let code = i32::from(self.random.once_in(2));
+                let receipt = receipt(Observation::Exited(code), "never ran".to_owned(), self.tree());
+                Event::Step { step, event: StepEvent::Judged { of, receipt, broken_by: None } }
+            }
+            Event::Step { .. } | Event::Run(_) | Event::Ask { .. } => event,
+        }
     }
 
     fn attempt_end(&mut self) -> (AttemptEnd, Usage) {
@@ -386,12 +483,18 @@ impl World {
         (end, usage)
     }
 
-    fn observation(&mut self, place: usize) -> Observation {
+    fn observation(&mut self, place: usize, of: Judged) -> Observation {
         if let Temper::Calm(codes) = &self.temper {
             let step = &self.state.steps[place];
+            if let Judged::Closing(round) = of {
+                return Observation::Exited(i32::from(self.breaks.contains(&(step.id.clone(), round))));
+            }
             let codes = codes.get(&step.id).map_or(&[0][..], Vec::as_slice);
             let tries = step.history.failed.len();
             return Observation::Exited(codes[tries.min(codes.len() - 1)]);
+        }
+        if matches!(of, Judged::Closing(_)) && !self.random.once_in(6) {
+            return Observation::Exited(0);
         }
         match self.random.below(12) {
             0..=6 => Observation::Exited(0),
@@ -480,6 +583,9 @@ impl World {
             Temper::Wild => self.wild_answer(&ask, judge),
         };
         self.answers += 1;
+        if let (AskAnswer::TakeOver, Some(place)) = (&answer, place) {
+            self.work_on(place);
+        }
         self.act(&Event::Ask { ask, event: AskEvent::Answered { answer, by: "ada".to_owned() } });
     }
 
@@ -495,6 +601,11 @@ impl World {
             (AskReason::Budget, false) => {
                 AskAnswer::Budget { micro_dollars: 1 << 40, tokens: 1 << 40, seconds: 1 << 40 }
             }
+            (AskReason::Unsettled, _) => AskAnswer::Retry { hint: String::new() },
+            (AskReason::Regressed, true) if self.random.once_in(2) => {
+                let step = self.random.pick(&self.plan.steps).id.clone();
+                AskAnswer::RetryStep { step, hint: "not like this".to_owned() }
+            }
             (
                 AskReason::AttemptsSpent
                 | AskReason::Manual
@@ -502,7 +613,9 @@ impl World {
                 | AskReason::Parked
                 | AskReason::Stalled
                 | AskReason::Question
-                | AskReason::Strayed,
+                | AskReason::Strayed
+                | AskReason::Regressed
+                | AskReason::Machine,
                 true,
             ) => {
                 let retry = AskAnswer::Retry { hint: "look again".to_owned() };
@@ -515,7 +628,9 @@ impl World {
                 | AskReason::Parked
                 | AskReason::Stalled
                 | AskReason::Question
-                | AskReason::Strayed,
+                | AskReason::Strayed
+                | AskReason::Regressed
+                | AskReason::Machine,
                 false,
             ) => skip,
         }
@@ -524,7 +639,11 @@ impl World {
     /// The same question gets the same answer in every schedule.
     fn calm_answer(&self, ask: &str, judge: AskAnswer) -> AskAnswer {
         let open = &self.state.asks[ask];
-        let asked = open.step.map_or(0, |place| self.state.steps[place].history.asked);
+        let is_same = |event: &&Event| {
+            let Event::Ask { event: AskEvent::Opened { step, reason, .. }, .. } = event else { return false };
+            *reason == open.reason && open.step.map(|place| &self.plan.steps[place].id) == step.as_ref()
+        };
+        let asked = self.journal.iter().filter(is_same).count();
         match open.reason {
             AskReason::Budget => {
                 AskAnswer::Budget { micro_dollars: 1 << 40, tokens: 1 << 40, seconds: 1 << 40 }
@@ -536,8 +655,28 @@ impl World {
             | AskReason::Parked
             | AskReason::Stalled
             | AskReason::Question
-            | AskReason::Strayed => AskAnswer::Retry { hint: "look again".to_owned() },
+            | AskReason::Regressed
+            | AskReason::Unsettled
+            | AskReason::Strayed
+            | AskReason::Machine => AskAnswer::Retry { hint: "look again".to_owned() },
         }
+    }
+}
+
+fn receipt(observation: Observation, output: String, tree: String) -> Receipt {
+    let run = ContractRun { expect: None, contract: "c".to_owned(), observation, output, milliseconds: 1 };
+    let by = Provenance { digest: "d".to_owned(), tier: "open".to_owned(), tree, ..Provenance::default() };
+    Receipt::new(&run, None, by)
+}
+
+/// Whether an event is an error of the machine.
+fn is_machine(event: &Event) -> bool {
+    match event {
+        Event::Step { event: StepEvent::Faulted { .. }, .. } => true,
+        Event::Step { event: StepEvent::Finished(finish), .. } => {
+            matches!(finish.end, AttemptEnd::Faulted(_))
+        }
+        Event::Step { .. } | Event::Run(_) | Event::Ask { .. } => false,
     }
 }
 

@@ -11,6 +11,7 @@ use serde::Serialize;
 use similar::{Algorithm, TextDiff};
 
 use crate::interaction::choice::{Choice, Pressed, can_ask, choose};
+use crate::interaction::project::options;
 use crate::output::wording;
 use crate::output::{Exit, Failure, NextCommand, Out, Tone, clean, clean_line};
 
@@ -90,7 +91,7 @@ pub(crate) fn connect(
         };
     if is_agreed {
         for change in &wanted {
-            init::write_for_agent(root, change)?;
+            init::write_for_agent(root, change, options())?;
             let word = out.palette().paint(Tone::Good, "wrote");
             out.line(&format!("{word}   {}", change.file));
         }

@@ -67,7 +67,7 @@ pub(super) fn print(log: &RunLog, attempt: &AttemptView, out: &mut Out<'_>) {
     let title = clean_line(&name).into_owned();
     out.line(format!("{}   {what}", out.palette().paint(Tone::Strong, &title)).trim_end());
     for recorded in log.events() {
-        let said = format!("{} {}", recorded.event.name(), wording::detail(&recorded.event));
+        let said = format!("{} {}", recorded.event.name(), super::detail(log, recorded));
         out.line(&format!("  {}", clean_line(&said)));
     }
     for (name, text) in facts(attempt) {

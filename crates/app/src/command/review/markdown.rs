@@ -1,4 +1,4 @@
-//! A review as a comment for a pull request. What comes from a plan can't forge markup here: on a line it stands in `<code>` with
+//! A review as a comment for a pull request. Text from a plan can't forge markup here: on a line it is in `<code>` with
 //! every sign spelled as an entity, in a block behind a fence that is longer than any in it.
 
 use std::fmt::Write as _;

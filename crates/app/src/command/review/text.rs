@@ -173,7 +173,7 @@ fn contract(row: &ContractReview, columns: &Columns, out: &mut Out<'_>) {
     }
 }
 
-/// What is said behind a command.
+/// The remark after a command.
 fn facts(row: &ContractReview, palette: Palette) -> String {
     let (word, tone) = match &row.before {
         Some(before @ BaselineResult::Passes) => (before.word(), Some(Tone::Attention)),

@@ -139,7 +139,7 @@ pub(super) fn print_plan(subject: &Subject<'_>, out: &mut Out<'_>) {
         let number = format!("  {}", step.number);
         table.row([number, step.id.clone(), step.title.clone(), step.target.clone(), after, must]);
     }
-    // What is to be approved is never truncated.
+    // Never truncate what will be approved.
     let text = table.text(out.palette(), None);
     out.data(&text);
     for step in plan.steps.iter().filter(|step| !step.env.is_empty()) {

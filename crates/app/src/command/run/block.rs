@@ -83,7 +83,7 @@ fn header(board: &LiveRun<'_>, now_ms: u64, width: usize, palette: Palette) -> S
     format!("{}{rest}", palette.paint(Tone::Strong, &name))
 }
 
-/// What the run has cost so far. Scripts and people cost nothing that could be told.
+/// The cost of the run so far. Scripts and people report no cost.
 fn cost(board: &LiveRun<'_>) -> Option<String> {
     let limit = board.plan().budget.micro_dollars;
     let limit = limit.map(|limit| limit.saturating_add(board.run.state.granted.micro_dollars));
@@ -141,17 +141,18 @@ fn symbol(row: &LiveStep, now_ms: u64, glyphs: Glyphs) -> (&'static str, Tone) {
     (glyph.symbol(glyphs), glyph.tone())
 }
 
-/// What there is to say about a step beside its time.
+/// What is shown about a step besides its time.
 fn note(board: &LiveRun<'_>, place: usize) -> String {
     let row = &board.rows[place];
-    let of = board.attempts_max(place);
     match &row.state.status {
         StepStatus::Running { attempt } => {
+            let of = board.last_attempt(place, *attempt);
             format!("{}, attempt {attempt} of {of}", clean_line(&row.agent))
         }
         StepStatus::Judging { of: Judged::Claim, .. } => "marked done; running the contract".to_owned(),
+        StepStatus::Judging { of: Judged::Closing(_), .. } => "contract on the final tree".to_owned(),
         StepStatus::Judging { of: Judged::Attempt(attempt), .. } => {
-            format!("contract of attempt {attempt} of {of}")
+            format!("contract of attempt {attempt} of {}", board.last_attempt(place, *attempt))
         }
         StepStatus::Passed { .. } => match row.state.history.attempts {
             0 => "already done".to_owned(),

@@ -40,7 +40,10 @@ pub(super) fn print(
             | AskReason::Parked
             | AskReason::Stalled
             | AskReason::Question
-            | AskReason::Strayed,
+            | AskReason::Strayed
+            | AskReason::Regressed
+            | AskReason::Unsettled
+            | AskReason::Machine,
         ) => {
             print_lines("asks", clean(text.trim_end()).lines(), out);
         }
@@ -60,7 +63,12 @@ fn print_failure(board: &LiveRun<'_>, place: usize, run: &PlanRun, out: &mut Out
     if let (Contract::Shell { command, .. }, Some(last)) =
         (&board.step(place).contract, state.history.failed.last())
     {
-        let verdict = format!("{}, attempt {} of {}", last.failure, last.attempt, board.attempts_max(place));
+        let verdict = format!(
+            "{}, attempt {} of {}",
+            last.failure,
+            last.attempt,
+            board.last_attempt(place, last.attempt)
+        );
         let command = clean(command.trim()).into_owned();
         let mut lines: Vec<String> = command.lines().map(str::to_owned).collect();
         lines.push(format!("-> {verdict}"));
@@ -129,6 +137,7 @@ fn print_choices(address: &str, (reason, contract): (AskReason, Option<&Contract
     let all = [
         (AnswerKind::Confirm, "--confirm", "confirm that it is done"),
         (AnswerKind::Retry, "--retry --hint \"...\"", "try again with a hint"),
+        (AnswerKind::RetryStep, "--retry-step STEP", "redo the step that broke it"),
         (AnswerKind::TakeOver, "--take-over", "I fixed it; run the contract"),
         (AnswerKind::Budget, "--budget 1.50", "raise the budget"),
         (AnswerKind::Skip, "--skip -m \"...\"", "skip it, recorded as your decision"),
@@ -148,7 +157,7 @@ fn print_choices(address: &str, (reason, contract): (AskReason, Option<&Contract
     print_lines("answer", lines.iter().map(String::as_str), out);
 }
 
-/// Lines behind a word, the first one beside it.
+/// Lines after a word, the first one next to it.
 fn print_lines<'a>(word: &str, lines: impl Iterator<Item = &'a str>, out: &mut Out<'_>) {
     for (index, line) in lines.enumerate() {
         let before = if index == 0 { format!("  {word:<11}") } else { INDENT.to_owned() };

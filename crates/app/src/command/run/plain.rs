@@ -5,23 +5,47 @@ use planwright_engine::api::{
     StepEvent,
 };
 
-use super::{escalation, named, seconds};
+use super::{escalation, named};
+use crate::output::wording;
 use crate::output::{Glyph, NextCommand, Out, clean, clean_line};
 
 /// How many lines of what a contract printed are shown where it failed; `log` has all of them.
 const OUTPUT_LINES_MAX: usize = 40;
-/// How many calls out of scope are told of one attempt.
+/// How many refused calls of one attempt are shown.
 const REFUSED_MAX: usize = 5;
 
 /// Says what happened, if it is worth a line.
 pub(super) fn tell(board: &LiveRun<'_>, news: &LiveEvent, run: &PlanRun, out: &mut Out<'_>) {
     let place = news.step.as_ref().map(|(place, _)| *place);
     match (&news.event, place) {
-        (Event::Step { event: StepEvent::Judged { of, receipt }, .. }, Some(place)) => {
+        (
+            Event::Step { event: StepEvent::Judged { of: Judged::Closing(_), receipt, broken_by }, .. },
+            Some(place),
+        ) => {
+            // What holds was done before, and still is.
+            if let Some(failure) = receipt.verdict.failure() {
+                tell_broken(board, place, &failure.to_string(), broken_by.as_deref(), out);
+                print_output(
+                    board,
+                    (place, board.rows[place].state.history.attempts),
+                    &run.output_lines(&receipt.output),
+                    out,
+                );
+            }
+        }
+        (Event::Step { event: StepEvent::Judged { of, receipt, .. }, .. }, Some(place)) => {
             tell_verdict(board, (place, *of), receipt, run, out);
             if let Some(opinion) = &receipt.opinion {
                 out.line(&format!("  {}", clean_line(&opinion.to_string())));
             }
+        }
+        (Event::Step { event: StepEvent::Faulted { fault, .. }, .. }, Some(place)) => {
+            let name = named(board.step(place));
+            line(
+                Glyph::Waiting,
+                &format!("{name}   machine error: {}; no attempt is counted", fault.why),
+                out,
+            );
         }
         (Event::Step { event: StepEvent::Finished(finish), .. }, Some(place)) => {
             tell_end(board, (place, finish.attempt), &finish.end, out);
@@ -46,6 +70,8 @@ pub(super) fn tell(board: &LiveRun<'_>, news: &LiveEvent, run: &PlanRun, out: &m
                 | RunEvent::AgentsApproved(_)
                 | RunEvent::Resumed { .. }
                 | RunEvent::Reopened { .. }
+                | RunEvent::Closing { .. }
+                | RunEvent::Rechecked { .. }
                 | RunEvent::Finished { .. },
             )
             | Event::Step { .. },
@@ -76,8 +102,9 @@ fn tell_verdict(
     out: &mut Out<'_>,
 ) {
     let name = named(board.step(place));
-    let time = seconds(receipt.milliseconds);
+    let time = wording::seconds(board.attempt_ms(place).unwrap_or(receipt.milliseconds));
     match (of, receipt.verdict.failure()) {
+        (Judged::Closing(_), _) => {}
         (Judged::Claim, None) => line(Glyph::Done, &format!("{name}   already done"), out),
         (Judged::Attempt(1), None) => line(Glyph::Done, &format!("{name}   {time}"), out),
         (Judged::Attempt(attempt), None) => {
@@ -87,7 +114,7 @@ fn tell_verdict(
             line(Glyph::Waiting, &format!("{name}   is marked done, but its contract fails"), out);
         }
         (Judged::Attempt(attempt), Some(failure)) => {
-            let of = board.attempts_max(place);
+            let of = board.last_attempt(place, attempt);
             line(Glyph::Failed, &format!("{name}   {time}   attempt {attempt} of {of}, {failure}"), out);
             print_output(board, (place, attempt), &run.output_lines(&receipt.output), out);
             if board.is_tried_again(place) {
@@ -95,6 +122,14 @@ fn tell_verdict(
             }
         }
     }
+}
+
+/// A contract that passed and fails on the final tree, and which step broke it.
+fn tell_broken(board: &LiveRun<'_>, place: usize, failure: &str, broken_by: Option<&str>, out: &mut Out<'_>) {
+    let name = named(board.step(place));
+    let culprit = broken_by.and_then(|id| board.plan().steps.iter().find(|step| step.id == id));
+    let culprit = culprit.map_or_else(|| "a later change".to_owned(), |step| format!("step {}", named(step)));
+    line(Glyph::Failed, &format!("{name}   passed before, broken by {culprit}: {failure}"), out);
 }
 
 fn tell_end(board: &LiveRun<'_>, (place, attempt): (usize, u32), end: &AttemptEnd, out: &mut Out<'_>) {
@@ -117,6 +152,14 @@ fn tell_end(board: &LiveRun<'_>, (place, attempt): (usize, u32), end: &AttemptEn
             line(Glyph::Waiting, &format!("{name}   attempt {attempt} was stopped; it does not count"), out);
         }
         AttemptEnd::Parked { why, .. } => line(Glyph::Waiting, &format!("{name}   {why}"), out),
+        AttemptEnd::Faulted(fault) => {
+            let why = &fault.why;
+            line(
+                Glyph::Waiting,
+                &format!("{name}   machine error: {why}; attempt {attempt} does not count"),
+                out,
+            );
+        }
         AttemptEnd::Exited(_) | AttemptEnd::Signalled(_) => {}
     }
 }
@@ -125,6 +168,8 @@ fn answer_words(answer: &AskAnswer) -> String {
     match answer {
         AskAnswer::Retry { hint } if hint.is_empty() => "retry".to_owned(),
         AskAnswer::Retry { hint } => format!("retry: {hint}"),
+        AskAnswer::RetryStep { step, hint } if hint.is_empty() => format!("redo step {step}"),
+        AskAnswer::RetryStep { step, hint } => format!("redo step {step}: {hint}"),
         AskAnswer::TakeOver => "taken over; the contract decides".to_owned(),
         AskAnswer::Confirm => "confirmed".to_owned(),
         AskAnswer::Skip { reason } => format!("skip: {reason}"),

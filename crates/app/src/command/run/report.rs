@@ -1,9 +1,9 @@
 //! End-of-run summary: what passed, failed and was not started, and the next command.
 
-use planwright_engine::api::{PlanRun, RunRest, Watching};
+use planwright_engine::api::{NextCommand, PlanRun, ProvenRun, RunReport, Watching};
 
 use super::watch::Watched;
-use super::{Subject, difference, dollars, named, seconds};
+use super::{Subject, difference, dollars, named};
 use crate::output::wording;
 use crate::output::wording::found;
 use crate::output::wording::found::with_findings;
@@ -12,7 +12,7 @@ use crate::output::{Exit, Failure, Out, Response, Tone, clean_line};
 /// Maximum number of steps in a list.
 const NAMES_MAX: usize = 12;
 
-/// Says how the run came to rest.
+/// Reports how the run ended.
 pub(super) fn report(
     subject: &Subject<'_>,
     run: &PlanRun,
@@ -21,7 +21,7 @@ pub(super) fn report(
 ) -> Result<Response, Failure> {
     out.warn_all(&watched.rest.complaints);
     let ended = if watched.left.is_some() { Watching::UntilLeft } else { Watching::ToTheEnd };
-    let rest = run.at_rest(&subject.runnable, &watched.rest, ended)?;
+    let rest = run.report(&subject.runnable, &watched.rest, ended)?;
     let state = rest.view.state.as_str();
     let exit = match state {
         "done" | "reached" => Exit::Done,
@@ -37,11 +37,57 @@ pub(super) fn report(
     if state == "left" && watched.left.is_none() {
         out.talk("the process that ran it is gone");
     }
-    let next = rest.next(subject.runnable.file, &subject.args.plan);
+    let next = next_command(subject, &rest);
     Ok(Response::new(exit, "run", &rest.view).next(next))
 }
 
-fn print(rest: &RunRest, exit: Exit, watched: &Watched, out: &mut Out<'_>) {
+/// The next command, with the options that a resumed run needs again.
+fn next_command(subject: &Subject<'_>, rest: &RunReport) -> NextCommand {
+    let options: &[&str] = if subject.args.worktree { &["--worktree"] } else { &[] };
+    rest.next(subject.runnable.file, &subject.args.plan, options)
+}
+
+/// Says of a run that was done whether the tree that is there is proven.
+pub(super) fn report_proven(
+    subject: &Subject<'_>,
+    proven: &ProvenRun,
+    out: &mut Out<'_>,
+) -> Result<Response, Failure> {
+    out.warn_all(&proven.complaints);
+    let rest = proven.run.after_its_end(&subject.runnable, proven.rechecked)?;
+    let is_done = rest.view.state == "done";
+    let (exit, tone, word) = match is_done {
+        true => (Exit::Done, Tone::Good, with_findings("done", rest.view.findings.len())),
+        false => (Exit::Person, Tone::Attention, "not done".to_owned()),
+    };
+    let again = match proven.rechecked {
+        0 => String::new(),
+        count => format!("{} run again, ", wording::number(count, "contract")),
+    };
+    let (count, steps) = (rest.passed.len(), wording::number(rest.run.plan.steps.len(), "step"));
+    let holds = match (is_done, rest.skipped) {
+        (true, 0) => format!("{count} of {steps} passed   {again}proven for this tree"),
+        (true, skipped) => {
+            format!("{count} of {steps} passed, {skipped} skipped   {again}proven for this tree")
+        }
+        (false, _) => format!("{count} of {steps} hold for this tree"),
+    };
+    let word = out.palette().paint(tone, &word);
+    out.line(&format!("{word}  {}   {}", clean_line(&rest.run.row.name), clean_line(&holds)));
+    for failed in rest.failed.iter().take(NAMES_MAX) {
+        let said = failed.said.as_ref().map(|said| format!(": {}", said.trim())).unwrap_or_default();
+        let line = format!("{}   {}{said}", named(&rest.run.plan.steps[failed.place]), failed.failure);
+        out.line(&format!("  {:<13}{}", "fails now", clean_line(&line)));
+    }
+    if !is_done {
+        out.talk("the work of its last run is not in this tree; a new approval starts a new run");
+    }
+    found::print(&rest.view.findings, out);
+    let next = next_command(subject, &rest);
+    Ok(Response::new(exit, "run", &rest.view).next(next))
+}
+
+fn print(rest: &RunReport, exit: Exit, watched: &Watched, out: &mut Out<'_>) {
     let run = &rest.run;
     let tone = if exit == Exit::Done { Tone::Good } else { Tone::Attention };
     let cost = run.state.spent.micro_dollars.map(|spent| format!("   {}", dollars(spent)));
@@ -50,7 +96,7 @@ fn print(rest: &RunRest, exit: Exit, watched: &Watched, out: &mut Out<'_>) {
         out.palette().paint(tone, &with_findings(word(&rest.view.state), rest.view.findings.len())),
         clean_line(&run.row.name),
         clean_line(&counts(rest, watched)),
-        seconds(watched.milliseconds),
+        wording::seconds(watched.milliseconds),
         cost.unwrap_or_default()
     ));
     if let Some(why) = &rest.why {
@@ -73,8 +119,8 @@ fn word(state: &str) -> &str {
 }
 
 /// How far the run came: `3 of 7 steps passed, 1 question, 3 blocked`.
-fn counts(rest: &RunRest, watched: &Watched) -> String {
-    let RunRest { run, passed, asked, skipped, pending, .. } = rest;
+fn counts(rest: &RunReport, watched: &Watched) -> String {
+    let RunReport { run, passed, asked, skipped, pending, .. } = rest;
     let mut words =
         vec![format!("{} of {} passed", passed.len(), wording::number(run.plan.steps.len(), "step"))];
     let mut also = |count: usize, text: String| words.extend((count > 0).then_some(text));
@@ -88,7 +134,7 @@ fn counts(rest: &RunRest, watched: &Watched) -> String {
 }
 
 /// Lists passed and failed steps, questions, and steps not started.
-fn print_lists(rest: &RunRest, out: &mut Out<'_>) {
+fn print_lists(rest: &RunReport, out: &mut Out<'_>) {
     let name = |place: usize| named(&rest.run.plan.steps[place]);
     let names = |places: &[usize]| places.iter().map(|&place| name(place)).collect::<Vec<_>>();
     print_list("passed", &names(&rest.passed), out);
@@ -112,7 +158,7 @@ fn print_list(word: &str, names: &[String], out: &mut Out<'_>) {
     }
 }
 
-fn print_difference(rest: &RunRest, out: &mut Out<'_>) {
+fn print_difference(rest: &RunReport, out: &mut Out<'_>) {
     out.line("  paused: the plan file changed after approval; no new steps start");
     if rest.now.is_none() {
         out.line("  the plan file is missing or unreadable");

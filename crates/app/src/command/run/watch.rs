@@ -5,7 +5,9 @@ use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::Duration;
 
-use planwright_engine::api::{Driving, Error, Event, LiveEvent, LiveRun, PlanRun, Rest, RunState, Stop};
+use planwright_engine::api::{
+    DriveResult, Driving, Error, ErrorKind, Event, LiveEvent, LiveRun, PlanRun, RunState, Stop,
+};
 
 use super::{Subject, block, plain};
 use crate::interaction::signal::Signals;
@@ -19,8 +21,8 @@ const NEWS_MAX: usize = 256;
 
 /// How a run that was watched came to rest.
 pub(super) struct Watched {
-    pub(super) rest: Rest,
-    /// The code to end with, where the user was told to leave.
+    pub(super) rest: DriveResult,
+    /// The exit code, if the process was told to leave.
     pub(super) left: Option<Exit>,
     pub(super) retried: usize,
     pub(super) milliseconds: u64,
@@ -72,7 +74,7 @@ struct View<'a> {
 impl View<'_> {
     fn watch(
         mut self,
-        work: impl FnOnce(&mut dyn FnMut(&RunState, &Event)) -> Result<Rest, Error> + Send,
+        work: impl FnOnce(&mut dyn FnMut(&RunState, &Event)) -> Result<DriveResult, Error> + Send,
         out: &mut Out<'_>,
     ) -> Result<Watched, Error> {
         let signals = match Signals::listen() {
@@ -88,11 +90,15 @@ impl View<'_> {
             out.talk(&format!("{word} run {number} ({holder}); Ctrl-C detaches, the run continues"));
         }
         let steps = self.subject.steps.clone().filter(|_| matches!(self.role, Role::Driver(_)));
-        let mut board = LiveRun::new(&self.run.run, steps);
+        let mut board = self.run.live(steps);
         let mut left = None;
         let (sender, news) = mpsc::sync_channel(NEWS_MAX);
         let rest = thread::scope(|scope| {
-            let working = scope.spawn(move || work(&mut |state, event| send(&sender, state, event)));
+            let work = move || work(&mut |state, event| send(&sender, state, event));
+            let working = thread::Builder::new().name("run".to_owned()).spawn_scoped(scope, work);
+            let working = working.map_err(|error| {
+                Error::new(ErrorKind::Machine, "cannot start a thread for the run").because(&error)
+            })?;
             let mut is_over = false;
             while !is_over {
                 is_over = self.show_next(&news, &mut board, out);
@@ -128,7 +134,7 @@ impl View<'_> {
             Err(RecvTimeoutError::Timeout) => return false,
             Err(RecvTimeoutError::Disconnected) => return true,
         };
-        // All that waits is shown before the block is drawn again.
+        // Show all pending events before drawing the block again.
         while let Some(shown) = next {
             board.take(&shown, now());
             plain::tell(board, &shown, self.run, out);

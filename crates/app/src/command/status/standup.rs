@@ -5,6 +5,7 @@ use planwright_engine::api::{StandupView, local_time, read_time};
 
 use crate::interaction::project::workspace;
 use crate::output::wording;
+use crate::output::wording::number;
 use crate::output::{Exit, Failure, NextCommand, Out, Response, Tone, clean_line};
 
 /// How many names a line has.
@@ -35,7 +36,7 @@ fn print(data: &StandupView, out: &mut Out<'_>) {
     }
     for plan in &data.plans {
         let name = out.palette().paint(Tone::Strong, &clean_line(&plan.name));
-        let state = format!("{}, {} of {} steps", plan.state, plan.settled, plan.steps);
+        let state = format!("{}, {} of {}", plan.state, plan.settled, number(plan.steps, "step"));
         out.line(&format!("{name}: {}", clean_line(&state)));
         let done: Vec<String> = plan.done.iter().map(|done| done.title.clone()).collect();
         item("done", &done, out);

@@ -1,6 +1,6 @@
 //! The lines about contracts before the work: whether they fail, as they should.
 
-use planwright_engine::api::{Baseline, BaselineResult, BaselineSummary};
+use planwright_engine::api::{Baseline, BaselineResult, BaselineSummary, fail_count};
 
 use crate::output::clean_line;
 
@@ -12,10 +12,9 @@ pub(super) fn lines(summary: &BaselineSummary) -> Vec<String> {
     let fails = fails.len();
     let mut first = match (*judged, fails == *judged) {
         (0, _) => "red check: no contract to run".to_owned(),
-        (1, true) => "red check: 1 of 1 contract fails before the work, as it should".to_owned(),
-        (_, true) => format!("red check: {fails} of {judged} contracts fail before the work, as they should"),
-        (1, false) => "red check: 0 of 1 contract fails before the work".to_owned(),
-        (_, false) => format!("red check: {fails} of {judged} contracts fail before the work"),
+        (1, true) => format!("red check: {}, as it should", fail_count(fails, *judged)),
+        (_, true) => format!("red check: {}, as they should", fail_count(fails, *judged)),
+        (_, false) => format!("red check: {}", fail_count(fails, *judged)),
     };
     if *manual > 0 {
         let steps = if *manual == 1 { "step is" } else { "steps are" };

@@ -54,7 +54,7 @@ fn complaint(source: &Source, diagnostic: &Diagnostic, renderer: &Renderer, glyp
     for places in places(source, diagnostic) {
         let spans: Vec<Span> = places.iter().map(|place| place.span).collect();
         let window = Window::new(source, &spans, glyphs);
-        // The place that counts is the first to be told, even where an explanation stands above it.
+        // The primary location comes first, even if an explanation is above it.
         let leader = places.iter().find(|place| place.kind == AnnotationKind::Primary).or(places.first());
         let start = leader.map_or(0, |place| place.span.start);
         locations.push(clean_line(&window::place(source, start)).into_owned());
@@ -98,7 +98,7 @@ fn repair<'a>(source: &Source, fix: &'a Fix, glyphs: Glyphs) -> Group<'a> {
     }
     let edits: Vec<&Edit> = fix.edits.iter().collect();
     let span = |edit: &&Edit| source.within(edit.span);
-    // The renderer tells a removed line only where no other edit stands beside it, so that only edits on one line go together.
+    // The renderer shows a removed line only if no other edit is next to it, so only edits on one line are grouped.
     let meant = |edit: &&Edit| window::trimmed(source, span(edit));
     group.elements(window::groups(source, edits, 0, meant).into_iter().map(|edits| {
         let spans: Vec<Span> = edits.iter().map(span).collect();

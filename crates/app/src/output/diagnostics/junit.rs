@@ -5,7 +5,7 @@ use planwright_engine::api::{CheckedFile, Diagnostic, Warnings};
 use super::window;
 use crate::output::clean;
 
-/// Returns one suite per plan with one case per diagnostic. What makes the plan fail is a failure, any other diagnostic is told in the
+/// Returns one suite per plan with one case per diagnostic. What makes the plan fail is a failure, any other diagnostic is part of the
 /// output of a case that passes; a clean file is one case that passes.
 pub fn junit(checked: &[CheckedFile<'_>], warnings: Warnings) -> String {
     let mut suites = Vec::new();

@@ -191,7 +191,7 @@ impl Drawing {
         mean(&middles).map_or(it.left, |middle| ((middle + 500) / 1000).saturating_sub(it.width / 2))
     }
 
-    /// Has arrows end below where they begin, if they can, and never in a column in which a line of another item begins: there
+    /// Has arrows end below their start, if possible, and never in a column in which a line of another item starts: there
     /// they would look joined.
     fn connect(&mut self) {
         for layer in 1..self.layers.len() {
@@ -394,7 +394,7 @@ fn spread(wanted: &[usize], widths: &[usize]) -> Vec<usize> {
     }
     let starts = blocks.into_iter().flat_map(|(sum, count)| (0..count).map(move |_| sum.div_euclid(count)));
     let lefts: Vec<i64> = starts.zip(offsets).map(|(start, offset)| start + offset).collect();
-    // Columns begin at zero; whoever had to give way to the left takes the others along.
+    // Columns start at zero; an item that had to move left moves the others with it.
     let least = lefts.iter().copied().min().unwrap_or_default().min(0);
     lefts.into_iter().map(|left| usize::try_from(left - least).unwrap_or_default()).collect()
 }

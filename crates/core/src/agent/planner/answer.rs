@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::dialect::{self, Dialect};
+use crate::dialect::Dialect;
 use crate::plan::draft::{ContractDraft, ParseIssue};
 use crate::syntax::source::Source;
 
@@ -100,11 +100,10 @@ pub fn read(said: &str, dialect: &'static Dialect) -> Result<PlannerAnswer, Answ
 
 /// Whether a text starts like a plan in this dialect.
 fn begins_plan(text: &str, dialect: &'static Dialect) -> bool {
-    let head = &text[..text.floor_char_boundary(dialect::HEAD_BYTES)];
-    let head = head.trim_start_matches(['\n', '\r', ' ']);
+    let text = text.trim_start_matches(['\n', '\r', ' ']);
     match dialect.is_native() {
-        true => head.starts_with("---") && (dialect.recognises)("", head).is_some(),
-        false => (dialect.recognises)("", head).is_some(),
+        true => text.starts_with("---") && (dialect.recognises)("", text).is_some(),
+        false => (dialect.recognises)("", text).is_some(),
     }
 }
 

@@ -52,6 +52,8 @@ pub enum DiffSubject {
     /// The command that prepares the contract's checkout.
     Setup,
     Sealed,
+    /// The step after which the contract need not hold any more.
+    HoldsUntil,
     /// Why the contract may pass before the work.
     Green,
     /// The question for an agent about the work.
@@ -94,6 +96,7 @@ impl DiffSubject {
             Self::Network => "network",
             Self::Setup => "setup",
             Self::Sealed => "sealed",
+            Self::HoldsUntil => "holds until",
             Self::Green => "green",
             Self::Judge => "judge",
         }
@@ -245,6 +248,7 @@ fn of_step((old, was): (&Plan, &Step), (new, step): (&Plan, &Step), found: &mut 
         network,
         setup,
         sealed,
+        holds_until,
         green,
         judge,
     } = step;
@@ -267,6 +271,9 @@ fn of_step((old, was): (&Plan, &Step), (new, step): (&Plan, &Step), found: &mut 
     comparison.field(DiffSubject::Network, &was.network, network, |text| text.clone().unwrap_or_default());
     comparison.field(DiffSubject::Setup, &was.setup, setup, |text| text.clone().unwrap_or_default());
     comparison.field(DiffSubject::Sealed, &was.sealed, sealed, |globs| globs.join("\n"));
+    let until = |plan: &Plan, place: Option<usize>| ids(plan, place.as_slice()).join("");
+    let (before, after) = (until(old, was.holds_until), until(new, *holds_until));
+    comparison.field(DiffSubject::HoldsUntil, &before, &after, String::clone);
     comparison.field(DiffSubject::Green, &was.green, green, |text| text.clone().unwrap_or_default());
     comparison.field(DiffSubject::Judge, &was.judge, judge, |text| text.clone().unwrap_or_default());
 }

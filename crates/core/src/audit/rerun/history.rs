@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::run::event::{AskAnswer, AskEvent, Event, RunEvent, StepEvent};
+use crate::run::event::{AskAnswer, AskEvent, Event, Judged, RecordedVerdict, RunEvent, StepEvent};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RerunHistory {
@@ -111,25 +111,11 @@ impl RerunHistory {
                     changed: finish.changed.clone(),
                     plan: None,
                 }),
-                Event::Step { step, event: StepEvent::Judged { of, receipt } } => {
-                    if !receipt.tree.is_empty() {
-                        history.trees.push((seq, step.clone(), receipt.tree.clone()));
+                Event::Step { event: StepEvent::Judged { .. }, .. }
+                | Event::Run(RunEvent::Rechecked { .. }) => {
+                    for verdict in event.verdicts() {
+                        history.judged(verdict, (seq, at_ms));
                     }
-                    let proof = Proof {
-                        step: step.clone(),
-                        attempt: (*of).into(),
-                        contract: receipt.contract.clone(),
-                        expect: receipt.expect,
-                        tree: receipt.tree.clone(),
-                        seq,
-                        at_ms,
-                    };
-                    // A later failure supersedes an earlier pass.
-                    let recorded = match receipt.verdict.is_passed() {
-                        true => Recorded::Passed(proof),
-                        false => Recorded::Nothing,
-                    };
-                    history.steps.insert(step.clone(), recorded);
                 }
                 Event::Ask { ask, event: AskEvent::Opened { step, .. } } => {
                     asked.extend(step.as_deref().map(|step| (ask.as_str(), step)));
@@ -147,8 +133,11 @@ impl RerunHistory {
                     | RunEvent::BudgetWarned { .. }
                     | RunEvent::Stopped { .. }
                     | RunEvent::Resumed { .. }
+                    | RunEvent::Closing { .. }
                     | RunEvent::Finished { .. },
-                ) => {}
+                )
+                // A machine that failed has proven nothing and refuted nothing.
+                | Event::Step { event: StepEvent::Faulted { .. }, .. } => {}
             }
         }
         history.work.retain(|work| !work.changed.is_empty());
@@ -166,11 +155,44 @@ impl RerunHistory {
         self.steps.get(id).unwrap_or(&Recorded::Nothing)
     }
 
+    fn judged(
+        &mut self,
+        RecordedVerdict { step, of, receipt }: RecordedVerdict<'_>,
+        (seq, at_ms): (u64, u64),
+    ) {
+        if !receipt.tree.is_empty() {
+            self.trees.push((seq, step.to_owned(), receipt.tree.clone()));
+        }
+        let before = self.steps.get(step);
+        let attempt = match (of.and_then(Judged::number), before) {
+            (Some(attempt), _) => attempt,
+            // The same work, looked at again.
+            (None, Some(Recorded::Passed(before))) => before.attempt,
+            (None, _) => 0,
+        };
+        let proof = Proof {
+            step: step.to_owned(),
+            attempt,
+            contract: receipt.contract.clone(),
+            expect: receipt.expect,
+            tree: receipt.tree.clone(),
+            seq,
+            at_ms,
+        };
+        // A later failure supersedes an earlier pass.
+        let recorded = match receipt.verdict.is_passed() {
+            true => Recorded::Passed(proof),
+            false => Recorded::Nothing,
+        };
+        self.steps.insert(step.to_owned(), recorded);
+    }
+
     fn answered(&mut self, step: &str, answer: &AskAnswer, by: &str) {
         let recorded = match answer {
             AskAnswer::Confirm => Recorded::Confirmed { by: by.to_owned() },
             AskAnswer::Skip { reason } => Recorded::Skipped { by: by.to_owned(), reason: reason.clone() },
             AskAnswer::Retry { .. }
+            | AskAnswer::RetryStep { .. }
             | AskAnswer::TakeOver
             | AskAnswer::Stop
             | AskAnswer::Revise { .. }

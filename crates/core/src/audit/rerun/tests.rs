@@ -92,6 +92,7 @@ fn judged(step: &str, code: i32, tree: &str) -> Event {
         step: step.to_owned(),
         event: StepEvent::Judged {
             of: Judged::Attempt(1),
+            broken_by: None,
             receipt: Receipt::new(
                 &ContractRun {
                     expect: Some(0),
@@ -120,6 +121,7 @@ fn history(events: &[Event]) -> RerunHistory {
         base: None,
         agents: AgentCommands::new(),
         sealed: BTreeMap::new(),
+        programs: BTreeMap::new(),
         approvals: Vec::new(),
         note: String::new(),
     }));

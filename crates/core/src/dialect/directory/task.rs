@@ -5,7 +5,9 @@ use crate::dialect;
 use crate::dialect::frontmatter;
 use crate::dialect::frontmatter::FrontmatterParts;
 use crate::dialect::verification;
-use crate::plan::draft::{ContractDraft, DraftField, FieldDraft, Layout, ParseIssue, StepDraft, StepNumber};
+use crate::plan::draft::{
+    ContractDraft, DraftField, FieldDraft, Layout, ParseIssue, StepDraft, StepNumber, UnreadStepReason,
+};
 use crate::plan::edit;
 use crate::syntax::markdown::{Blocks, Heading};
 use crate::syntax::source::{Source, SourcePart, Span, Spanned};
@@ -48,7 +50,8 @@ pub(super) fn read(
     }
     let blocks = Blocks::read_in(source, body);
     oddities.extend(dialect::unclosed(&blocks));
-    read_body(source, &blocks, body, &mut step);
+    read_body(source, &blocks, body, &mut step, oddities);
+    oddities.extend(second_frontmatter(source, &blocks, body));
     step
 }
 
@@ -157,8 +160,23 @@ fn scalar(node: &Node) -> Option<&str> {
 }
 
 /// The task is the whole text except a section with only the contract's command.
-fn read_body(source: &Source, blocks: &Blocks, body: Span, step: &mut StepDraft) {
-    let section = verification_section(source, blocks, body);
+fn read_body(
+    source: &Source,
+    blocks: &Blocks,
+    body: Span,
+    step: &mut StepDraft,
+    oddities: &mut Vec<Spanned<ParseIssue>>,
+) {
+    let mut sections = verification_sections(source, blocks, body).into_iter();
+    let section = sections.next();
+    for other in sections {
+        let has_command = |contract: ContractDraft| contract.command.is_some();
+        if let Some(first) = &section
+            && read_contract(source, blocks, &other).is_some_and(has_command)
+        {
+            oddities.push(Spanned::new(ParseIssue::SecondContract { first: first.label }, other.label));
+        }
+    }
     let contract = section.as_ref().and_then(|section| read_contract(source, blocks, section));
     let others = match (&section, &contract) {
         (Some(section), Some(contract)) if is_command_alone(source, blocks, section, contract) => {
@@ -179,6 +197,17 @@ fn read_body(source: &Source, blocks: &Blocks, body: Span, step: &mut StepDraft)
     step.contract = contract;
 }
 
+/// The frontmatter of another task in the text of this one.
+fn second_frontmatter(source: &Source, blocks: &Blocks, body: Span) -> Option<Spanned<ParseIssue>> {
+    let lines: Vec<Span> = blocks.text_lines(source, body).collect();
+    let is_begun = |pair: &&[Span]| {
+        source.slice(pair[0]).trim_end() == "---" && source.slice(pair[1]).starts_with("id:")
+    };
+    let found = lines.windows(2).find(is_begun)?;
+    let unread = ParseIssue::UnreadStep { why: UnreadStepReason::Fields, heading: None };
+    Some(Spanned::new(unread, found[1]))
+}
+
 /// The verification part of a text.
 struct Section {
     name: Spanned<String>,
@@ -189,33 +218,34 @@ struct Section {
     whole: Span,
 }
 
-fn verification_section(source: &Source, blocks: &Blocks, body: Span) -> Option<Section> {
+/// The parts of a text that are called verification: sections before labels. The first one is the contract.
+fn verification_sections(source: &Source, blocks: &Blocks, body: Span) -> Vec<Section> {
     let named = |heading: &&Heading| heading_text(source, heading).eq_ignore_ascii_case(VERIFICATION);
-    if let Some(heading) = blocks.headings.iter().find(named) {
+    let headed = blocks.headings.iter().filter(named).map(|heading| {
         let is_next = |next: &&Heading| next.span.start > heading.span.start && next.level <= heading.level;
         let end = blocks.headings.iter().find(is_next).map_or(body.end, |next| next.span.start);
         let name = Spanned::new(VERIFICATION.to_owned(), heading.span);
         let region = Span::new(heading.below.min(end), end);
-        return Some(Section {
-            name,
-            label: heading.span,
-            region,
-            whole: Span::new(heading.span.start, end),
-        });
+        Section { name, label: heading.span, region, whole: Span::new(heading.span.start, end) }
+    });
+    let mut sections: Vec<Section> = headed.collect();
+    let labels: Vec<(Span, Span)> =
+        blocks.text_lines(source, body).filter_map(|line| Some((line, bold_label(source, line)?))).collect();
+    for (index, &(line, label)) in labels.iter().enumerate() {
+        let name = source.slice(label).trim_matches(['*', ':', ' ']);
+        let is_inside = sections.iter().any(|section| section.whole.covers(label));
+        if is_inside || !name.eq_ignore_ascii_case(VERIFICATION) {
+            continue;
+        }
+        let next_label = labels.get(index + 1).map_or(body.end, |(line, _)| line.start);
+        let next_heading =
+            blocks.headings.iter().map(|heading| heading.span.start).find(|&start| start > label.end);
+        let end = next_heading.map_or(next_label, |heading| heading.min(next_label));
+        let name = Spanned::new(VERIFICATION.to_owned(), label);
+        let region = Span::new(label.end, end);
+        sections.push(Section { name, label, region, whole: Span::new(line.start, end) });
     }
-    let mut labels =
-        blocks.text_lines(source, body).filter_map(|line| Some((line, bold_label(source, line)?)));
-    let is_named = |&(_, label): &(Span, Span)| {
-        source.slice(label).trim_matches(['*', ':', ' ']).eq_ignore_ascii_case(VERIFICATION)
-    };
-    let (line, label) = labels.find(is_named)?;
-    let next_label = labels.next().map_or(body.end, |(line, _)| line.start);
-    let next_heading =
-        blocks.headings.iter().map(|heading| heading.span.start).find(|&start| start > label.end);
-    let end = next_heading.map_or(next_label, |heading| heading.min(next_label));
-    let name = Spanned::new(VERIFICATION.to_owned(), label);
-    let region = Span::new(label.end, end);
-    Some(Section { name, label, region, whole: Span::new(line.start, end) })
+    sections
 }
 
 /// The label `**name:**` or `**name**:` at the start of a line.

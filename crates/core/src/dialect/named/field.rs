@@ -1,11 +1,11 @@
 //! The labels of a task: `- **What:** …`, `**Verification**: …`, `Status: …`, in the styles that people use.
 
 use crate::dialect::label::{Label, Labels, Markdown};
-use crate::plan::draft::DraftField;
+use crate::plan::draft::{DraftField, ParseIssue, StepDraft};
 use crate::syntax::markdown::Blocks;
 use crate::syntax::nearest;
 use crate::syntax::outline::behind_marker;
-use crate::syntax::source::{Source, Span};
+use crate::syntax::source::{Source, Span, Spanned};
 
 /// The known fields with their names, the preferred one first. Other labels are part of the task.
 pub(super) const FIELDS: &[(DraftField, &[&str])] = &[
@@ -77,6 +77,42 @@ pub(super) fn nearly(name: &str) -> Option<&'static str> {
 pub(super) fn label(source: &Source, line: Span) -> Option<Label> {
     let label = LABELS.read(source, line)?;
     Some(Label { value: source.trimmed(label.value), ..label })
+}
+
+/// A text or a verification whose name is not written as a label, where the task has none before it: in the text for the agent it
+/// judges nothing.
+pub(super) fn plain(
+    source: &Source,
+    blocks: &Blocks,
+    text: Span,
+    step: &StepDraft,
+) -> Vec<Spanned<ParseIssue>> {
+    let names: Vec<(DraftField, Span)> = plain_names(source, blocks, text).collect();
+    let has = |field: DraftField| names.iter().any(|&(kind, _)| kind == field);
+    // Both together are another task, whose heading is none.
+    let is_task = has(DraftField::Task) && has(DraftField::Contract);
+    let is_missing =
+        |kind: DraftField, name: Span| step.field(kind).is_none_or(|field| name.end <= field.label.start);
+    let meant = names.iter().copied().filter(|&(kind, name)| is_task || is_missing(kind, name));
+    let issue = |(kind, span)| {
+        let label = if kind == DraftField::Task { "**What:**" } else { "**Verification:**" };
+        Spanned::new(ParseIssue::PlainField { label: label.to_owned() }, span)
+    };
+    meant.map(issue).collect()
+}
+
+/// The names of text and verification that start a line and are not written as labels.
+pub(super) fn plain_names<'a>(
+    source: &'a Source,
+    blocks: &'a Blocks,
+    text: Span,
+) -> impl Iterator<Item = (DraftField, Span)> + 'a {
+    let lines = blocks.text_lines(source, text).filter(|&line| LABELS.read(source, line).is_none());
+    lines.filter_map(|line| LABELS.unstarred(source, line)).filter(|&(kind, span)| {
+        let name = source.slice(span).trim_matches(['*', '_', '`', ':', ' ']);
+        matches!(kind, DraftField::Task | DraftField::Contract)
+            && LABELS.name(kind).eq_ignore_ascii_case(name)
+    })
 }
 
 /// The labels in the running text of `span`.

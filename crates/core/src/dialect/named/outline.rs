@@ -10,7 +10,7 @@ use super::field;
 use super::heading;
 use super::heading::{HeadingKind, HeadingRead};
 use super::list;
-use crate::plan::draft::DraftField;
+use crate::plan::draft::{DraftField, ParseIssue, UnreadStepReason};
 use crate::syntax::markdown::{Blocks, Heading};
 use crate::syntax::outline;
 use crate::syntax::outline::Section;
@@ -28,6 +28,9 @@ pub(super) struct NamedOutline {
     pub(super) tasks: Vec<NamedTask>,
 }
 
+/// The level of task headings in the document's own form.
+const TASK_LEVEL: u8 = 3;
+
 pub(super) type NamedSection = Section<NamedRead>;
 
 /// What a section says about itself.
@@ -35,11 +38,20 @@ pub(super) type NamedSection = Section<NamedRead>;
 pub(super) struct NamedRead {
     heading: HeadingRead,
     fields: Vec<DraftField>,
+    /// Fields whose names are not written as labels.
+    plain: Vec<DraftField>,
 }
 
 impl NamedRead {
     fn has(&self, field: DraftField) -> bool {
         self.fields.contains(&field)
+    }
+
+    /// Whether it has the text of a task and something to go with it. A group of tasks has a status or a verification,
+    /// but hardly both a text of its own and these.
+    fn is_task_like(&self) -> bool {
+        let more = [DraftField::Contract, DraftField::Accept, DraftField::Needs, DraftField::Status];
+        self.has(DraftField::Task) && more.iter().any(|&field| self.has(field))
     }
 }
 
@@ -174,6 +186,57 @@ impl NamedOutline {
         Self::around(source, blocks, sections, tasks)
     }
 
+    /// Sections that look like tasks but are none: a text of a task outside of any, and level-1 headings of tasks.
+    pub(super) fn unread(&self, source: &Source, blocks: &Blocks) -> Vec<Spanned<ParseIssue>> {
+        let is_task =
+            |section: &NamedSection| self.tasks.iter().any(|task| task.heading == section.heading.span);
+        let is_title = |section: &NamedSection| self.title_line == Some(section.heading.span);
+        let level =
+            self.tasks.iter().find(|task| task.shape == Shape::Heading).map_or(TASK_LEVEL, |task| task.level);
+        let others = self.sections.iter().filter(|section| !is_task(section));
+        let reason = |section: &NamedSection| {
+            let is_inside = self.is_in_task(section.start());
+            let is_counted = matches!(section.read.heading.kind, HeadingKind::Task | HeadingKind::Step);
+            let is_level = section.heading.level == 1 && is_counted && !is_title(section);
+            let has_plain = |field: DraftField| section.read.plain.contains(&field);
+            let is_plain = has_plain(DraftField::Task) && has_plain(DraftField::Contract);
+            match is_plain || (section.read.has(DraftField::Task) && !is_inside) {
+                _ if is_level => Some(UnreadStepReason::Level),
+                true => Some(UnreadStepReason::Fields),
+                false => None,
+            }
+        };
+        let found = others.filter_map(|section| Some((section, reason(section)?)));
+        let issues = found.map(|(section, why)| {
+            let is_certain = !is_title(section) && !section.heading.is_underlined;
+            let marks = "#".repeat(usize::from(level));
+            let heading = is_certain.then(|| match section.read.heading.kind {
+                HeadingKind::Plain => {
+                    let before = self.tasks.partition_point(|task| task.whole.start < section.start());
+                    format!("{marks} {}. {}", before + 1, section.title.value)
+                }
+                HeadingKind::Task
+                | HeadingKind::Named
+                | HeadingKind::Step
+                | HeadingKind::Number
+                | HeadingKind::Dotted
+                | HeadingKind::Phase => format!("{marks} {}", section.title.value),
+            });
+            let start = section.start();
+            let line = Span::new(start, source.line_at(start).end.min(section.heading.span.end));
+            Spanned::new(ParseIssue::UnreadStep { why, heading }, line)
+        });
+        let glued = blocks.text_lines(source, blocks.body).filter_map(|line| {
+            let (level, title) = outline::glued_heading(source.slice(line))?;
+            let read = heading::read(source, Span::new(line.end - title.len(), line.end));
+            let is_task = matches!(read.kind, HeadingKind::Task | HeadingKind::Step | HeadingKind::Number);
+            let heading = Some(format!("{} {title}", "#".repeat(usize::from(level))));
+            let why = UnreadStepReason::NoHeading;
+            is_task.then(|| Spanned::new(ParseIssue::UnreadStep { why, heading }, line))
+        });
+        issues.chain(glued).collect()
+    }
+
     /// Whether an offset belongs to a task.
     pub(super) fn is_in_task(&self, at: usize) -> bool {
         is_in(&self.tasks, at)
@@ -200,12 +263,17 @@ fn sections(source: &Source, blocks: &Blocks) -> Vec<NamedSection> {
     let is_single = |heading: &Heading| source.slice(heading.span).lines().count() == 2;
     let mut sections = outline::sections(source, blocks, |heading, title| {
         let counts = !heading.is_underlined || (heading.level == 1 && is_single(heading));
-        counts.then(|| NamedRead { heading: heading::read(source, title.span), fields: Vec::new() })
+        counts.then(|| {
+            let heading = heading::read(source, title.span);
+            NamedRead { heading, fields: Vec::new(), plain: Vec::new() }
+        })
     });
     for section in &mut sections {
         // Indented text belongs to a list item.
         let labels = field::labels(source, blocks, section.own()).filter(|label| label.indent < 2);
         section.read.fields = labels.filter_map(|label| label.kind).collect();
+        section.read.plain =
+            field::plain_names(source, blocks, section.own()).map(|(kind, _)| kind).collect();
     }
     sections
 }
@@ -218,6 +286,10 @@ fn stated(sections: &[NamedSection], boxes: &[NamedTask]) -> Vec<NamedTask> {
     };
     let says_so = |section: &NamedSection| {
         let is_worked = section.read.has(DraftField::Task) || section.read.has(DraftField::Contract);
+        // A level-1 heading is the title of a document and never a task.
+        if section.heading.level == 1 {
+            return false;
+        }
         match section.read.heading.kind {
             HeadingKind::Task | HeadingKind::Step => true,
             HeadingKind::Named => is_worked || section.read.has(DraftField::Status) || !has_boxes(section),
@@ -227,10 +299,10 @@ fn stated(sections: &[NamedSection], boxes: &[NamedTask]) -> Vec<NamedTask> {
             HeadingKind::Number | HeadingKind::Dotted => is_worked || section.read.has(DraftField::Status),
             HeadingKind::Phase => is_worked,
             HeadingKind::Plain => {
-                let more = [DraftField::Task, DraftField::Contract, DraftField::Accept, DraftField::Needs];
-                section.heading.level > 1
-                    && section.read.has(DraftField::Status)
-                    && more.iter().any(|&field| section.read.has(field))
+                let more = [DraftField::Contract, DraftField::Accept, DraftField::Needs];
+                section.read.is_task_like()
+                    || (section.read.has(DraftField::Status)
+                        && more.iter().any(|&field| section.read.has(field)))
             }
         }
     };
@@ -246,13 +318,13 @@ fn stated(sections: &[NamedSection], boxes: &[NamedTask]) -> Vec<NamedTask> {
         let mut inner = inner.take_while(|inner| inner.start() < section.end);
         // A heading with tasks below it is only a group. Steps of a task are parts of it.
         let holds = inner.any(|inner| match section.read.heading.kind {
-            HeadingKind::Task => inner.read.heading.kind == HeadingKind::Task,
-            HeadingKind::Step => matches!(inner.read.heading.kind, HeadingKind::Task | HeadingKind::Step),
-            HeadingKind::Named
-            | HeadingKind::Number
-            | HeadingKind::Dotted
-            | HeadingKind::Phase
-            | HeadingKind::Plain => {
+            HeadingKind::Plain => true,
+            HeadingKind::Task => inner.read.heading.kind == HeadingKind::Task || inner.read.is_task_like(),
+            HeadingKind::Step => {
+                matches!(inner.read.heading.kind, HeadingKind::Task | HeadingKind::Step)
+                    || inner.read.is_task_like()
+            }
+            HeadingKind::Named | HeadingKind::Number | HeadingKind::Dotted | HeadingKind::Phase => {
                 inner.read.heading.kind == HeadingKind::Task
                     || inner.read.has(DraftField::Status)
                     || inner.read.has(DraftField::Contract)
@@ -261,6 +333,9 @@ fn stated(sections: &[NamedSection], boxes: &[NamedTask]) -> Vec<NamedTask> {
         if !holds {
             tasks.push(headed(section));
             reach = section.end;
+        } else if section.read.is_task_like() {
+            // A task whose heading is at a higher level than those of the others.
+            tasks.push(headed(section));
         }
     }
     tasks
@@ -291,7 +366,8 @@ fn with_siblings(sections: &[NamedSection], says_so: &[bool]) -> Vec<usize> {
 
 /// The sections of a kind that contain no other of that kind.
 fn leaves(sections: &[NamedSection], is_one: impl Fn(&NamedSection) -> bool) -> Vec<NamedTask> {
-    let of_kind: Vec<&NamedSection> = sections.iter().filter(|section| is_one(section)).collect();
+    let of_kind: Vec<&NamedSection> =
+        sections.iter().filter(|section| section.heading.level > 1 && is_one(section)).collect();
     let holds = |place: usize| of_kind.get(place + 1).is_some_and(|next| next.start() < of_kind[place].end);
     (0..of_kind.len()).filter(|&place| !holds(place)).map(|place| headed(of_kind[place])).collect()
 }

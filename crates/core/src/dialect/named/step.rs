@@ -41,7 +41,9 @@ pub(super) fn read(
         Reader { source, blocks, task, roll, labels: &labels, step, oddities, taken: Vec::new() };
     reader.fields();
     reader.tell();
-    reader.step
+    let step = reader.step;
+    oddities.extend(field::plain(source, blocks, task.below, &step));
+    step
 }
 
 /// The labels of a task. A label that is indented below others belongs to one of them.
@@ -78,6 +80,7 @@ impl Reader<'_> {
             let region = self.region(index, kind);
             let is_first = self.step.field(kind).is_none();
             if !is_first && !matches!(kind, DraftField::Contract | DraftField::Accept) {
+                self.repeated(kind, label);
                 continue;
             }
             let end = region.start + self.source.slice(region).trim_end().len();
@@ -119,6 +122,13 @@ impl Reader<'_> {
                 | DraftField::OnFail => {}
             }
         }
+    }
+
+    /// A second text for the agent is that of another task, whose heading is none.
+    fn repeated(&mut self, kind: DraftField, label: &Label) {
+        let first = self.step.field(kind).filter(|_| kind == DraftField::Task).map(|first| first.name.span);
+        let issue = first.map(|first| ParseIssue::DuplicateField { name: "what", first });
+        self.oddities.extend(issue.map(|issue| Spanned::new(issue, label.name.span)));
     }
 
     /// The extent of a field: up to the next label, or only its paragraph for one-line fields.

@@ -1,5 +1,6 @@
 //! The `**name:**` labels of a plan: the known names, how to parse a label, and the fields before the steps.
 
+use super::unread;
 use crate::dialect::label::{Label, Labels, Markdown};
 use crate::plan::draft::{Draft, DraftField};
 use crate::syntax::markdown::Blocks;
@@ -50,12 +51,13 @@ pub(super) fn is_label(line: &str) -> bool {
     LABELS.read(&source, Span::new(0, line.len())).is_some_and(|label| label.kind.is_some())
 }
 
+/// The fields without which there is hardly a step.
+pub(super) const ESSENTIAL: [DraftField; 3] = [DraftField::Target, DraftField::Task, DraftField::Contract];
+
 /// Whether the text below a numbered heading has the fields of a step.
 pub(super) fn begins_a_step(source: &Source, blocks: &Blocks, below: Span) -> bool {
-    blocks
-        .text_lines(source, below)
-        .filter_map(|line| LABELS.read(source, line)?.kind)
-        .any(|field| matches!(field, DraftField::Task | DraftField::Contract | DraftField::Target))
+    let labels = blocks.text_lines(source, below).filter_map(|line| LABELS.read(source, line)?.kind);
+    labels.into_iter().any(|field| ESSENTIAL.contains(&field)) || unread::is_step_like(source, blocks, below)
 }
 
 /// Parses `**Context:**`, `**Budget:**` and `**Priority:**` before the first step.

@@ -49,7 +49,7 @@ fn level(sections: &[NativeSection], draft: &Draft) -> u8 {
     }
 }
 
-fn canonical_heading(step: &StepDraft, level: u8) -> String {
+pub(super) fn canonical_heading(step: &StepDraft, level: u8) -> String {
     let number = &step.number.value;
     let in_heading = step.marks.iter().filter(|mark| step.heading.0.covers(mark.span));
     let marks: String = in_heading.map(|mark| format!("{} ", patch::glyph(mark.value))).collect();

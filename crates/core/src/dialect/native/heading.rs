@@ -8,10 +8,28 @@ use crate::syntax::source::{Span, Spanned};
 #[derive(Debug, Clone)]
 pub(super) struct StepHeading {
     pub(super) number: Spanned<StepNumber>,
+    pub(super) spelling: Spelling,
     /// Every mark with its surrounding blanks, so that deleting the span removes the mark cleanly.
     pub(super) marks: Vec<Spanned<Mark>>,
     pub(super) title: Spanned<String>,
 }
+
+/// How the number of a step is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Spelling {
+    /// `3.`, `3)`, `3:`, `Step 3`.
+    Usual,
+    /// `3 - `, `(3)`, `#3`, `3\.`, `Task 3`, `3a.`: certainly a number.
+    Odd,
+    /// `3 little pigs`, `III.`: a number if the steps around it say so.
+    Doubtful,
+}
+
+/// Words before a number that say that it counts steps.
+const WORDS_BEFORE: &[&str] = &["task", "step", "todo", "item", "action"];
+
+/// Larger numbers without a usual sign are years and amounts.
+const ODD_NUMBER_MAX: u32 = 999;
 
 /// Marks before the number, before the title, or after it.
 const GLYPHS: &[(&str, Mark)] = &[
@@ -42,7 +60,14 @@ pub(super) fn read(heading: &Spanned<String>) -> Option<StepHeading> {
     while let Some(mark) = rest.leading_mark() {
         marks.extend(mark.value.map(|value| Spanned::new(value, mark.span)));
     }
-    let number = rest.number()?;
+    let unread = (rest.text, rest.at);
+    let (number, spelling) = match rest.number() {
+        Some(number) => (number, Spelling::Usual),
+        None => {
+            (rest.text, rest.at) = unread;
+            rest.odd_number()?
+        }
+    };
     while let Some(mark) = rest.leading_mark() {
         marks.extend(mark.value.map(|value| Spanned::new(value, mark.span)));
     }
@@ -50,7 +75,7 @@ pub(super) fn read(heading: &Spanned<String>) -> Option<StepHeading> {
         marks.push(mark);
     }
     let title = Spanned::new(rest.text.to_owned(), Span::new(rest.at, rest.at + rest.text.len()));
-    Some(StepHeading { number, marks, title })
+    Some(StepHeading { number, spelling, marks, title })
 }
 
 impl Cursor<'_> {
@@ -102,12 +127,104 @@ impl Cursor<'_> {
         Some(Spanned::new(number, span))
     }
 
+    /// Takes a number in a spelling that is not the usual one; nothing if there is none.
+    fn odd_number(&mut self) -> Option<(Spanned<StepNumber>, Spelling)> {
+        let mut rest = Cursor { text: self.text, at: self.at };
+        let emphasis = *["**", "__", "*", "_", ""].iter().find(|stars| rest.text.starts_with(**stars))?;
+        rest.skip(emphasis.len());
+        let has_word = rest.skip_word();
+        let close = match rest.text.chars().next() {
+            Some('(') => ")",
+            Some('[') => "]",
+            Some('#') => "",
+            Some(_) | None => "\0",
+        };
+        let is_framed = close != "\0";
+        rest.skip(usize::from(is_framed));
+        let (number, is_roman) = rest.odd_count()?;
+        if is_framed {
+            rest.text.strip_prefix(close)?;
+            rest.skip(close.len());
+        }
+        let has_sign = rest.skip_sign()?;
+        rest.skip_blanks();
+        match rest.text.strip_prefix(emphasis) {
+            Some(_) if !emphasis.is_empty() => drop(rest.skip(emphasis.len())),
+            Some(_) | None => rest.text = rest.text.strip_suffix(emphasis).unwrap_or(rest.text).trim_end(),
+        }
+        rest.skip_blanks();
+        let spelling = match (has_word || is_framed, has_sign && !is_roman) {
+            (false, false) => Spelling::Doubtful,
+            (true, _) | (_, true) => Spelling::Odd,
+        };
+        (self.text, self.at) = (rest.text, rest.at);
+        Some((number, spelling))
+    }
+
+    /// Skips a word such as `Task`; returns whether there was one.
+    fn skip_word(&mut self) -> bool {
+        let word = WORDS_BEFORE
+            .iter()
+            .find(|word| self.text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word)));
+        let behind = word.map_or("", |word| &self.text[word.len()..]);
+        let bare = behind.trim_start_matches([' ', '\t', '-', '_']);
+        let is_word = bare.len() < behind.len() || bare.starts_with('#');
+        if is_word {
+            self.skip(self.text.len() - bare.len());
+        }
+        is_word
+    }
+
+    /// Takes `3`, `3a` or `III`, and says whether it is Roman.
+    fn odd_count(&mut self) -> Option<(Spanned<StepNumber>, bool)> {
+        let digits = self.text.bytes().take_while(u8::is_ascii_digit).count();
+        let letters = self.text.bytes().take_while(u8::is_ascii_alphabetic).count();
+        let (length, value) = match (digits, letters) {
+            (0, 0) => return None,
+            (0, _) => (letters, roman(&self.text[..letters])?),
+            (_, _) => {
+                let letter = self.text[digits..].bytes().take_while(u8::is_ascii_lowercase).count();
+                (digits + usize::from(letter == 1), self.text[..digits].parse().ok()?)
+            }
+        };
+        let is_whole = !self.text[length..].starts_with(char::is_alphanumeric);
+        let is_number = is_whole && value <= ODD_NUMBER_MAX;
+        is_number.then(|| (Spanned::new(StepNumber::Counted(value), self.skip(length)), digits == 0))
+    }
+
+    /// Skips the sign between number and title; returns whether there was one, and nothing if the number goes on.
+    fn skip_sign(&mut self) -> Option<bool> {
+        let bare = self.text.trim_start();
+        let has_blank = bare.len() < self.text.len();
+        let sign = bare.strip_prefix('\\').unwrap_or(bare);
+        let behind = sign.strip_prefix(['.', ')', ':', '：', '、', '．', '-', '–', '—', '·', '|']);
+        let Some(behind) = behind else { return (has_blank || bare.is_empty()).then_some(false) };
+        // `1.2` is a section number, `2-factor` a word.
+        let is_dash = sign.starts_with(['-', '–', '—']);
+        let goes_on = behind.starts_with(|next: char| next.is_ascii_digit())
+            || (is_dash && !has_blank && !behind.starts_with([' ', '\t']));
+        if goes_on {
+            return None;
+        }
+        self.skip(self.text.len() - behind.len());
+        Some(true)
+    }
+
     fn trailing_mark(&mut self) -> Option<Spanned<Mark>> {
         let (kept, mark) = trailing_glyph(self.text).or_else(|| trailing_word(self.text))?;
         let span = Span::new(self.at + kept.len(), self.at + self.text.len());
         self.text = &self.text[..kept.len()];
         Some(Spanned::new(mark, span))
     }
+}
+
+/// The value of a small Roman number.
+fn roman(text: &str) -> Option<u32> {
+    const ROMAN: [&str; 20] = [
+        "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII", "XIII", "XIV", "XV", "XVI",
+        "XVII", "XVIII", "XIX", "XX",
+    ];
+    ROMAN.iter().zip(1..).find(|(numeral, _)| **numeral == text).map(|(_, value)| value)
 }
 
 /// The length of the mark in front, and what it claims.

@@ -1,6 +1,6 @@
 //! Parses one step: its fields, their values, and the text outside any field.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::StepSection;
 use super::field;
@@ -28,7 +28,49 @@ pub(super) fn read(
         let end = starts.get(index + 1).copied().unwrap_or(below.end);
         reader.field(label, end);
     }
-    reader.step
+    let step = reader.step;
+    oddities.extend(plain_fields(source, blocks, below, &step));
+    step
+}
+
+/// Names of fields without stars: above all those that the step lacks, wherever they are, since a contract in the text of
+/// a task judges nothing.
+fn plain_fields(source: &Source, blocks: &Blocks, below: Span, step: &StepDraft) -> Vec<Spanned<ParseIssue>> {
+    let mut found = Vec::new();
+    let fields = &step.fields.0;
+    let mut known: BTreeSet<DraftField> = fields.iter().filter_map(|field| field.kind).collect();
+    let is_field = |line: Span| fields.iter().any(|field| line.covers(field.label));
+    let begins = |line: Span| line.end - source.slice(line).trim_start().len();
+    let has_bullet = |field: &FieldDraft| begins(source.line_at(field.label.start)) < field.label.start;
+    // Where the other fields are no list items, the bullet is no part of the label either.
+    let is_bulleted = fields.first().is_none_or(has_bullet);
+    let lines = || {
+        let others = blocks.text_lines(source, below).filter(|&line| !is_field(line));
+        others.filter_map(|line| Some((line, LABELS.unstarred(source, line)?)))
+    };
+    // Two of them together are another step, whose heading is none.
+    let essential = |line: Span, kind: DraftField| {
+        field::ESSENTIAL.contains(&kind) && LABELS.read(source, line).is_none()
+    };
+    let others = lines().filter(|&(line, (kind, _))| essential(line, kind)).map(|(_, (kind, _))| kind);
+    let is_step = others.collect::<BTreeSet<_>>().len() > 1;
+    for (line, (kind, mut name)) in lines() {
+        if !is_bulleted {
+            name.start = begins(line);
+        }
+        // These are read without stars too, or claim something that decides nothing.
+        let is_idle = matches!(kind, DraftField::ExitCode | DraftField::Status);
+        let is_stray = || step.stray.iter().any(|stray| stray.span.covers(name));
+        // A list item in a task is text, whatever it starts with.
+        let is_item = behind_marker(&source.text()[begins(line)..line.end]).is_some();
+        let is_missing = field::ESSENTIAL.contains(&kind) && !known.contains(&kind) && !is_item;
+        if !is_idle && (is_missing || is_stray() || (is_step && essential(line, kind))) {
+            known.insert(kind);
+            let label = format!("**{}:**", LABELS.name(kind));
+            found.push(Spanned::new(ParseIssue::PlainField { label }, name));
+        }
+    }
+    found
 }
 
 /// A step of which only the heading was read.

@@ -8,6 +8,7 @@ use crate::dialect::patch;
 use crate::plan::draft::{Draft, Frontmatter, ParseIssue, StepDraft};
 use crate::plan::edit::{EditError, PlanEdit};
 use crate::plan::lifecycle::PlanState;
+use crate::syntax::count::number;
 use crate::syntax::source::{Edit, Source, Span};
 use crate::syntax::text::one_line;
 use crate::syntax::yaml;
@@ -123,7 +124,9 @@ fn become_state(source: &Source, draft: &Draft, state: PlanState) -> Result<Vec<
     }
     if state == PlanState::Done && keys.value("result_summary").is_empty() {
         let count = draft.steps.len();
-        edits.extend(keys.set("result_summary", &quoted(&format!("{count} of {count} steps done"))));
+        edits.extend(
+            keys.set("result_summary", &quoted(&format!("{count} of {} done", number(count, "step")))),
+        );
     }
     Ok(edits)
 }

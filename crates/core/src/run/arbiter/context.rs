@@ -42,15 +42,17 @@ pub fn history<'a>(plan: &Plan, events: impl Iterator<Item = &'a Event>) -> Vec<
     let mut tried: Vec<PriorAttempt> = Vec::new();
     for event in events {
         let Event::Step { step, event } = event else { continue };
-        let (Some(&step), attempt) = (places.get(step.as_str()), event.attempt()) else { continue };
+        let (Some(&step), Some(attempt)) = (places.get(step.as_str()), event.of().number()) else { continue };
         let (agent, result) = match event {
             StepEvent::Started(start) => (start.agent.clone(), "running".to_owned()),
             StepEvent::Finished(finish) => (String::new(), ended(&finish.end)),
-            StepEvent::Judged { of: Judged::Attempt(_), receipt } => {
+            StepEvent::Judged { of: Judged::Attempt(_), receipt, .. } => {
                 let failure = receipt.verdict.failure().map(|failure| format!("failed: {failure}"));
                 (String::new(), failure.unwrap_or_else(|| "passed".to_owned()))
             }
-            StepEvent::Judged { of: Judged::Claim, .. } => continue,
+            StepEvent::Judged { of: Judged::Claim | Judged::Closing(_), .. } | StepEvent::Faulted { .. } => {
+                continue;
+            }
         };
         match tried.iter_mut().rfind(|known| known.step == step && known.attempt == attempt) {
             Some(known) => known.result = result,
@@ -67,6 +69,7 @@ fn ended(end: &AttemptEnd) -> String {
         AttemptEnd::Lost => "lost".to_owned(),
         AttemptEnd::Stopped => "stopped".to_owned(),
         AttemptEnd::Parked { why, .. } => format!("agent unavailable: {why}"),
+        AttemptEnd::Faulted(fault) => format!("the machine failed: {}", fault.why),
     }
 }
 

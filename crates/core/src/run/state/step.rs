@@ -9,7 +9,7 @@ use crate::agent::report::ReportFinding;
 use crate::plan::draft::Mark;
 use crate::plan::verified::{Contract, Step};
 use crate::run::event::{
-    AskAnswer, AskReason, AttemptEnd, AttemptFinish, AttemptStart, Judged, JudgedBy, StepEvent,
+    AskAnswer, AskReason, AttemptEnd, AttemptFinish, AttemptStart, Judged, JudgedBy, MachineFault, StepEvent,
 };
 use crate::run::judge::JudgeFailure;
 use crate::run::receipt::{Blob, Receipt};
@@ -20,6 +20,8 @@ pub struct StepState {
     pub status: StepStatus,
     pub history: StepHistory,
     pub(super) judged_by: JudgedBy,
+    /// The index of the step after which its contract need not hold any more.
+    pub(super) holds_until: Option<usize>,
 }
 
 /// The status of a step. Ready and blocked follow from the graph and aren't stored.
@@ -36,12 +38,14 @@ pub enum StepStatus {
         changed: Vec<String>,
         /// What it becomes if the contract fails.
         otherwise: Pending,
+        /// Why the contract has told nothing yet: the last error of the machine.
+        fault: Option<MachineFault>,
     },
     /// A question is open.
     Waiting {
         ask: String,
-        /// What it becomes again if the answer changes nothing.
-        before: Pending,
+        /// What it becomes again if the answer changes nothing: pending, or judging after errors of the machine.
+        before: Box<StepStatus>,
     },
     Passed {
         by: PassedBy,
@@ -68,8 +72,14 @@ pub enum Pending {
         /// When to retry, in milliseconds since 1970; `None` if a person has to fix it.
         until: Option<u64>,
     },
-    /// An agent has finished it and a person has to confirm. Only for manual steps.
+    /// The machine failed during an attempt.
+    Faulted(MachineFault),
+    /// Somebody has finished it and a person has to confirm. Only for manual steps.
     HandedOver,
+    /// The step that broke its contract is worked on; then its contract runs again.
+    Recheck,
+    /// Its contract had passed and doesn't hold on the tree that was there after the end of the run.
+    Lapsed { of: Judged },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,6 +102,8 @@ pub struct StepHistory {
     pub asked: u32,
     /// How often in a row the agent was unavailable.
     pub unavailable: u32,
+    /// How often in a row the machine failed.
+    pub faults: u32,
     /// A person's hint for all later attempts.
     pub hint: String,
     /// The findings of its last attempt, if that was a reviewer's.
@@ -99,6 +111,17 @@ pub struct StepHistory {
     /// What its attempts changed outside their scope since a person last let it continue: a new attempt
     /// doesn't revert it.
     pub strayed: BTreeSet<String>,
+    /// The last verdict that passed.
+    pub proof: Option<PassedTree>,
+}
+
+/// What passed, by a contract.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PassedTree {
+    /// The attempt that did the work; 0 for a claim.
+    pub attempt: u32,
+    /// The hash of the whole workspace content that passed last; empty if not recorded.
+    pub tree: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,12 +131,28 @@ pub struct FailedAttempt {
     /// `None` if no contract ran.
     pub output: Option<Blob>,
     pub changed: Vec<String>,
+    /// Set if the attempt had passed before.
+    pub regression: Option<Regression>,
+}
+
+/// How work that had passed was found wanting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Regression {
+    /// Its contract fails on the final tree because of this later step, as far as it is known.
+    BrokenBy(Option<String>),
+    /// It broke the contract of this step.
+    Broke(String),
 }
 
 impl StepHistory {
     /// The number of failed attempts.
     pub fn failures(&self) -> u32 {
         u32::try_from(self.failed.len()).unwrap_or(u32::MAX)
+    }
+
+    /// What broke its contract after it had passed, if nobody has worked on it since.
+    pub fn regressed(&self) -> Option<&Regression> {
+        self.failed.last()?.regression.as_ref()
     }
 
     /// How often in a row the contract failed with the same output.
@@ -129,6 +168,26 @@ impl StepStatus {
         match self {
             Self::Passed { .. } | Self::Skipped { .. } => true,
             Self::Pending(_) | Self::Running { .. } | Self::Judging { .. } | Self::Waiting { .. } => false,
+        }
+    }
+
+    /// Whether nothing is to be done about it before a closing check, and for those that need it.
+    pub const fn is_at_rest(&self) -> bool {
+        self.is_settled() || matches!(self, Self::Pending(Pending::Recheck))
+    }
+
+    /// Whether its contract had passed and doesn't hold on the tree that was there after the end of the run.
+    pub const fn is_lapsed(&self) -> bool {
+        matches!(self, Self::Pending(Pending::Lapsed { .. }))
+    }
+
+    /// The last error of the machine, if that is why nothing is running or judged.
+    pub fn fault(&self) -> Option<&MachineFault> {
+        match self {
+            Self::Pending(Pending::Faulted(fault)) => Some(fault),
+            Self::Judging { fault, .. } => fault.as_ref(),
+            Self::Waiting { before, .. } => before.fault(),
+            Self::Pending(_) | Self::Running { .. } | Self::Passed { .. } | Self::Skipped { .. } => None,
         }
     }
 
@@ -157,16 +216,21 @@ impl StepStatus {
 }
 
 impl StepState {
-    /// A step that the file marks as done is judged before any attempt; a mark on a manual step is ignored.
+    /// A step that the file marks as done is judged before any attempt: by its contract, or by a person.
     pub(super) fn new(step: &Step) -> Self {
         let status = match (step.mark, &step.contract) {
-            (Some(Mark::Done), Contract::Shell { .. }) => {
-                StepStatus::Judging { of: Judged::Claim, changed: Vec::new(), otherwise: Pending::Fresh }
-            }
+            (Some(Mark::Done), Contract::Shell { .. }) => StepStatus::Judging {
+                of: Judged::Claim,
+                changed: Vec::new(),
+                otherwise: Pending::Fresh,
+                fault: None,
+            },
+            (Some(Mark::Done), Contract::Manual) => StepStatus::Pending(Pending::HandedOver),
             (_, Contract::Shell { .. } | Contract::Manual) => StepStatus::Pending(Pending::Fresh),
         };
         let judged_by = JudgedBy::of(Some(&step.contract));
-        Self { id: step.id.clone(), status, history: StepHistory::default(), judged_by }
+        let (id, holds_until) = (step.id.clone(), step.holds_until);
+        Self { id, status, history: StepHistory::default(), judged_by, holds_until }
     }
 
     pub(super) fn illegal(&self, event: &'static str, allowed: &str) -> Illegal {
@@ -179,10 +243,13 @@ impl StepState {
     /// | pending | attempt.started k+1 | running k+1 |
     /// | running k | attempt.finished k: exited, signalled | judging k; pending if a person is the judge |
     /// | running k | attempt.finished k: timed out | pending, one failure more |
-    /// | running k | attempt.finished k: lost, stopped, parked | pending |
+    /// | running k | attempt.finished k: lost, stopped, parked, faulted | pending |
+    /// | judging | contract.faulted | judging |
     /// | judging a claim | contract.finished, failed | pending, no failure |
     /// | judging k | contract.finished k, failed | pending, one failure more |
     /// | judging | contract.finished, passed | passed |
+    /// | judging in closing round r | contract.rechecked r, failed | pending, one failure more |
+    /// | judging in closing round r | contract.rechecked r, passed | passed |
     pub(super) fn apply(&mut self, event: &StepEvent) -> Result<(), Illegal> {
         match (&self.status, event) {
             (StepStatus::Pending(_), StepEvent::Started(AttemptStart { attempt, .. }))
@@ -196,24 +263,20 @@ impl StepState {
                 self.finish(finish);
                 Ok(())
             }
-            (StepStatus::Judging { of, changed, otherwise }, StepEvent::Judged { of: judged, receipt })
+            (StepStatus::Judging { of, .. }, StepEvent::Faulted { of: judged, fault: why })
                 if of == judged =>
             {
-                self.status = match receipt.verdict.failure() {
-                    None => StepStatus::Passed { by: PassedBy::Contract(*of) },
-                    Some(failure) => {
-                        // A claim is no attempt: it is void, and nothing else changes.
-                        if let Judged::Attempt(attempt) = *of {
-                            self.history.failed.push(FailedAttempt {
-                                attempt,
-                                failure: failure.clone(),
-                                output: Some(receipt.output.clone()),
-                                changed: changed.clone(),
-                            });
-                        }
-                        StepStatus::Pending(otherwise.clone())
-                    }
-                };
+                self.history.faults += 1;
+                if let StepStatus::Judging { fault, .. } = &mut self.status {
+                    *fault = Some(why.clone());
+                }
+                Ok(())
+            }
+            (StepStatus::Judging { of, .. }, StepEvent::Judged { of: judged, receipt, broken_by })
+                if of == judged =>
+            {
+                self.history.faults = 0;
+                self.judge(receipt, broken_by.as_ref());
                 Ok(())
             }
             (
@@ -223,9 +286,86 @@ impl StepState {
                 | StepStatus::Waiting { .. }
                 | StepStatus::Passed { .. }
                 | StepStatus::Skipped { .. },
-                StepEvent::Started(_) | StepEvent::Finished(_) | StepEvent::Judged { .. },
+                StepEvent::Started(_)
+                | StepEvent::Finished(_)
+                | StepEvent::Faulted { .. }
+                | StepEvent::Judged { .. },
             ) => Err(self.illegal(event.name(), event.fits())),
         }
+    }
+
+    /// Takes the verdict that the step waits for.
+    fn judge(&mut self, receipt: &Receipt, broken_by: Option<&String>) {
+        let StepStatus::Judging { of, changed, otherwise, .. } = &self.status else {
+            unreachable!("step `{}` is judged and {}", self.id, self.status.word())
+        };
+        let history = &mut self.history;
+        let Some(failure) = receipt.verdict.failure() else {
+            let attempt = of.number().or(history.proof.as_ref().map(|proof| proof.attempt));
+            let tree = receipt.tree.clone();
+            history.proof = Some(PassedTree { attempt: attempt.unwrap_or(history.attempts), tree });
+            self.status = StepStatus::Passed { by: PassedBy::Contract(*of) };
+            return;
+        };
+        let failed = |attempt, regression| FailedAttempt {
+            attempt,
+            failure: failure.clone(),
+            output: Some(receipt.output.clone()),
+            changed: changed.clone(),
+            regression,
+        };
+        match *of {
+            // A claim is no attempt: it is void, and nothing else changes.
+            Judged::Claim => {}
+            Judged::Attempt(attempt) => history.failed.push(failed(attempt, None)),
+            Judged::Closing(_) => {
+                // Failures before it passed don't use up the attempts at repairing it.
+                history.granted = history.failures();
+                let regression = Regression::BrokenBy(broken_by.cloned());
+                history.failed.push(failed(history.attempts, Some(regression)));
+            }
+        }
+        self.status = StepStatus::Pending(otherwise.clone());
+    }
+
+    /// Has its contract run again, if it passed on another tree than this one or is waiting for it.
+    pub(super) fn recheck(&mut self, round: u32, tree: &str) {
+        let is_due = match &self.status {
+            StepStatus::Passed { by: PassedBy::Contract(_) } => !self.holds_on(tree),
+            StepStatus::Pending(Pending::Recheck) => true,
+            StepStatus::Passed { by: PassedBy::Person }
+            | StepStatus::Skipped { .. }
+            | StepStatus::Pending(_)
+            | StepStatus::Running { .. }
+            | StepStatus::Judging { .. }
+            | StepStatus::Waiting { .. } => false,
+        };
+        if is_due {
+            let otherwise = Pending::Retry { question: None };
+            let of = Judged::Closing(round);
+            self.status = StepStatus::Judging { of, changed: Vec::new(), otherwise, fault: None };
+        }
+    }
+
+    /// Whether its last verdict is a pass on this tree.
+    pub(super) fn holds_on(&self, tree: &str) -> bool {
+        !tree.is_empty() && self.history.proof.as_ref().is_some_and(|proof| proof.tree == tree)
+    }
+
+    /// Sends it back to work because it broke the contract of another step, whose output this is.
+    pub(super) fn send_back(
+        &mut self,
+        broken: &str,
+        (failure, output): (JudgeFailure, Option<Blob>),
+        hint: &str,
+    ) {
+        let history = &mut self.history;
+        let regression = Some(Regression::Broke(broken.to_owned()));
+        let attempt = history.attempts;
+        history.failed.push(FailedAttempt { attempt, failure, output, changed: Vec::new(), regression });
+        history.granted = history.failures();
+        hint.clone_into(&mut history.hint);
+        self.status = StepStatus::Pending(Pending::Retry { question: None });
     }
 
     fn finish(&mut self, finish: &AttemptFinish) {
@@ -234,8 +374,10 @@ impl StepState {
         let history = &mut self.history;
         history.strayed.extend(account.outside.iter().cloned());
         history.findings = report::findings(&account.report).cloned().collect();
-        if !matches!(end, AttemptEnd::Parked { .. }) {
+        // An agent that is unavailable says nothing about the machine, nor the other way round.
+        if !matches!(end, AttemptEnd::Parked { .. } | AttemptEnd::Faulted(_)) {
             history.unavailable = 0;
+            history.faults = 0;
         }
         let asked = || Pending::Retry { question: report::question(&account.report).map(str::to_owned) };
         // An agent that was interrupted is retried and may ask again.
@@ -243,14 +385,16 @@ impl StepState {
         self.status = match end {
             AttemptEnd::Exited(_) | AttemptEnd::Signalled(_) => match self.judged_by {
                 JudgedBy::Contract => {
-                    StepStatus::Judging { of: Judged::Attempt(attempt), changed, otherwise: asked() }
+                    let (of, otherwise) = (Judged::Attempt(attempt), asked());
+                    StepStatus::Judging { of, changed, otherwise, fault: None }
                 }
                 // There is no contract to run; planwright asks a person.
                 JudgedBy::Person => StepStatus::Pending(Pending::HandedOver),
             },
             AttemptEnd::TimedOut(seconds) => {
                 let failure = JudgeFailure::Timeout(*seconds);
-                history.failed.push(FailedAttempt { attempt, failure, output: None, changed });
+                let (output, regression) = (None, None);
+                history.failed.push(FailedAttempt { attempt, failure, output, changed, regression });
                 StepStatus::Pending(asked())
             }
             AttemptEnd::Lost => {
@@ -262,17 +406,22 @@ impl StepState {
                 history.unavailable += 1;
                 StepStatus::Pending(Pending::Unavailable { why: why.clone(), until: *until })
             }
+            AttemptEnd::Faulted(fault) => {
+                history.faults += 1;
+                StepStatus::Pending(Pending::Faulted(fault.clone()))
+            }
         };
     }
 
     /// | status | event | becomes |
     /// |---|---|---|
-    /// | pending | ask.opened | waiting |
+    /// | pending; judging after an error of the machine | ask.opened | waiting |
     pub(super) fn ask(&mut self, ask: &str) -> Result<(), Illegal> {
         match &self.status {
-            StepStatus::Pending(before) => {
+            StepStatus::Pending(_) | StepStatus::Judging { fault: Some(_), .. } => {
                 self.history.asked += 1;
-                self.status = StepStatus::Waiting { ask: ask.to_owned(), before: before.clone() };
+                let before = Box::new(self.status.clone());
+                self.status = StepStatus::Waiting { ask: ask.to_owned(), before };
                 Ok(())
             }
             StepStatus::Running { .. }
@@ -289,11 +438,12 @@ impl StepState {
     ///
     /// | status | event | becomes |
     /// |---|---|---|
-    /// | waiting | ask.answered: retry | pending, one attempt granted where all were spent |
+    /// | waiting | ask.answered: retry | pending, one attempt granted where all were spent; judging again after an error of the machine |
+    /// | waiting | ask.answered: retry another step | pending until that has passed |
     /// | waiting | ask.answered: take over | judging k+1 |
     /// | waiting | ask.answered: confirm (no contract) | passed |
     /// | waiting | ask.answered: skip | skipped |
-    /// | waiting | ask.answered: stop, revise | pending as before; the run is stopped |
+    /// | waiting | ask.answered: stop, revise | as before; the run is stopped |
     pub(super) fn answer(&mut self, reason: AskReason, answer: &AskAnswer, by: &str) {
         let StepStatus::Waiting { before, .. } = &self.status else {
             unreachable!("step `{}` has an open question and is {}", self.id, self.status.word())
@@ -302,32 +452,108 @@ impl StepState {
         self.status = match answer {
             AskAnswer::Retry { hint } => {
                 // Grant an attempt only if none is left. An attempt that ended in a question doesn't count.
-                history.granted +=
-                    u32::from(matches!(reason, AskReason::AttemptsSpent | AskReason::Question));
+                history.granted += u32::from(matches!(
+                    reason,
+                    AskReason::AttemptsSpent | AskReason::Question | AskReason::Regressed
+                ));
                 history.lost = 0;
                 history.unavailable = 0;
-                history.strayed.clear();
+                history.faults = 0;
                 history.hint.clone_from(hint);
-                StepStatus::Pending(Pending::Retry { question: None })
+                // Whoever was told about the machine was not told about the files.
+                if reason != AskReason::Machine {
+                    history.strayed.clear();
+                }
+                match &**before {
+                    StepStatus::Judging { of, changed, otherwise, .. } => {
+                        let (changed, otherwise) = (changed.clone(), otherwise.clone());
+                        StepStatus::Judging { of: *of, changed, otherwise, fault: None }
+                    }
+                    StepStatus::Pending(_)
+                    | StepStatus::Running { .. }
+                    | StepStatus::Waiting { .. }
+                    | StepStatus::Passed { .. }
+                    | StepStatus::Skipped { .. } => StepStatus::Pending(Pending::Retry { question: None }),
+                }
             }
+            AskAnswer::RetryStep { .. } => StepStatus::Pending(Pending::Recheck),
             AskAnswer::TakeOver => {
                 history.attempts += 1;
                 // A person's attempt doesn't use up those of the agents.
                 history.granted += 1;
-                history.strayed.clear();
-                let otherwise = match before {
+                history.faults = 0;
+                if reason != AskReason::Machine {
+                    history.strayed.clear();
+                }
+                let otherwise = match &**before {
                     // The agent still is.
-                    Pending::Unavailable { .. } => before.clone(),
-                    Pending::Fresh | Pending::Retry { .. } | Pending::HandedOver => {
-                        Pending::Retry { question: None }
-                    }
+                    StepStatus::Pending(unavailable @ Pending::Unavailable { .. }) => unavailable.clone(),
+                    StepStatus::Pending(
+                        Pending::Fresh
+                        | Pending::Retry { .. }
+                        | Pending::Faulted(_)
+                        | Pending::HandedOver
+                        | Pending::Recheck
+                        | Pending::Lapsed { .. },
+                    )
+                    | StepStatus::Judging { .. }
+                    | StepStatus::Running { .. }
+                    | StepStatus::Waiting { .. }
+                    | StepStatus::Passed { .. }
+                    | StepStatus::Skipped { .. } => Pending::Retry { question: None },
                 };
-                StepStatus::Judging { of: Judged::Attempt(history.attempts), changed: Vec::new(), otherwise }
+                let of = Judged::Attempt(history.attempts);
+                StepStatus::Judging { of, changed: Vec::new(), otherwise, fault: None }
             }
             AskAnswer::Confirm => StepStatus::Passed { by: PassedBy::Person },
             AskAnswer::Skip { reason } => StepStatus::Skipped { by: by.to_owned(), reason: reason.clone() },
-            AskAnswer::Stop | AskAnswer::Revise { .. } => StepStatus::Pending(before.clone()),
+            AskAnswer::Stop | AskAnswer::Revise { .. } => (**before).clone(),
             AskAnswer::Budget { .. } => unreachable!("{answer:?} fits no question about a step"),
+        };
+    }
+
+    /// What a contract has passed, or had, once the run was over.
+    const fn proven_by(&self) -> Option<Judged> {
+        match self.status {
+            StepStatus::Passed { by: PassedBy::Contract(of) }
+            | StepStatus::Pending(Pending::Lapsed { of }) => Some(of),
+            StepStatus::Passed { by: PassedBy::Person }
+            | StepStatus::Pending(_)
+            | StepStatus::Running { .. }
+            | StepStatus::Judging { .. }
+            | StepStatus::Waiting { .. }
+            | StepStatus::Skipped { .. } => None,
+        }
+    }
+
+    pub(super) const fn can_prove_again(&self) -> bool {
+        self.proven_by().is_some()
+    }
+
+    /// | status | event | becomes |
+    /// |---|---|---|
+    /// | passed by its contract, lapsed | run.rechecked, passed | passed |
+    /// | passed by its contract, lapsed | run.rechecked, failed | lapsed |
+    pub(super) fn prove_again(&mut self, receipt: &Receipt) {
+        let Some(of) = self.proven_by() else { return };
+        if self.status.is_lapsed() {
+            self.history.failed.pop();
+        }
+        if let Some(proof) = self.history.proof.as_mut().filter(|_| receipt.verdict.is_passed()) {
+            proof.tree.clone_from(&receipt.tree);
+        }
+        self.status = match receipt.verdict.failure() {
+            None => StepStatus::Passed { by: PassedBy::Contract(of) },
+            Some(failure) => {
+                self.history.failed.push(FailedAttempt {
+                    attempt: of.number().unwrap_or(self.history.attempts),
+                    failure: failure.clone(),
+                    output: Some(receipt.output.clone()),
+                    changed: Vec::new(),
+                    regression: None,
+                });
+                StepStatus::Pending(Pending::Lapsed { of })
+            }
         };
     }
 
@@ -353,14 +579,15 @@ impl StepEvent {
         match self {
             Self::Started(_) => "the next attempt at a pending step",
             Self::Finished(_) => "the end of the running attempt",
-            Self::Judged { .. } => "the contract of the attempt being judged",
+            Self::Faulted { .. } => "an error of the machine while something is being judged",
+            Self::Judged { .. } => "the contract of what is being judged",
         }
     }
 
     /// What it cost: the attempt, or the opinion about it.
     pub(super) fn usage(&self) -> Usage {
         match self {
-            Self::Started(_) => Usage::default(),
+            Self::Started(_) | Self::Faulted { .. } => Usage::default(),
             Self::Finished(AttemptFinish { usage, .. }) => *usage,
             Self::Judged { receipt: Receipt { opinion, .. }, .. } => {
                 opinion.as_ref().map(|opinion| opinion.usage).unwrap_or_default()

@@ -67,7 +67,7 @@ impl Gaps {
                         self.miss(GapKind::Program, &name, place(step));
                     }
                 }
-                StepEvent::Started(_) | StepEvent::Finished(_) => {}
+                StepEvent::Started(_) | StepEvent::Finished(_) | StepEvent::Faulted { .. } => {}
             }
         }
     }

@@ -54,8 +54,8 @@ impl Waits {
                     // A finished attempt is judged immediately; the time of the contract isn't waiting either.
                     StepEvent::Finished(finish)
                         if matches!(finish.end, AttemptEnd::Exited(_) | AttemptEnd::Signalled(_)) => {}
-                    StepEvent::Finished(_) | StepEvent::Judged { .. } => {
-                        under_way.remove(&(step.as_str(), event.attempt()));
+                    StepEvent::Finished(_) | StepEvent::Faulted { .. } | StepEvent::Judged { .. } => {
+                        under_way.remove(&(step.as_str(), event.of().number().unwrap_or_default()));
                     }
                 },
                 Event::Run(RunEvent::Finished { .. }) => is_over = true,

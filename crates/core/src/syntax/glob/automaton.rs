@@ -77,7 +77,7 @@ pub(super) fn without_slash(ranges: Vec<(char, char)>) -> Vec<(char, char)> {
     ranges.into_iter().flat_map(split).filter(|(start, end)| start <= end).collect()
 }
 
-/// One place in a pattern: reads a character of `set` and goes on to one of `next`.
+/// One position in a pattern: reads a character of `set` and continues at one of `next`.
 #[derive(Debug, Clone)]
 pub(super) struct AutomatonState {
     pub(super) set: Set,

@@ -84,7 +84,7 @@ pub(crate) fn insert(
     }
 }
 
-/// A value as a file of its own would have it.
+/// A value formatted as a whole file.
 pub(crate) fn pretty(path: &[&str], (wanted, spot): (&str, Spot)) -> String {
     let wanted = own(wanted);
     let new = insert("{}\n", path, (&wanted.inline(quoted), spot));
@@ -226,7 +226,7 @@ impl<'a> Layout<'a> {
         format!("{key}{}", self.print(&entry.value, margin))
     }
 
-    /// A value over several lines; what holds only plain values stays on one.
+    /// A value over several lines; a list or table of plain values stays on one.
     fn print(&self, value: &Node, margin: &str) -> String {
         let inner = format!("{margin}{}", self.unit);
         let joined = |lines: Vec<String>, (open, close): (char, char)| {

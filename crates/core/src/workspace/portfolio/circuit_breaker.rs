@@ -50,9 +50,10 @@ pub fn tripped<'a>(
                 | StepEvent::Finished(AttemptFinish { end: AttemptEnd::TimedOut(_), .. }) => {
                     *steps.entry(step).or_default() += 1;
                 }
-                StepEvent::Judged { of: Judged::Claim, .. }
+                StepEvent::Judged { of: Judged::Claim | Judged::Closing(_), .. }
                 | StepEvent::Started(_)
-                | StepEvent::Finished(_) => {}
+                | StepEvent::Finished(_)
+                | StepEvent::Faulted { .. } => {}
             },
             Event::Ask { ask, event: AskEvent::Answered { answer, .. } } if *answer != AskAnswer::Stop => {
                 steps.remove(ask.rsplit_once('/').map_or("", |(step, _)| step));

@@ -8,7 +8,7 @@ use planwright_core::plan::lifecycle::{PlanState, WaitReason};
 use planwright_core::plan::verified::Contract;
 use planwright_core::plan::view;
 use planwright_core::run::event::{
-    AttemptEnd, AttemptFinish, AttemptStart, Event, RunEvent, RunStart, StepEvent,
+    AttemptEnd, AttemptFinish, AttemptStart, Event, Judged, RunEvent, RunStart, StepEvent,
 };
 use planwright_core::run::judge::{ContractRun, Observation};
 use planwright_core::run::mirror;
@@ -472,7 +472,10 @@ fn what_happens_is_told_in_the_events_of_the_document() {
     let finished = |code: i32| {
         let run = ContractRun::of(&Contract::Manual, Observation::Exited(code));
         let receipt = Receipt::new(&run, None, Provenance::default());
-        Event::Step { step: step.clone(), event: StepEvent::Judged { of: attempt.into(), receipt } }
+        Event::Step {
+            step: step.clone(),
+            event: StepEvent::Judged { of: Judged::attempt(attempt), receipt, broken_by: None },
+        }
     };
     let line = |event: &Event, said: &str| mirror::event_line(&source, event, said);
     let started = Event::Step {
@@ -509,6 +512,7 @@ fn what_happens_is_told_in_the_events_of_the_document() {
         base: None,
         agents: planwright_core::run::event::AgentCommands::new(),
         sealed: std::collections::BTreeMap::new(),
+        programs: std::collections::BTreeMap::new(),
         approvals: Vec::new(),
         note: String::new(),
     }));

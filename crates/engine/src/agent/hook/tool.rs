@@ -57,7 +57,7 @@ fn guarded(call: &ToolCall, folder: &Path, complaints: &mut Vec<String>) -> Hook
     if ruling == Decision::Allowed {
         return HookReply::Pass;
     }
-    let notes = state_dir::folder_of(&state_dir::folder(), &project.root)
+    let notes = state_dir::of_project(&project.root)
         .and_then(|states| state_dir::create(&states).map(|()| guard_file(&states)));
     match notes {
         Ok(notes) => settle(ruling, Some(call), &notes, complaints),

@@ -28,7 +28,7 @@ const NO_PLAN: &str = "no plan";
 /// The name of a committed plan by the path of its copy; `None` if it is not one.
 pub fn name_of_copy(path: &Path) -> Option<String> {
     let folder = path.parent().filter(|folder| folder.file_name().is_some_and(|name| name == THREADS))?;
-    let states = state_dir::folder();
+    let states = state_dir::folder().ok()?;
     let above = folder.parent()?.parent()?;
     let is_ours = above == states || states.canonicalize().is_ok_and(|states| above == states);
     is_ours.then(|| path.file_name().map(|name| name.to_string_lossy().into_owned())).flatten()
@@ -49,6 +49,7 @@ pub(super) struct SessionCopy {
 impl SessionCopy {
     /// Waits for the lock on the copies of a project.
     pub(super) fn take(project: &Project) -> Result<Self, Error> {
+        state_dir::claim_for_project(&project.root)?;
         let folder = folder(&project.root)?;
         state_dir::create(&folder)?;
         let failed = |source| Error::Folder { path: folder.clone(), source };

@@ -76,6 +76,7 @@ pub(super) struct SessionLock {
 impl SessionLock {
     /// Waits for the session of this process; creates it if needed.
     pub(super) fn take(project: &Project) -> Result<Self, Error> {
+        state_dir::claim_for_project(&project.root)?;
         let path = path_of(project)?;
         let lock = lock(&path)?;
         let held = match read(&path)? {
@@ -205,7 +206,7 @@ fn all(project: &Project) -> Result<Vec<PathBuf>, Error> {
 }
 
 fn folder_of(project: &Project) -> Result<PathBuf, Error> {
-    Ok(state_dir::folder_of(&state_dir::folder(), &project.root)?.join(DESKS))
+    Ok(state_dir::of_project(&project.root)?.join(DESKS))
 }
 
 /// The record of this process: that of the session it was given, otherwise that of the project directory.

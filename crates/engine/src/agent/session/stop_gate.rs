@@ -177,7 +177,7 @@ impl Matter {
     }
 }
 
-/// Checks a step within a time limit, including its setup; one that takes longer has told nothing. Its own
+/// Checks a step within a time limit, including its setup; one that takes longer has no result. Its own
 /// deadline would count as a failure, which is not known.
 fn look(project: &Project, step: &Step, left: Duration) -> Option<Preview> {
     let runner = ContractRunner::new(&project.root, &project.config.run, &[]);
@@ -186,12 +186,14 @@ fn look(project: &Project, step: &Step, left: Duration) -> Option<Preview> {
     let (done, is_done) = channel::<()>();
     std::thread::scope(|scope| {
         let stop = &stop;
-        scope.spawn(move || {
+        let watch = move || {
             if is_done.recv_timeout(left) == Err(RecvTimeoutError::Timeout) {
                 stop.request();
             }
-        });
-        let seen = runner.preview(step, &Supervisors::new(), &tag, stop);
+        };
+        // Without somebody to watch the time, or if the machine fails, nothing is told either.
+        std::thread::Builder::new().spawn_scoped(scope, watch).ok()?;
+        let seen = runner.preview(step, &Supervisors::new(), &tag, stop).ok().flatten();
         drop(done);
         seen
     })
@@ -214,7 +216,7 @@ struct Held {
 
 impl Record {
     fn of(project: &Project) -> Self {
-        let folder = state_dir::folder_of(&state_dir::folder(), &project.root).ok();
+        let folder = state_dir::of_project(&project.root).ok();
         let path = folder.map(|folder| folder.join(RECORD));
         let text = path.as_ref().and_then(|path| plan_file::read_text(path, RECORD_BYTES_MAX).ok());
         let held = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();

@@ -36,6 +36,9 @@ impl From<approval::Error> for Error {
             approval::Error::Unclean { ref plan, .. } => failure(ErrorKind::Refused)
                 .hint("nothing was proposed")
                 .next(NextCommand::new(["planwright", "verify", plan])),
+            approval::Error::Over { ref plan, .. } => failure(ErrorKind::Refused)
+                .hint("reopen it first; nothing was recorded")
+                .next(NextCommand::new(["planwright", "revise", plan])),
             approval::Error::Unfit(_) | approval::Error::Unsigned(_) => {
                 failure(ErrorKind::Refused).hint("nothing was recorded")
             }
@@ -72,13 +75,18 @@ impl From<approval::Error> for Error {
                 .hint("end the run first; nothing was recorded")
                 .next(NextCommand::new(["planwright", "status", plan])),
             approval::Error::Seal(_) => failure(ErrorKind::Refused).hint("nothing was proposed"),
+            approval::Error::Program(_) => {
+                failure(ErrorKind::Machine).hint("nothing was approved or started")
+            }
             approval::Error::Revision { ref plan, .. } => {
                 failure(ErrorKind::Usage).next(NextCommand::new(["planwright", "review", plan]))
             }
-            approval::Error::Base(_)
-            | approval::Error::Journal(_)
-            | approval::Error::Broken { .. }
-            | approval::Error::Text { .. } => failure(ErrorKind::Machine),
+            approval::Error::Broken { .. } => {
+                failure(ErrorKind::Machine).next(NextCommand::new(["planwright", "doctor"]))
+            }
+            approval::Error::Base(_) | approval::Error::Journal(_) | approval::Error::Text { .. } => {
+                failure(ErrorKind::Machine)
+            }
         }
     }
 }

@@ -31,7 +31,7 @@ impl From<planner::Error> for Error {
                 .hint("nothing was written")
                 .next(NextCommand::new(["planwright", "doctor"])),
             planner::Error::Stopped => failure(ErrorKind::Stopped).hint("nothing was written"),
-            planner::Error::State(_) | planner::Error::Process(_) => {
+            planner::Error::State(_) | planner::Error::Changes(_) | planner::Error::Process(_) => {
                 failure(ErrorKind::Machine).hint("nothing was written")
             }
         }

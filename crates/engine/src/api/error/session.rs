@@ -1,4 +1,4 @@
-//! Why a planner's session refuses a command, in the words of whoever typed it.
+//! Why a planning session refuses a command, in the words of the command that was typed.
 
 use planwright_core::workspace::session::SessionRefusal;
 use planwright_core::workspace::session::prompt::{PROGRAM, TOPIC_CHARS_MAX};

@@ -35,9 +35,10 @@ impl From<project::Error> for Error {
         match error {
             project::Error::Config(error) => error.into(),
             project::Error::Store(error) => error.into(),
-            project::Error::Process(_) | project::Error::Search { .. } | project::Error::Stream { .. } => {
-                failure(ErrorKind::Machine)
-            }
+            project::Error::Process(_)
+            | project::Error::Search { .. }
+            | project::Error::Unread { .. }
+            | project::Error::Stream { .. } => failure(ErrorKind::Machine),
             project::Error::NoFolder { .. } | project::Error::Crowded { .. } => failure(ErrorKind::Usage)
                 .hint("run this inside a project: a directory with .git or planwright.toml"),
             project::Error::NoPlan { meant: Some(ref meant), .. } => failure(ErrorKind::Usage)
@@ -89,6 +90,7 @@ impl From<runs::Error> for Error {
                 .next(NextCommand::new(["git", "init"])),
             runs::Error::Ground(_)
             | runs::Error::Journal(_)
+            | runs::Error::Unchecked(_)
             | runs::Error::Drive(_)
             | runs::Error::Plan { .. }
             | runs::Error::Contended { .. }

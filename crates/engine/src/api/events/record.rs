@@ -14,6 +14,7 @@ use crate::api::error::Error;
 use crate::run;
 use crate::run::Runs;
 use crate::store::journal::RunId;
+use crate::store::plan_count::parse;
 use crate::workspace::feed::{FeedItem, FeedSubject};
 
 /// The line for what happened; `None` where document B has no name for it.
@@ -72,14 +73,16 @@ fn of_event(runs: &Runs, run: RunId, event: &Event) -> Result<Option<String>, Er
             None => said_by_agent(runs, run, event)?,
         },
         Event::Step { event: StepEvent::Finished(finish), .. } => format!("{:?}", finish.end),
-        Event::Step { event: StepEvent::Started(_), .. } | Event::Run(_) | Event::Ask { .. } => String::new(),
+        Event::Step { event: StepEvent::Started(_) | StepEvent::Faulted { .. }, .. }
+        | Event::Run(_)
+        | Event::Ask { .. } => String::new(),
     };
     Ok(mirror::event_line(&source, event, said.trim_end()))
 }
 
 /// Whether a plan says which one it follows.
 fn follows(source: &Source) -> bool {
-    source.draft().frontmatter.value("previousPlanId").is_some()
+    parse(source).frontmatter.value("previousPlanId").is_some()
 }
 
 /// The line for a step that a person confirmed.
@@ -101,7 +104,7 @@ fn as_record(source: &Source) -> Source {
     match dialect::named("record") {
         Some(record) if source.dialect() != record => {
             let birth = NewPlan { id: source.name(), now: "" };
-            source.with(record.compose(&source.draft(), &birth)).written_in(record)
+            source.with(record.compose(&parse(source), &birth)).written_in(record)
         }
         Some(_) | None => source.clone(),
     }

@@ -10,6 +10,7 @@ use planwright_core::syntax::source::Source;
 
 use super::Revision;
 use crate::api::error::{Error, unchanged};
+use crate::store::plan_count::parse;
 use crate::system::clock;
 
 /// The same steps once more.
@@ -59,7 +60,7 @@ fn replan<'a>(
 
 fn native(revision: &Revision<'_>, written: &Source) -> Result<Source, EditError> {
     let mut next = marked(revision, written)?;
-    let is_draft = next.draft().state.as_ref().is_some_and(|state| state.value == PlanState::Draft);
+    let is_draft = parse(&next).state.as_ref().is_some_and(|state| state.value == PlanState::Draft);
     let keys = [("version", revision.next.version.to_string()), ("previousPlanId", revision.plan.name())];
     let become_draft = (!is_draft).then_some(PlanEdit::Become { state: PlanState::Draft });
     let set = keys.into_iter().map(|(key, value)| PlanEdit::Set { key: key.to_owned(), value });
@@ -72,7 +73,7 @@ fn native(revision: &Revision<'_>, written: &Source) -> Result<Source, EditError
 /// The text with the marks of the steps that are finished, and no other, whatever its author says. They are claims there: a run of
 /// the new version runs their contracts again.
 fn marked(revision: &Revision<'_>, written: &Source) -> Result<Source, EditError> {
-    let draft = written.draft();
+    let draft = parse(written);
     let ids = verified::ids(&draft);
     let finished: Vec<&String> = revision.finished.iter().map(|&place| &revision.ids[place]).collect();
     let changes: Vec<PlanEdit> = draft

@@ -89,7 +89,8 @@ fn drifted(project: &Project, path: &Path, drift: &Drift) -> Vec<DoctorFinding> 
     let mut findings = Vec::new();
     if !drift.behind.is_empty() {
         let what = format!("{shown} is out of date with the record: {}", drift.behind.join(", "));
-        findings.push(DoctorFinding::mendable(what, RepairKind::Reflect(path.to_owned())));
+        let done = format!("{shown} now matches the record: {}", drift.behind.join(", "));
+        findings.push(DoctorFinding::mendable(what, RepairKind::Reflect(path.to_owned()), done));
     }
     if !drift.unproven.is_empty() {
         let steps: Vec<String> = drift.unproven.iter().map(|step| format!("`{step}`")).collect();
@@ -146,10 +147,9 @@ pub(super) fn leftover_files(project: &Project) -> Vec<DoctorFinding> {
         whole.is_some_and(|whole| files.contains(&whole)) && is_old(path)
     });
     left.map(|path| {
-        DoctorFinding::mendable(
-            format!("{} was left behind by an interrupted write", path.display()),
-            RepairKind::Remove(path),
-        )
+        let what = format!("{} was left behind by an interrupted write", path.display());
+        let done = format!("removed {}", path.display());
+        DoctorFinding::mendable(what, RepairKind::Remove(path), done)
     })
     .collect()
 }

@@ -5,13 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use planwright_core::syntax::count::{counted, number};
-use planwright_core::workspace::worktree::typed;
 
 use super::{DoctorFinding, DoctorLevel, RepairKind, is_old};
 use crate::approval;
-use crate::approval::Approvals;
+use crate::approval::{Approvals, SecondStart};
 use crate::store::journal::{self, RunId, Store};
-use crate::store::state_dir;
 use crate::system::clock;
 use crate::system::process;
 use crate::workspace::project::Project;
@@ -21,24 +19,21 @@ const AUDIT: &str = "planwright audit";
 
 /// Whether the records of this project are what was written.
 pub(super) fn records(project: &Project) -> Vec<DoctorFinding> {
-    let folder = match state_dir::folder_of(&state_dir::folder(), &project.root) {
-        Ok(folder) => folder,
-        Err(error) => return vec![DoctorFinding::failed("records", &error)],
-    };
     // A check must not create what is not there.
-    if !folder.join("state.db").exists() {
-        return vec![DoctorFinding::ok("no records: nothing has run here yet")];
-    }
-    let store = match Store::open_folder(&folder) {
-        Ok(store) => store,
-        Err(error) => return vec![unusable(&folder, &error)],
+    let store = match Store::open_for_audit(&project.root) {
+        Ok(Some(store)) => store,
+        Ok(None) => return vec![DoctorFinding::ok("no records: nothing has run here yet")],
+        Err(error) => return vec![unusable(&error)],
     };
     let (whole, runs) = match (store.check_integrity(), store.runs()) {
         (Ok(faults), Ok(runs)) => (faults, runs),
-        (Err(error), _) | (_, Err(error)) => return vec![unusable(&folder, &error)],
+        (Err(error), _) | (_, Err(error)) => return vec![unusable(&error)],
     };
+    if let Err(error) = store.check_heads() {
+        return vec![unusable(&error)];
+    }
     if !whole.is_empty() {
-        let database = folder.join("state.db");
+        let database = store.folder().join("state.db");
         let finding =
             |fault| DoctorFinding::error(format!("records: {}: {fault}", database.display())).fixed_by(AUDIT);
         return whole.into_iter().map(finding).collect();
@@ -71,14 +66,18 @@ pub(super) fn old_outputs(project: &Project) -> Option<DoctorFinding> {
             "output of {} kept ({megabytes} MB)",
             number(found.runs, "finished run")
         )),
-        _ => DoctorFinding::mendable(
-            format!(
-                "output of {} older than {} can be deleted ({megabytes} MB)",
+        _ => {
+            let output = format!(
+                "output of {} older than {}",
                 number(found.runs, "finished run"),
                 number(days, "day")
-            ),
-            RepairKind::DropOutputs(before_ms),
-        ),
+            );
+            DoctorFinding::mendable(
+                format!("{output} can be deleted ({megabytes} MB)"),
+                RepairKind::DropOutputs(before_ms),
+                format!("deleted {output} ({megabytes} MB)"),
+            )
+        }
     })
 }
 
@@ -118,28 +117,52 @@ fn replay(project: &Project, runs: &[RunId]) -> Vec<DoctorFinding> {
         runs.iter().filter_map(|run| decisions.runs().run(*run).err()).map(|error| failed(&error)).collect();
     match decisions.runs().store().plans() {
         Ok(plans) => {
-            let cases = plans.into_iter().filter_map(|plan| decisions.case_of(plan).err());
-            // A run that does not replay was reported.
-            let own = cases.filter(|error| !matches!(error, approval::Error::Runs(_)));
-            findings.extend(own.map(|error| failed(&error)));
+            for plan in plans {
+                match decisions.case_of(plan.clone()) {
+                    // A run that does not replay was reported.
+                    Ok(_) | Err(approval::Error::Runs(_)) => {}
+                    Err(error) => match decisions.second_start(&plan) {
+                        Ok(Some(found)) => findings.push(second_start(&plan, &found)),
+                        Ok(None) | Err(_) => findings.push(failed(&error)),
+                    },
+                }
+            }
         }
         Err(error) => findings.push(failed(&error)),
     }
     findings
 }
 
-/// A database that cannot be read. A damaged one can be moved aside as a whole: its readable parts stay
-/// there, and a new one is started.
-fn unusable(folder: &Path, error: &journal::Error) -> DoctorFinding {
+/// Two processes of planwright 0.1 that started one plan at once left a ledger that permits nothing.
+fn second_start(plan: &Path, found: &SecondStart) -> DoctorFinding {
+    let ([first, second], [one, two]) = (found.runs, found.entries);
+    let what = format!(
+        "records: {} was started twice at once (runs {first} and {second}, entries {one} and {two} of its ledger); the \
+         fix cancels run {first}",
+        plan.display()
+    );
+    DoctorFinding {
+        level: DoctorLevel::Error,
+        ..DoctorFinding::mendable(
+            what,
+            RepairKind::SecondStart(plan.to_owned()),
+            format!("cancelled run {first} of {}, which was started twice", plan.display()),
+        )
+    }
+}
+
+/// A database that cannot be used. A damaged one can be set aside as a whole: its readable parts stay there,
+/// and a new one is started.
+fn unusable(error: &journal::Error) -> DoctorFinding {
     let finding = DoctorFinding::failed("records", error);
-    if matches!(error, journal::Error::Broken { .. }) {
+    if matches!(error, journal::Error::Broken { .. } | journal::Error::Older { .. }) {
         return finding.fixed_by(AUDIT);
     }
-    if !matches!(error, journal::Error::Damaged { .. }) {
-        return finding;
-    }
-    let folder = folder.to_string_lossy();
-    finding.fixed_by(&typed(&["mv", "--", &folder, &format!("{folder}.damaged")]))
+    let is_lost = matches!(
+        error,
+        journal::Error::Damaged { .. } | journal::Error::Lost { .. } | journal::Error::Cut { .. }
+    );
+    if is_lost { finding.fixed_by("planwright doctor --set-aside") } else { finding }
 }
 
 /// Whether the tables match the journal.
@@ -150,7 +173,11 @@ fn projection(store: &Store) -> Vec<DoctorFinding> {
             let what = format!("queue and questions do not match the journal: {}", faults.join("; "));
             vec![DoctorFinding {
                 level: DoctorLevel::Error,
-                ..DoctorFinding::mendable(what, RepairKind::Rebuild)
+                ..DoctorFinding::mendable(
+                    what,
+                    RepairKind::Rebuild,
+                    "rebuilt queue and questions from the journal",
+                )
             }]
         }
         Err(error) => vec![DoctorFinding::failed("queue and questions", &error)],
@@ -175,10 +202,14 @@ fn leftover_processes(store: &Store) -> Vec<DoctorFinding> {
         match store.holder(run) {
             // A separate worker continues without the run's process; the next process takes its result.
             Ok(None) if has_worker(store, run) => {}
-            Ok(None) => findings.push(DoctorFinding::mendable(
-                format!("{run} is not running but left {} behind", counted(count, "process", "processes")),
-                RepairKind::Reclaim(run),
-            )),
+            Ok(None) => {
+                let processes = counted(count, "process", "processes");
+                findings.push(DoctorFinding::mendable(
+                    format!("{run} is not running but left {processes} behind"),
+                    RepairKind::Reclaim(run),
+                    format!("ended {processes} left behind by {run}"),
+                ));
+            }
             Ok(Some(_)) => {}
             Err(error) => findings.push(DoctorFinding::failed("processes", &error)),
         }
@@ -205,7 +236,11 @@ fn leftover_locks(store: &Store, runs: &[RunId]) -> Vec<DoctorFinding> {
     });
     names
         .map(|path| {
-            DoctorFinding::mendable(format!("{} is a stale lock", path.display()), RepairKind::Remove(path))
+            let [what, done] = [
+                format!("{} is a stale lock", path.display()),
+                format!("removed stale lock {}", path.display()),
+            ];
+            DoctorFinding::mendable(what, RepairKind::Remove(path), done)
         })
         .collect()
 }

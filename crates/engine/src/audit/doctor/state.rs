@@ -15,7 +15,10 @@ use crate::workspace::project::Project;
 
 /// Whether the state directory, and that of the project at `root`, are writable and private.
 pub(super) fn states(root: &Path) -> Vec<DoctorFinding> {
-    let states = state_dir::folder();
+    let states = match state_dir::folder() {
+        Ok(states) => states,
+        Err(error) => return vec![DoctorFinding::failed("state directory", &error)],
+    };
     if !states.exists() {
         return vec![match is_writable(nearest(&states)) {
             true => {
@@ -25,7 +28,7 @@ pub(super) fn states(root: &Path) -> Vec<DoctorFinding> {
         }];
     }
     // If the repository cannot be determined, that is reported with the records.
-    let own = state_dir::folder_of(&states, root).ok().filter(|own| own.exists());
+    let own = state_dir::of_project(root).ok().filter(|own| own.exists());
     let findings: Vec<DoctorFinding> = std::iter::once(states).chain(own).filter_map(private).collect();
     match findings.is_empty() {
         true => vec![DoctorFinding::ok("state directory: writable, private")],
@@ -55,7 +58,8 @@ fn private(folder: PathBuf) -> Option<DoctorFinding> {
     }
     if data.permissions().mode() & 0o077 != 0 {
         let what = format!("state directory {shown} is accessible to others");
-        return Some(DoctorFinding::mendable(what, RepairKind::Close(folder)));
+        let done = format!("made state directory {shown} private");
+        return Some(DoctorFinding::mendable(what, RepairKind::Close(folder), done));
     }
     None
 }
@@ -74,6 +78,8 @@ pub(super) fn disks(project: &Project) -> Vec<DoctorFinding> {
     let mut seen = BTreeSet::new();
     let mut findings = Vec::new();
     let (states, cache, trees) = (state_dir::folder(), state_dir::cache(), worktree::home(project));
+    // Without a state directory that is an error of its own.
+    let states = states.unwrap_or_else(|_| project.root.clone());
     for folder in [project.root.as_path(), nearest(&states), nearest(&cache), nearest(&trees)] {
         let Ok(data) = folder.metadata() else { continue };
         if !seen.insert(data.dev()) {

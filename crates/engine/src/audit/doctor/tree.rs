@@ -25,8 +25,7 @@ const PRUNE: &str = "planwright worktree prune";
 
 /// Whether planwright has any state for the project. A check must not create it.
 fn is_known(project: &Project) -> bool {
-    program::has_program("git")
-        && state_dir::folder_of(&state_dir::folder(), &project.root).is_ok_and(|folder| folder.is_dir())
+    program::has_program("git") && state_dir::of_project(&project.root).is_ok_and(|folder| folder.is_dir())
 }
 
 /// The worktrees of the repository: in use, unused, and those that need attention.
@@ -42,18 +41,20 @@ pub(super) fn trees(project: &Project) -> Vec<DoctorFinding> {
         Ok(found) => found,
         Err(worktree::Error::Keep(repository::Error::NoRepository { .. })) => return Vec::new(),
         Err(error @ worktree::Error::Misplaced { .. }) => {
-            return vec![DoctorFinding::doubt("trees", &error, "planwright config worktree.folder")];
+            return vec![DoctorFinding::doubt("worktrees", &error, "planwright config worktree.folder")];
         }
-        Err(error) => return vec![DoctorFinding::doubt("trees", &error, "planwright worktree list")],
+        Err(error) => return vec![DoctorFinding::doubt("worktrees", &error, "planwright worktree list")],
     };
     let mut findings = states(all.iter().filter(|tree| !unfinished.contains(&tree.name)));
     for name in unfinished {
         let what = format!("creating or removing worktree `{name}` was interrupted");
-        findings.push(DoctorFinding { repair: Some(RepairKind::Prune), ..DoctorFinding::warn(what, PRUNE) });
+        let done = format!("cleaned up worktree `{name}`");
+        findings.push(DoctorFinding::warn(what, PRUNE).repaired_by(RepairKind::Prune, done));
     }
     if !gone.is_empty() {
         let what = format!("registered worktrees of attempts without a directory: {}", gone.len());
-        findings.push(DoctorFinding::mendable(what, RepairKind::ForgetTrees));
+        let done = format!("forgot {} of attempts without a directory", number(gone.len(), "worktree"));
+        findings.push(DoctorFinding::mendable(what, RepairKind::ForgetTrees, done));
     }
     findings
 }
@@ -80,15 +81,16 @@ fn states<'a>(all: impl Iterator<Item = &'a worktree::WorktreeFinding>) -> Vec<D
     }
     if !safe.is_empty() {
         let of = |state: WorktreeState| safe.iter().filter(|tree| tree.state == state).count();
-        let what = format!(
-            "unused worktrees can be removed without losing work ({} merged, {} orphaned, {} MB): {}",
+        let which = format!(
+            "({} merged, {} orphaned, {} MB): {}",
             of(WorktreeState::Merged),
             of(WorktreeState::Orphaned),
             megabytes(&safe),
             names(&safe)
         );
-        findings
-            .insert(0, DoctorFinding { repair: Some(RepairKind::Prune), ..DoctorFinding::warn(what, PRUNE) });
+        let what = format!("unused worktrees can be removed without losing work {which}");
+        let done = format!("removed unused worktrees {which}");
+        findings.insert(0, DoctorFinding::warn(what, PRUNE).repaired_by(RepairKind::Prune, done));
     }
     if !active.is_empty() {
         let what = format!("worktrees in use: {} ({} MB)", names(&active), megabytes(&active));

@@ -124,7 +124,10 @@ impl RerunReport<'_> {
     fn fails_at(&self, step: &Step, commit: &LogCommit, stop: &Stop) -> Result<Option<bool>, Error> {
         let checkout = Checkout::for_contracts(self.project, &Content::Commit(commit.id.clone()), &[])?;
         let tag = format!("{}/{}/{}", self.tag, step.id, commit.id);
-        let seen = self.runner(&checkout.path()).run(step, &self.supervisors, &tag, stop);
+        let seen = self
+            .runner(&checkout.path())
+            .run(step, &self.supervisors, &tag, stop)
+            .map_err(base::Error::from)?;
         Ok(seen.map(|seen| !judge(&seen, None).is_passed()))
     }
 

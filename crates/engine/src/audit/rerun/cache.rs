@@ -55,7 +55,7 @@ impl CacheEntry {
 impl Cache {
     /// Reads the cache of the project at `root`. What cannot be read is unknown.
     pub fn of(root: &Path) -> Result<Self, state_dir::Error> {
-        let folder = state_dir::folder_of(&state_dir::folder(), root)?;
+        let folder = state_dir::of_project(root)?;
         let entries = read(&folder.join(FILE));
         Ok(Self { folder, entries, fresh: HashMap::new() })
     }

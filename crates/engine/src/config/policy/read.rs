@@ -99,7 +99,7 @@ impl Reader<'_> {
         }
         self.unique(top, "auto", policy.automatic.iter().map(|rule| rule.name.as_str()));
         self.unique(top, "approval", policy.when.iter().map(|when| when.name.as_str()));
-        let signers = "the name of a file beside the policy, or a path from the root";
+        let signers = "the name of a file next to the policy, or an absolute path";
         let signers = self.value(top, "signers", signers, |item| {
             let is_place =
                 |text: &str| text.starts_with('/') || !text.contains('/') && text != ".." && text != ".";

@@ -17,7 +17,13 @@ fn places(scratch: &Scratch) -> PolicyPaths {
         std::fs::create_dir_all(base.join(folder)).expect("made");
     }
     let user = Some(base.join("config/policy.toml"));
-    PolicyPaths { root: base.join("root"), repository: base.join("state/app/policy.toml"), user }
+    PolicyPaths {
+        root: base.join("root"),
+        repository: base.join("state/app/policy.toml"),
+        inherited: Vec::new(),
+        user,
+        record: None,
+    }
 }
 
 fn write(path: &Path, text: &str, mode: u32) {

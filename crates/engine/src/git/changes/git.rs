@@ -7,8 +7,7 @@ use std::path::Path;
 
 use planwright_core::agent::permission::STEERING_GIT;
 
-use super::{FILES_MAX, Look};
-use crate::store::plan_file;
+use super::{Error, FILES_MAX, Look, data_of, names_in, text_of};
 
 /// How much of a file is read; of a larger one only the metadata counts.
 const BYTES_MAX: u64 = 1 << 20;
@@ -33,16 +32,18 @@ const QUIET: &[(&str, &[&str])] = &[
 ];
 
 /// What steers the git of a workspace, by relative path.
-pub(super) fn steering(root: &Path) -> BTreeMap<String, Look> {
+pub(super) fn steering(root: &Path) -> Result<BTreeMap<String, Look>, Error> {
     let mut files = BTreeMap::new();
     let mut paths: Vec<String> = STEERING_GIT.iter().map(|&path| path.to_owned()).collect();
     while let Some(path) = paths.pop() {
         let whole = root.join(&path);
-        let Ok(data) = whole.symlink_metadata() else { continue };
+        let Some(data) = data_of(&whole)? else { continue };
         if data.is_dir() {
             // Of the git directory itself only the rest of the list is read.
-            let inner = whole.read_dir().into_iter().flatten().flatten().filter(|_| path != ".git");
-            paths.extend(inner.map(|entry| format!("{path}/{}", entry.file_name().to_string_lossy())));
+            if path != ".git" {
+                let names = names_in(&whole)?.unwrap_or_default();
+                paths.extend(names.iter().map(|name| format!("{path}/{}", name.to_string_lossy())));
+            }
             continue;
         }
         // Git creates these as examples, and runs none of them.
@@ -50,10 +51,10 @@ pub(super) fn steering(root: &Path) -> BTreeMap<String, Look> {
             continue;
         }
         let is_readable = data.is_file() && data.len() <= BYTES_MAX;
-        let text = || plan_file::read_text(&whole, BYTES_MAX).ok().filter(|_| is_readable);
+        let text = || if is_readable { text_of(&whole, BYTES_MAX) } else { Ok(None) };
         let lines = match path.as_str() {
-            ".git/config" | ".git/config.worktree" => text().map(|text| settings(&text)),
-            ".git/info/attributes" | ".git/info/exclude" => text().map(|text| rules(&text)),
+            ".git/config" | ".git/config.worktree" => text()?.map(|text| settings(&text)),
+            ".git/info/attributes" | ".git/info/exclude" => text()?.map(|text| rules(&text)),
             _ => None,
         };
         match lines {
@@ -63,7 +64,7 @@ pub(super) fn steering(root: &Path) -> BTreeMap<String, Look> {
             None => drop(files.insert(path, Look::of(&data))),
         }
     }
-    files
+    Ok(files)
 }
 
 /// The lines of a pattern list, without comments.
@@ -72,7 +73,7 @@ fn rules(text: &str) -> Vec<String> {
 }
 
 /// The settings that may run something, each with its section. Anything but one plain setting per line counts
-/// as it stands.
+/// as it is.
 fn settings(text: &str) -> Vec<String> {
     let mut section = String::new();
     let mut found = Vec::new();

@@ -20,6 +20,7 @@ use crate::git::base;
 use crate::git::repository::OwnedRefs;
 use crate::store::journal::Store;
 use crate::store::journal::lock::workspace_lock;
+use crate::store::plan_count::parse;
 use crate::store::plan_file;
 use crate::store::plan_file::FileText;
 use crate::store::worktree_registry::RegisteredWorktree;
@@ -208,20 +209,20 @@ impl<'a> WorktreeInspection<'a> {
             }
         }
         files.extend(own.staged(head.as_deref(), &kept)?);
-        files.extend(self.hidden(at));
+        files.extend(self.hidden(at)?);
         files.truncate(TOLD_MAX);
         Ok(WorktreeWork { files, commits, unknown: None })
     }
 
     /// The files that only an ignore list in the worktree's own git directory hides, which agents can write,
     /// and that are not our copies.
-    fn hidden(&self, at: &Path) -> Vec<String> {
+    fn hidden(&self, at: &Path) -> Result<Vec<String>, Error> {
         let part = self.keep.part();
         let own = [part.join(marker::MARKER), part.join(POINTER)];
         let is_work =
             |path: &PathBuf| !own.contains(path) && !is_same(&at.join(path), &self.keep.top().join(path));
-        let hidden = base::hidden_in(at).into_iter().filter(is_work);
-        hidden.map(|path| path.to_string_lossy().into_owned()).collect()
+        let hidden = base::hidden_in(at)?.into_iter().filter(is_work);
+        Ok(hidden.map(|path| path.to_string_lossy().into_owned()).collect())
     }
 
     /// Whether a reference of the user's repository reaches a commit: then it stays.
@@ -276,7 +277,7 @@ impl<'a> WorktreeInspection<'a> {
     pub(super) fn excused(&self, root: &Path, plan: &Path) -> Vec<PathBuf> {
         let mut excused = Vec::new();
         let draft = |root: &Path| match plan_file::read(&root.join(plan), "plan", self.project.reading()) {
-            Ok(FileText::Plan(source)) => Some(source.draft()),
+            Ok(FileText::Plan(source)) => Some(parse(&source)),
             Ok(FileText::Unreadable(_)) | Err(_) => None,
         };
         if let (Some(ours), Some(theirs)) = (draft(&self.project.root), draft(root))

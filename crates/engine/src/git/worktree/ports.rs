@@ -68,7 +68,7 @@ fn is_free(port: u16) -> bool {
 }
 
 fn locked() -> Result<File, Error> {
-    let folder = state_dir::folder();
+    let folder = state_dir::folder()?;
     state_dir::create(&folder)?;
     let path = folder.join(LOCK);
     let failed = |source| Error::File { path: path.clone(), source };

@@ -67,16 +67,13 @@ pub(super) fn allow(root: &Path, script: &WorktreeScript) -> Result<(), Error> {
     if is_allowed(root, script)? {
         return Ok(());
     }
-    let path = file(root)?;
-    if let Some(folder) = path.parent() {
-        state_dir::create(folder)?;
-    }
+    let path = state_dir::claim_for_project(root)?.join(ALLOWED);
     let text = format!("{}{}\n", allowed(&path), digest(&script.command));
     plan_file::put_private(&path, &text).map_err(|source| Error::File { path, source })
 }
 
 fn file(root: &Path) -> Result<PathBuf, Error> {
-    Ok(state_dir::folder_of(&state_dir::folder(), root)?.join(ALLOWED))
+    Ok(state_dir::of_project(root)?.join(ALLOWED))
 }
 
 fn allowed(path: &Path) -> String {

@@ -7,7 +7,6 @@ use planwright_core::plan::lifecycle::PlanState;
 use planwright_core::run::event::{Event, StepEvent};
 use planwright_core::syntax::glob::Glob;
 use planwright_core::syntax::source::Source;
-use planwright_core::verify;
 use planwright_core::workspace::portfolio::{PlanNode, PlanProgress, key, merge_order};
 
 use super::{Error, HeldPlan, MergeAction, MergeOptions, PlannedMerge};
@@ -16,6 +15,8 @@ use crate::git::base;
 use crate::git::merge_driver::PATTERNS;
 use crate::git::repository::{BRANCH_PREFIX, OwnedRefs, REF_NAMESPACE};
 use crate::run::Run;
+use crate::run::mirror::written_files;
+use crate::store::plan_count::{parse, trusted};
 use crate::store::plan_file;
 use crate::store::plan_file::FileText;
 use crate::store::worktree_registry;
@@ -32,7 +33,7 @@ const UNDER_WAY: &[(&str, &str)] = &[
     ("rebase-apply", "a rebase"),
 ];
 
-/// Files next to plans that planwright appends to and that judge nobody.
+/// Files next to plans that planwright appends to and that no verdict depends on.
 const GROWING: &[&str] = &["progress*.md", ".pi/plans/sessions/*.jsonl"];
 /// The references to work taken from worktrees.
 const TAKEN_UP: &str = "refs/planwright/taken-up/";
@@ -377,7 +378,8 @@ impl Gathering<'_> {
                 };
                 Some(receipt.tree.clone())
             });
-            let own = [plan.path.clone(), beside_of(&plan.path)];
+            let source = plan.run.row.source();
+            let own = source.map(|source| written_files(&plan.path, &source)).unwrap_or_default();
             Ok(judged == Some(base::tree_of_workspace(&tree.path.join(part), &own)?))
         };
         let is_plan = |path: &String| within(part, path).is_some_and(|path| path.starts_with(&plan.path));
@@ -466,12 +468,12 @@ impl Gathering<'_> {
 
 /// The plans that a plan declares to depend on.
 fn depends_on(source: &Source) -> Vec<String> {
-    source.draft().depends_on.into_iter().map(|name| name.value).collect()
+    parse(source).depends_on.into_iter().map(|name| name.value).collect()
 }
 
 /// Whether the text of a plan means what was approved.
 fn is_approved(plan: &MergeCandidate, source: &Source) -> bool {
-    verify::trusted(source).is_some_and(|read| Digest::of(&read).to_string() == plan.run.row.digest)
+    trusted(source).is_some_and(|read| Digest::of(&read).to_string() == plan.run.row.digest)
 }
 
 /// Whether a branch contains another text of its plan than the approved one.
@@ -516,12 +518,6 @@ fn is_any_of(patterns: &[&str], path: &Path) -> bool {
         let text = if pattern.contains('/') { &full } else { &name };
         Glob::new(pattern).is_ok_and(|glob| glob.matches(text))
     })
-}
-
-/// The file that briefly replaces a plan while marks are written into it.
-fn beside_of(plan: &Path) -> PathBuf {
-    let name = plan.file_name().unwrap_or_default().to_string_lossy();
-    plan.with_file_name(format!(".{name}.planwright"))
 }
 
 /// The commit of the branch with exactly this name.

@@ -13,11 +13,13 @@ use planwright_core::workspace::merge_queue::{Conflict, TrialMerge};
 
 use super::candidate::{Batch, MergeCandidate};
 use super::{Error, MergeAction, MergeNotice, TargetMoved};
+use crate::git::base;
 use crate::git::checkout::{Checkout, Content, Sibling};
 use crate::git::repository::MergeCommit;
 use crate::git::sealed::Seal;
 use crate::run::contract::ContractRunner;
 use crate::store::state_dir;
+use crate::system::fault::Fault;
 use crate::system::process::{Stop, Supervisors};
 use crate::workspace::project::Project;
 
@@ -58,7 +60,7 @@ pub(super) struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     pub(super) fn new(project: &'a Project, batch: &'a Batch, act: MergeAction) -> Result<Self, Error> {
-        let key = state_dir::folder_of(&state_dir::folder(), &project.root)?;
+        let key = state_dir::of_project(&project.root)?;
         let key = key.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Self {
             project,
@@ -233,7 +235,7 @@ impl<'a> Bench<'a> {
         watch: &mut dyn FnMut(MergeNotice<'_>),
     ) -> Result<Vec<Evidence>, Error> {
         let part = self.batch.repositories[0].keep.part();
-        if let Some(moved) = broken_seal(&self.folder(merged)?, member, (part, merged.changed)) {
+        if let Some(moved) = broken_seal(&self.folder(merged)?, member, (part, merged.changed))? {
             return Ok(vec![Evidence {
                 plan: member.name.clone(),
                 step: String::new(),
@@ -274,7 +276,7 @@ impl<'a> Bench<'a> {
         let folder = self.folder(merged)?;
         let runner = ContractRunner::new(&folder, &self.project.config.run, &self.closed);
         let tag = format!("{}/{}/{}", self.tag, member.name, step.id);
-        runner.run(step, &self.supervisors, &tag, stop).ok_or(Error::Stopped)
+        runner.run(step, &self.supervisors, &tag, stop).map_err(base::Error::from)?.ok_or(Error::Stopped)
     }
 }
 
@@ -294,11 +296,11 @@ fn broken_seal(
     folder: &Path,
     member: &MergeCandidate,
     (part, changed): (&Path, &[String]),
-) -> Option<String> {
+) -> Result<Option<String>, Error> {
     let seal = Seal { plan: &member.run.plan, approved: &member.run.sealed() };
     let is_brought = |path: &str| changed.iter().any(|one| Path::new(one) == part.join(path));
-    let moved = seal.broken(folder, is_brought);
-    (!moved.is_empty()).then(|| moved.join("\n"))
+    let moved = seal.broken(folder, is_brought).map_err(|error| base::Error::from(Fault::of(&error)))?;
+    Ok((!moved.is_empty()).then(|| moved.join("\n")))
 }
 
 fn end_of(output: &str) -> &str {

@@ -33,7 +33,7 @@ pub(super) struct CachedBaseline {
 
 impl Memory {
     pub(super) fn of(root: &Path, base: &Base) -> Result<Self, base::Error> {
-        let folder = state_dir::folder_of(&state_dir::folder(), root)?.join(FOLDER);
+        let folder = state_dir::of_project(root)?.join(FOLDER);
         let mut tree = blake3::Hasher::new();
         record(&mut tree, "planwright red 1");
         record(&mut tree, &base.tree);
@@ -42,7 +42,7 @@ impl Memory {
     }
 
     pub(super) fn is_there(root: &Path) -> bool {
-        state_dir::folder_of(&state_dir::folder(), root).is_ok_and(|folder| folder.join(FOLDER).is_dir())
+        state_dir::of_project(root).is_ok_and(|folder| folder.join(FOLDER).is_dir())
     }
 
     pub(super) fn get(&self, step: &Step) -> Option<CachedBaseline> {

@@ -12,6 +12,7 @@ use planwright_core::run::opinion::{Authority, Opinion, OpinionAnswer, ReviewedW
 use super::Worker;
 use crate::config::{ADVISORY_JUDGE_KEY, ENVIRONMENT_KEY, GATE_JUDGE_KEY, LIKE_KEY, SAID_KEY};
 use crate::run::consult::{AgentQuery, AgentQuestion, Error};
+use crate::system::fault::Fault;
 use crate::system::process::Stop;
 use crate::workspace::topic;
 
@@ -21,10 +22,11 @@ const FILE_BYTES_MAX: u64 = 16 << 10;
 /// How much of the contract's output it is shown.
 const OUTPUT_BYTES_MAX: usize = 8 << 10;
 
-/// A judge's opinion, or that it was interrupted.
+/// A judge's opinion, or that it was interrupted, or that the machine failed.
 pub(super) enum ReviewRequest {
     Said(Opinion),
     Stopped,
+    Faulted(Fault),
 }
 
 impl Worker {
@@ -86,6 +88,7 @@ impl Worker {
                 opinion(answer, reason, said.usage)
             }
             Err(Error::Stopped { .. }) => Some(ReviewRequest::Stopped),
+            Err(Error::Machine { fault, .. }) => Some(ReviewRequest::Faulted(fault)),
             Err(error) => opinion(OpinionAnswer::Nothing, error.to_string(), Usage::default()),
         }
     }

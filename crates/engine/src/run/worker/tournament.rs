@@ -2,6 +2,7 @@
 //! becomes the attempt's work and is judged again where it is merged. The other results are kept.
 
 use std::panic::resume_unwind;
+use std::thread;
 
 use planwright_core::agent::account::Usage;
 use planwright_core::plan::verified::Step;
@@ -32,16 +33,23 @@ impl Worker {
         stop: &Stop,
     ) -> Done {
         let names: Vec<String> = (1..=entrants).map(|number| format!("{attempt}-{number}")).collect();
-        let worked: Vec<(String, Done)> = std::thread::scope(|scope| {
-            let threads: Vec<_> = names
-                .iter()
-                .map(|name| scope.spawn(|| (name.clone(), self.enter((step, attempt), name, told, stop))))
-                .collect();
-            // A panic of one of them is a bug, and not an entrant that gave up.
-            threads
-                .into_iter()
-                .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
-                .collect()
+        let worked: Vec<(String, Done)> = thread::scope(|scope| {
+            let enter = |name: &str| self.enter((step, attempt), name, told, stop);
+            let begin = |name: &String| {
+                let own = name.clone();
+                (name.clone(), thread::Builder::new().spawn_scoped(scope, move || enter(&own)))
+            };
+            let threads: Vec<_> = names.iter().map(begin).collect();
+            let ended = threads.into_iter().map(|(name, thread)| {
+                let done = match thread {
+                    // A panic of one of them is a bug, and not an entrant that gave up.
+                    Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                    // Without a thread of its own it comes after the others.
+                    Err(_) => enter(&name),
+                };
+                (name, done)
+            });
+            ended.collect()
         });
         let mut tried: Vec<Entrant> =
             worked.into_iter().map(|(name, done)| self.tried((step, attempt), (name, done), stop)).collect();
@@ -66,9 +74,10 @@ impl Worker {
     fn tried(&self, (step, attempt): (&Step, u32), (name, done): (String, Done), stop: &Stop) -> Entrant {
         // Below the tag of the attempt, as everything of it: it is found with it when it has to be ended.
         let tag = format!("{}/{}/{attempt}/contract-{name}", self.tag, step.id);
+        // One that cannot be tried now does not win; the winner is judged anyway.
         let seen = match self.ground.stand(step, &name) {
             Ok(Ok(stand)) if has_worked(&done) => {
-                self.runner(stand.root()).preview(step, &self.for_contracts, &tag, stop)
+                self.runner(stand.root()).preview(step, &self.for_contracts, &tag, stop).ok().flatten()
             }
             Ok(_) | Err(_) => None,
         };
@@ -88,7 +97,7 @@ const fn has_worked(done: &Done) -> bool {
     };
     match end {
         AttemptEnd::Exited(_) | AttemptEnd::Signalled(_) | AttemptEnd::TimedOut(_) => true,
-        AttemptEnd::Stopped | AttemptEnd::Lost | AttemptEnd::Parked { .. } => false,
+        AttemptEnd::Stopped | AttemptEnd::Lost | AttemptEnd::Parked { .. } | AttemptEnd::Faulted(_) => false,
     }
 }
 

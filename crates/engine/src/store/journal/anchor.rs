@@ -23,6 +23,8 @@ const TORN: &str = " torn";
 const COMPACT_BYTES: u64 = 1 << 20;
 /// The most bytes read: far more than the heads of all books a database may have.
 const READ_BYTES_MAX: u64 = 256 << 20;
+/// How much is read to learn what was noted last: some twenty lines.
+const TAIL_BYTES: u64 = 4096;
 /// How often a line is rewritten because the file was compacted meanwhile.
 const TRIES: usize = 8;
 
@@ -103,6 +105,20 @@ impl Anchors {
             state_dir::create(folder).map_err(io::Error::other)?;
         }
         options.create(true).open(&self.path).map(|file| (file, true))
+    }
+
+    /// What was noted last; empty without a file.
+    pub(super) fn last(&self) -> io::Result<Vec<Anchor>> {
+        let mut file = match File::open(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            opened => opened?,
+        };
+        let start = file.metadata()?.len().saturating_sub(TAIL_BYTES);
+        let text = text_from(&mut file, start)?;
+        // The first line may be the rest of one.
+        let begin =
+            if start == 0 { 0 } else { text.iter().position(|byte| *byte == b'\n').map_or(0, |end| end + 1) };
+        Ok(read_lines(&text[begin..]).anchors)
     }
 
     /// The contents of the file; empty without one.
@@ -251,7 +267,7 @@ fn forget(connection: &Connection, moved: &[Anchor]) {
     }
 }
 
-fn is_on_chain(connection: &Connection, anchor: &Anchor) -> rusqlite::Result<bool> {
+pub(super) fn is_on_chain(connection: &Connection, anchor: &Anchor) -> rusqlite::Result<bool> {
     let (query, number) = match &anchor.book {
         NamedHead::Run(number) => ("SELECT hash, at FROM journal WHERE run = ?1 AND seq = ?2", number),
         NamedHead::Ledger(number, _) => ("SELECT hash, at FROM ledger WHERE plan = ?1 AND seq = ?2", number),

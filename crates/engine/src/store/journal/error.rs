@@ -45,6 +45,35 @@ pub enum Error {
         #[source]
         source: Cause,
     },
+    /// The database was removed or replaced while this process had it open.
+    #[error(
+        "store {} was removed or replaced while in use: nothing more is recorded; restore it from a backup and continue",
+        path.display()
+    )]
+    Vanished { path: PathBuf },
+    /// There is no database, but the heads kept outside it say that there was one.
+    #[error(
+        "store {} is missing, but {} says that it existed; restore it from a backup, or start with an empty record: \
+         planwright doctor --set-aside",
+        path.display(),
+        heads.display()
+    )]
+    Lost { path: PathBuf, heads: PathBuf },
+    /// The database lacks what the heads kept outside it say was recorded.
+    #[error(
+        "store {} is older than {}: {book} has lost entry {seq}; restore the latest backup, see what is lost \
+         (planwright audit), or start with an empty record: planwright doctor --set-aside",
+        path.display(),
+        heads.display()
+    )]
+    Older { path: PathBuf, heads: PathBuf, book: String, seq: u64 },
+    /// The file ends before the database does.
+    #[error(
+        "store {} is cut off: it has {bytes} of {expected} bytes; restore it from a backup, or start with an empty \
+         record: planwright doctor --set-aside",
+        path.display()
+    )]
+    Cut { path: PathBuf, bytes: u64, expected: u64 },
     /// Other processes did not release the database in time. Nothing was done.
     #[error("store {} is locked by another process", path.display())]
     Busy {
@@ -62,6 +91,13 @@ pub enum Error {
     #[error("cannot append to the journal of {run} in {}", path.display())]
     Append {
         run: RunId,
+        path: PathBuf,
+        #[source]
+        source: Cause,
+    },
+    #[error("cannot note in {} that {} was moved", path.display(), from.display())]
+    Relocate {
+        from: PathBuf,
         path: PathBuf,
         #[source]
         source: Cause,
@@ -140,6 +176,12 @@ pub enum Error {
         #[source]
         source: io::Error,
     },
+    #[error("cannot read the store {}", path.display())]
+    Reach {
+        path: PathBuf,
+        #[source]
+        source: io::Error,
+    },
     #[error("cannot use the lock {}", path.display())]
     Lock {
         path: PathBuf,
@@ -151,7 +193,9 @@ pub enum Error {
 /// The error for a cause: a problem of the whole database is reported before the failed act.
 pub(super) fn failed(path: &Path, source: Cause, otherwise: impl FnOnce(PathBuf, Cause) -> Error) -> Error {
     let path = path.to_owned();
-    if source.sql().is_some_and(schema::is_damage) {
+    if source.is_vanished() {
+        Error::Vanished { path }
+    } else if source.sql().is_some_and(schema::is_damage) {
         Error::Damaged { path, source }
     } else if source.sql().is_some_and(schema::is_busy) {
         Error::Busy { path, source }

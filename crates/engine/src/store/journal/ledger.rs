@@ -16,8 +16,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::error::failed;
 use super::{
-    AppendResult, ChainReport, Error, Found, Happened, JournalChain, JournalHead, Line, NewRun,
-    RecordedEvent, RunId, Store, chain, extend, insert_run, keep, run_summary, within_limit,
+    AppendResult, Error, Found, Happened, JournalChain, JournalHead, Line, NewRun, RecordedEvent, RunId,
+    Store, chain, extend, insert_run, keep, run_summary, within_limit,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -276,14 +276,6 @@ impl Store {
                 .query_map([], |row| Ok(PathBuf::from(OsStr::from_bytes(&row.get::<_, Vec<u8>>(0)?))))?;
             rows.collect()
         })
-    }
-
-    /// Verifies every entry of a ledger, and that heads kept elsewhere are still among them.
-    pub fn verify_ledger(&self, plan: PlanId, kept: &[JournalHead]) -> Result<ChainReport, Error> {
-        let report = self.read(&format!("the ledger of {plan}"), |connection| {
-            chain::check::<LedgerEntry>(connection, JournalChain::Plan(plan), kept)
-        })?;
-        report.ok_or_else(|| Error::NoLedger { plan: plan.to_string().into(), path: self.database.clone() })
     }
 
     /// Moves everything known about a plan to its new path.

@@ -48,7 +48,9 @@ fn effect(event: &Event) -> Effect<'_> {
         }
         Event::Ask { ask, event: AskEvent::Answered { .. } } => Effect::Settle { ask },
         Event::Run(RunEvent::Finished { .. }) => Effect::Clear,
-        Event::Run(_) | Event::Step { event: StepEvent::Judged { .. }, .. } => Effect::Nothing,
+        Event::Run(_) | Event::Step { event: StepEvent::Faulted { .. } | StepEvent::Judged { .. }, .. } => {
+            Effect::Nothing
+        }
     }
 }
 

@@ -20,6 +20,8 @@ pub struct Cause(Arc<Reason>);
 #[derive(Debug)]
 enum Reason {
     Sql(rusqlite::Error),
+    /// The database is not where it was opened: what was written to it is lost.
+    Vanished,
     /// It is durable, but its anchor outside the database could not be written.
     Anchor {
         path: PathBuf,
@@ -32,10 +34,21 @@ impl Cause {
         Self(Arc::new(Reason::Anchor { path: path.to_owned(), source }))
     }
 
+    pub(super) fn vanished() -> Self {
+        Self(Arc::new(Reason::Vanished))
+    }
+
+    pub(super) fn is_vanished(&self) -> bool {
+        match &*self.0 {
+            Reason::Vanished => true,
+            Reason::Sql(_) | Reason::Anchor { .. } => false,
+        }
+    }
+
     pub(super) fn sql(&self) -> Option<&rusqlite::Error> {
         match &*self.0 {
             Reason::Sql(error) => Some(error),
-            Reason::Anchor { .. } => None,
+            Reason::Vanished | Reason::Anchor { .. } => None,
         }
     }
 }
@@ -50,6 +63,7 @@ impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
             Reason::Sql(error) => error.fmt(f),
+            Reason::Vanished => f.write_str("it is not where it was opened"),
             Reason::Anchor { path, .. } => write!(f, "cannot note its end in {}", path.display()),
         }
     }
@@ -59,6 +73,7 @@ impl std::error::Error for Cause {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &*self.0 {
             Reason::Sql(error) => error.source(),
+            Reason::Vanished => None,
             Reason::Anchor { source, .. } => Some(source),
         }
     }

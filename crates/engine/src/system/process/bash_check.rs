@@ -1,21 +1,21 @@
 //! Asks bash about the syntax of commands. Never runs one: bash only parses them, in a clean environment.
 
 use std::collections::{BTreeSet, HashMap};
-use std::io::{self, Read, Write};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use planwright_core::syntax::shell;
 use planwright_core::verify::BashFault;
 
 use super::Error;
+use super::exchange::Exchange;
+use crate::system::program::Tool;
 
 /// Time limit of a syntax check. It takes milliseconds; a parser that hangs is stopped.
 const SYNTAX_DEADLINE: Duration = Duration::from_secs(10);
-const OUTPUT_BYTES_MAX: u64 = 1 << 20;
+const OUTPUT_BYTES_MAX: usize = 1 << 20;
 /// The file that bash checks. It numbers the lines of a file, but not those of standard input.
 const SCRIPT: &str = "/dev/stdin";
-const POLL: Duration = Duration::from_millis(1);
 
 /// Asks `bash -n` about commands. Every command gets an entry; an empty list means that bash accepts it.
 ///
@@ -74,7 +74,7 @@ fn faults(commands: &[&String]) -> Result<Vec<(usize, BashFault)>, Error> {
     if commands.len() == 1 {
         script.truncate(commands[0].len());
     }
-    let mut bash = Command::new("bash");
+    let mut bash = Command::new(Tool::Bash.path(&[]));
     // Without extglob, a script that turns it on is refused. Nothing of the caller's environment can change
     // the answer.
     bash.args(["-O", "extglob", "-n", SCRIPT])
@@ -102,47 +102,11 @@ fn faults(commands: &[&String]) -> Result<Vec<(usize, BashFault)>, Error> {
 
 /// Runs a command with `input` and returns its stderr, up to a limit, and whether it exited with 0.
 fn stderr_of(command: &mut Command, program: &str, input: &[u8]) -> Result<(String, bool), Error> {
-    let talk = |source| Error::Talk { program: program.to_owned(), source };
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(|source| Error::Start { program: program.to_owned(), source })?;
-    let mut stdin = child.stdin.take().ok_or_else(|| talk(io::ErrorKind::BrokenPipe.into()))?;
-    let stderr = child.stderr.take().ok_or_else(|| talk(io::ErrorKind::BrokenPipe.into()))?;
-    std::thread::scope(|scope| {
-        // Both ends run in parallel: a process that writes before it has read everything would deadlock with
-        // us.
-        let writer = scope.spawn(move || stdin.write_all(input));
-        let reader = scope.spawn(move || {
-            let mut said = Vec::new();
-            stderr.take(OUTPUT_BYTES_MAX).read_to_end(&mut said).map(|_| said)
-        });
-        let ended = wait(&mut child, program, SYNTAX_DEADLINE);
-        // A process may stop reading early: what it has written by then is its answer.
-        if let Ok(Err(error)) = writer.join()
-            && error.kind() != io::ErrorKind::BrokenPipe
-        {
-            return Err(talk(error));
-        }
-        let is_content = ended?.success();
-        let said = reader.join().unwrap_or_else(|_| Err(io::ErrorKind::Other.into())).map_err(talk)?;
-        Ok((String::from_utf8_lossy(&said).into_owned(), is_content))
-    })
-}
-
-/// Waits for a process to exit; kills it when it takes too long.
-pub(super) fn wait(child: &mut Child, program: &str, limit: Duration) -> Result<ExitStatus, Error> {
-    let talk = |source| Error::Talk { program: program.to_owned(), source };
-    let begin = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait().map_err(talk)? {
-            return Ok(status);
-        }
-        if begin.elapsed() > limit {
-            child.kill().map_err(talk)?;
-            child.wait().map_err(talk)?;
-            return Err(Error::Deadline { program: program.to_owned(), seconds: limit.as_secs() });
-        }
-        std::thread::sleep(POLL);
-    }
+    let (stdout_bytes_max, stderr_bytes_max) = (0, OUTPUT_BYTES_MAX);
+    let exchange = Exchange { program, input, stdout_bytes_max, stderr_bytes_max, deadline: SYNTAX_DEADLINE };
+    let said = exchange.with(command)?;
+    Ok((String::from_utf8_lossy(&said.stderr).into_owned(), said.status.success()))
 }
 
 #[cfg(test)]

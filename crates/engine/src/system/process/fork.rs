@@ -22,7 +22,7 @@ pub(super) fn fork() -> io::Result<Fork> {
     if !has_one_thread()? {
         return Err(io::Error::other("a process with several threads can't be copied"));
     }
-    // SAFETY: what is unsafe about a fork are the other threads, and there are none: nobody but this thread could start one since.
+    // SAFETY: a fork is unsafe because of other threads, and there are none: only this thread could have started one since.
     match unsafe { nix::unistd::fork() }? {
         ForkResult::Parent { child } => Ok(Fork::Parent(child.as_raw())),
         ForkResult::Child => Ok(Fork::Copy),

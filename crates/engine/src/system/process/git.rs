@@ -3,21 +3,21 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::Error;
-use super::bash_check::wait;
+use super::exchange::Exchange;
+use crate::system::program::{Tool, outside};
 
 /// Time limit of one git command. A repository can be large, and its configuration can be a pipe that nobody
 /// writes to.
 const DEADLINE: Duration = Duration::from_mins(2);
 /// How much output is read: enough for the names of a million files.
-const OUTPUT_BYTES_MAX: u64 = 256 << 20;
+const OUTPUT_BYTES_MAX: usize = 256 << 20;
 /// How much error output is read.
-const COMPLAINT_BYTES_MAX: u64 = 8 << 10;
+const COMPLAINT_BYTES_MAX: usize = 8 << 10;
 
 /// Settings passed with every command, against configuration that would start something or look elsewhere.
 const SETTINGS: &[&str] = &[
@@ -85,7 +85,7 @@ impl Repository {
         environment: &[(&str, &OsStr)],
         input: &[u8],
     ) -> Result<GitOutput, Error> {
-        let mut git = Command::new("git");
+        let mut git = Command::new(Tool::Git.path(&[&self.tree]));
         for setting in SETTINGS {
             git.args(["-c", setting]);
         }
@@ -93,7 +93,7 @@ impl Repository {
             .current_dir(&self.tree)
             .env_clear()
             .envs(ENVIRONMENT.iter().copied())
-            .env("PATH", path_outside(&[&self.tree]))
+            .env("PATH", outside(&[&self.tree]))
             .env("GIT_DIR", &self.git)
             .env("GIT_WORK_TREE", &self.tree)
             .envs(environment.iter().copied());
@@ -168,42 +168,17 @@ pub(crate) fn filters(repository: &Repository) -> BTreeSet<String> {
     names
 }
 
-/// PATH without directories that somebody could put a program into: relative ones and those below the roots.
-pub(crate) fn path_outside(roots: &[&Path]) -> OsString {
-    let path = crate::system::program::search_path();
-    let is_outside =
-        |folder: &PathBuf| folder.is_absolute() && !roots.iter().any(|root| folder.starts_with(root));
-    let folders = std::env::split_paths(&path).filter(is_outside);
-    std::env::join_paths(folders).unwrap_or_default()
-}
-
 fn answer_of(git: &mut Command, input: &[u8]) -> Result<GitOutput, Error> {
-    let program = "git";
-    let talk = |source| Error::Talk { program: program.to_owned(), source };
     let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
     git.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = git.spawn().map_err(|source| Error::Start { program: program.to_owned(), source })?;
-    let stdout = child.stdout.take().ok_or_else(|| talk(io::ErrorKind::BrokenPipe.into()))?;
-    let stderr = child.stderr.take().ok_or_else(|| talk(io::ErrorKind::BrokenPipe.into()))?;
-    let stdin = child.stdin.take();
-    std::thread::scope(|scope| {
-        // A program that stops reading has read enough; its exit code tells the rest.
-        scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(input).ok()));
-        let printed = scope.spawn(move || all_of(stdout, OUTPUT_BYTES_MAX));
-        let complained = scope.spawn(move || all_of(stderr, COMPLAINT_BYTES_MAX));
-        let status = wait(&mut child, program, DEADLINE)?;
-        let joined = |bytes: std::thread::Result<io::Result<Vec<u8>>>| {
-            bytes.unwrap_or_else(|_| Err(io::ErrorKind::Other.into())).map_err(talk)
-        };
-        let stderr = String::from_utf8_lossy(&joined(complained.join())?).trim().to_owned();
-        Ok(GitOutput { stdout: joined(printed.join())?, stderr, code: status.code() })
-    })
-}
-
-/// A stream's contents up to a limit. The rest is read and dropped: a full pipe would block the writer.
-fn all_of(mut stream: impl Read, bytes_max: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    stream.by_ref().take(bytes_max).read_to_end(&mut bytes)?;
-    io::copy(&mut stream, &mut io::sink())?;
-    Ok(bytes)
+    let exchange = Exchange {
+        program: "git",
+        input,
+        stdout_bytes_max: OUTPUT_BYTES_MAX,
+        stderr_bytes_max: COMPLAINT_BYTES_MAX,
+        deadline: DEADLINE,
+    };
+    let said = exchange.with(git)?;
+    let stderr = String::from_utf8_lossy(&said.stderr).trim().to_owned();
+    Ok(GitOutput { stdout: said.stdout, stderr, code: said.status.code() })
 }

@@ -54,9 +54,16 @@ impl LineProtocol {
         // Each direction has its own thread: a program that writes before it reads would otherwise deadlock
         // with us.
         let (to_tell, to_hear) = (Arc::clone(&told), Arc::clone(&heard));
-        std::thread::spawn(move || write(input, &to_tell));
-        std::thread::spawn(move || read(output, &to_hear));
-        Ok(Self { child, told, heard })
+        let writer = std::thread::Builder::new().spawn(move || write(input, &to_tell));
+        let reader = writer.and_then(|_| std::thread::Builder::new().spawn(move || read(output, &to_hear)));
+        let protocol = Self { child, told, heard };
+        match reader {
+            Ok(_) => Ok(protocol),
+            Err(source) => {
+                protocol.end(Duration::ZERO);
+                Err(failed(source))
+            }
+        }
     }
 
     /// Sends one line without waiting for the program to read it. Fails if the program no longer reads, or

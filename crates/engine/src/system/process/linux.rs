@@ -20,6 +20,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::socket::MsgFlags;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::{Pid, getppid};
+use rustix::process::geteuid;
 
 use super::fork::try_wait;
 use super::poll::PollEvent;
@@ -102,6 +103,17 @@ pub(super) fn die_with(parent: i32) -> io::Result<()> {
     if getppid().as_raw() == parent { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
 }
 
+/// Keeps other processes of this user out of the memory of this one. A process that is traced already is not its own, and
+/// only its tracer would notice.
+pub(super) fn guard_memory() {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
+    if tracer.is_none_or(|tracer| tracer.trim() == "0") {
+        // Without it everything works as before.
+        prctl::set_dumpable(false).ok();
+    }
+}
+
 /// Marks this process and its descendants as part of a job. Without such a limit in the kernel, the ancestors
 /// must tell.
 pub(super) fn mark_job() {
@@ -180,7 +192,7 @@ fn reap_dead_children_but(command: i32) {
     let own = std::process::id().cast_signed();
     let dead = processes().unwrap_or_default().into_iter().filter(|one| one.parent == own && !one.is_alive);
     for one in dead.filter(|one| one.identity.pid != command) {
-        // Its status has no name in nix, and nobody needs it.
+        // nix has no name for its status, and it isn't needed.
         let _ = waitpid(Pid::from_raw(one.identity.pid), Some(WaitPidFlag::WNOHANG));
     }
 }
@@ -207,6 +219,7 @@ pub(super) fn kill_tagged(tag: &str, is_ours: &dyn Fn(&str) -> bool) -> Result<u
     let mut killed = BTreeSet::new();
     let mut clean_scans = 0;
     while clean_scans < CLEAN_SCANS {
+        wake_supervisors();
         let (now, later) = tagged(is_ours, &killed).map_err(|source| Error::List { source })?;
         let count = now.len() + later;
         if count > 0 && begin.elapsed() > DEATH_MAX {
@@ -219,11 +232,19 @@ pub(super) fn kill_tagged(tag: &str, is_ours: &dyn Fn(&str) -> bool) -> Result<u
     Ok(killed.len())
 }
 
+/// Resumes supervisors that somebody stopped. One whose planwright is dead then ends its job and itself: nothing can be read of one
+/// that guards its memory, so it is not found by its tag. The others notice nothing.
+fn wake_supervisors() {
+    for one in processes().unwrap_or_default().iter().filter(|one| is_supervisor(one.identity.pid)) {
+        let _ = kill(Pid::from_raw(one.identity.pid), Signal::SIGCONT);
+    }
+}
+
 /// Whom to kill now, and how many come later: a supervisor is kept while it has descendants, because nothing
 /// escapes it while it lives.
 fn tagged(is_ours: &dyn Fn(&str) -> bool, killed: &BTreeSet<Identity>) -> io::Result<(Vec<Identity>, usize)> {
     let processes = processes()?;
-    let user = fs::metadata("/proc/self")?.uid();
+    let user = geteuid().as_raw();
     let spared = ancestry(&processes, std::process::id().cast_signed());
     let own = std::process::id().cast_signed();
     let has_tag = |one: &&Process| {
@@ -249,7 +270,7 @@ fn tagged(is_ours: &dyn Fn(&str) -> bool, killed: &BTreeSet<Identity>) -> io::Re
 pub(super) fn tags(prefix: &str) -> Result<BTreeMap<String, usize>, Error> {
     let list = |source| Error::List { source };
     let processes = processes().map_err(list)?;
-    let user = fs::metadata("/proc/self").map_err(list)?.uid();
+    let user = geteuid().as_raw();
     let spared = ancestry(&processes, std::process::id().cast_signed());
     let mut tags = BTreeMap::new();
     for one in processes.iter().filter(|one| one.is_alive && !spared.contains(&one.identity.pid)) {
@@ -307,7 +328,7 @@ fn variable((pid, user): (i32, u32), name: &str) -> Option<Vec<u8>> {
 
 /// A variable of this process's nearest ancestor that has it, within its job.
 pub(super) fn variable_above(name: &str) -> Option<String> {
-    let user = fs::metadata("/proc/self").ok()?.uid();
+    let user = geteuid().as_raw();
     let mut at = std::process::id().cast_signed();
     for _ in 0..DEPTH_MAX {
         at = process(at)?.parent;
@@ -324,7 +345,7 @@ pub(super) fn variable_above(name: &str) -> Option<String> {
 /// The tag of this process's job, found in its ancestors: a process can wipe its own environment, but not
 /// that of the supervisor to which every orphan of a job returns.
 pub(super) fn tag_above() -> Option<String> {
-    let user = fs::metadata("/proc/self").ok()?.uid();
+    let user = geteuid().as_raw();
     let line = ancestry(&processes().ok()?, std::process::id().cast_signed());
     line.into_iter().find_map(|pid| tag(pid, user))
 }

@@ -29,6 +29,7 @@ use super::fork::{Fork, fork};
 use super::poll::{PollEvent, PollListener};
 use super::wire::WireJob;
 use super::{DEATH_MAX, GRACE, ROUND, system};
+use crate::system::fault;
 
 /// The hidden first argument that starts the program as a supervisor.
 pub const SHIM: &str = "__shim";
@@ -47,6 +48,17 @@ pub(super) struct ShimOrder {
     pub(super) tag: String,
     /// How many bytes of input follow.
     pub(super) input_bytes: usize,
+    /// Whether other processes may look into its memory: what it reports of a contract is what the contract is judged by.
+    pub(super) memory: Memory,
+}
+
+/// Who may look into the memory of a supervisor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Memory {
+    /// Every process of the same user, as usual.
+    Open,
+    /// Nobody but root.
+    Guarded,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -64,9 +76,13 @@ pub(super) enum ShimEnd {
     Exited(i32),
     /// By somebody else's signal.
     Signalled(i32),
-    /// Because it was told to.
+    /// It was told to end.
     Forced,
-    NotStarted(String),
+    NotStarted {
+        why: String,
+        /// The error number, if the machine kept it from starting.
+        errno: Option<i32>,
+    },
 }
 
 /// Whether leftovers of the command are killed.
@@ -137,6 +153,11 @@ fn supervise(sweep: impl Fn(&str) -> Sweep) -> io::Result<()> {
 fn carry_out(task: WireJob, harness: &mut UnixStream, sweep: Sweep) -> io::Result<ShimReport> {
     harness.write_all(&[BEGUN])?;
     let _tag = system::hold_tag(&task.order.tag)?;
+    match task.order.memory {
+        Memory::Open => {}
+        // What becomes of the copy is another program, and open again.
+        Memory::Guarded => system::guard_memory(),
+    }
     match start(&task.order, task.outputs) {
         Ok(Side::Supervisor(command)) => {
             let input = (command.stdin, task.input);
@@ -146,7 +167,9 @@ fn carry_out(task: WireJob, harness: &mut UnixStream, sweep: Sweep) -> io::Resul
         // Whoever reads the faults tells planwright.
         Ok(Side::Copy) => Err(io::ErrorKind::NotFound.into()),
         Err(error) => {
-            Ok(ShimReport { end: ShimEnd::NotStarted(error.to_string()), leftovers: 0, survivors: 0 })
+            let errno = error.raw_os_error().filter(|&errno| fault::is_machine(errno));
+            let end = ShimEnd::NotStarted { why: error.to_string(), errno };
+            Ok(ShimReport { end, leftovers: 0, survivors: 0 })
         }
     }
 }
@@ -176,7 +199,8 @@ fn start(order: &ShimOrder, [stdout, stderr]: [File; 2]) -> io::Result<Side> {
         return Ok(Side::Supervisor(Command { pid, stdin, faults }));
     }
     let Err(fault) = become_command(&mut command, supervisor);
-    for_copy.write_all(fault.to_string().as_bytes())?;
+    let errno = fault.raw_os_error().unwrap_or_default();
+    for_copy.write_all(format!("{errno} {fault}").as_bytes())?;
     Ok(Side::Copy)
 }
 
@@ -205,7 +229,9 @@ fn see_through(
     let mut fault = String::new();
     // Once the command is dead, nobody holds the other end.
     if status.is_some() && faults.read_to_string(&mut fault).is_ok() && !fault.is_empty() {
-        report.end = ShimEnd::NotStarted(fault);
+        let (errno, why) = fault.split_once(' ').unwrap_or(("", &fault));
+        let errno = errno.parse().ok().filter(|&errno| fault::is_machine(errno));
+        report.end = ShimEnd::NotStarted { why: why.to_owned(), errno };
     } else if let Some(status) = status.filter(|_| !is_forced) {
         report.end = match (status.code(), status.signal()) {
             (Some(code), _) => ShimEnd::Exited(code),

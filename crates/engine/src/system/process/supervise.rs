@@ -15,8 +15,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::output_reader::{OutputListener, Outputs};
-use super::shim::{BEGUN, SHIM, STOP, ShimEnd, ShimOrder, ShimReport};
+use super::shim::{BEGUN, Memory, SHIM, STOP, ShimEnd, ShimOrder, ShimReport};
 use super::{Capture, DEATH_MAX, Error, GRACE, How, ProcessEnd, ProcessJob, ROUND, Stop, TAG, system, wire};
+use crate::system::fault;
 
 /// How often a running job is checked for its deadline and for stop requests.
 const POLL: Duration = Duration::from_millis(10);
@@ -40,6 +41,7 @@ pub fn run(job: &ProcessJob, stop: &Stop) -> Result<ProcessEnd, Error> {
 #[derive(Debug)]
 pub struct Supervisors {
     idle: Mutex<Vec<Supervisor>>,
+    memory: Memory,
 }
 
 #[derive(Debug)]
@@ -66,7 +68,13 @@ impl Default for Supervisors {
 impl Supervisors {
     /// Empty: supervisors are started on demand.
     pub fn new() -> Self {
-        Self { idle: Mutex::new(Vec::new()) }
+        Self { idle: Mutex::new(Vec::new()), memory: Memory::Open }
+    }
+
+    /// The same, with memory that no other process of the same user can read or change, where the system can do that. For
+    /// contracts: an agent that works meanwhile must not write what is reported of them.
+    pub fn guarded() -> Self {
+        Self { idle: Mutex::new(Vec::new()), memory: Memory::Guarded }
     }
 
     /// Runs a job like [`run`], with an idle supervisor if there is one.
@@ -94,7 +102,14 @@ impl Supervisors {
         if job.argv.is_empty() {
             return unstarted(How::NotStarted("no program to start".to_owned()));
         }
-        if !job.folder.is_dir() {
+        let is_there = match job.folder.metadata() {
+            Ok(data) => data.is_dir(),
+            Err(source) if fault::is_fault(&source) => {
+                return Err(Error::Start { program: program(job), source });
+            }
+            Err(_) => false,
+        };
+        if !is_there {
             return unstarted(How::NotStarted(format!("directory `{}` not found", job.folder.display())));
         }
         if stop.is_requested() {
@@ -102,7 +117,7 @@ impl Supervisors {
         }
         loop {
             let supervisor = self.next(job)?;
-            match supervisor.serve(job, (stop, begin), listener) {
+            match supervisor.serve((job, self.memory), (stop, begin), listener) {
                 Ok(Some(served)) => {
                     let duration = begin.elapsed();
                     self.release(supervisor, &served).map_err(|source| talk(job, source))?;
@@ -176,12 +191,12 @@ impl Supervisor {
     /// `None` if it was dead before it accepted the order: then nothing was started.
     fn serve(
         &self,
-        job: &ProcessJob,
+        (job, memory): (&ProcessJob, Memory),
         (stop, begin): (&Stop, Instant),
         listener: &mut OutputListener<'_>,
     ) -> Result<Option<Served>, Error> {
         let (mut outputs, ends) = Outputs::of(job.output_bytes_max).map_err(|source| talk(job, source))?;
-        match order(&self.stream, job, &ends) {
+        match order(&self.stream, (job, memory), &ends) {
             Ok(()) => drop(ends),
             Err(error) if is_hung_up(&error) => return Ok(None),
             Err(error) => return Err(talk(job, error)),
@@ -285,7 +300,12 @@ fn conclude(
         ShimEnd::Exited(code) => How::Exited(code),
         ShimEnd::Signalled(signal) => How::Signalled(signal),
         ShimEnd::Forced => asked.unwrap_or(How::Stopped),
-        ShimEnd::NotStarted(why) => How::NotStarted(format!("cannot start `{}`: {why}", program(job))),
+        ShimEnd::NotStarted { errno: Some(errno), .. } => {
+            return Err(Error::Start { program: program(job), source: io::Error::from_raw_os_error(errno) });
+        }
+        ShimEnd::NotStarted { why, errno: None } => {
+            How::NotStarted(format!("cannot start `{}`: {why}", program(job)))
+        }
     };
     let [output, stdout, stderr] = outputs.finish(listener);
     Ok(ProcessEnd { how, output, stdout, stderr, duration: Duration::ZERO, leftovers: report.leftovers })
@@ -295,7 +315,11 @@ fn is_hung_up(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
 }
 
-fn order(stream: &UnixStream, job: &ProcessJob, outputs: &[io::PipeWriter; 2]) -> io::Result<()> {
+fn order(
+    stream: &UnixStream,
+    (job, memory): (&ProcessJob, Memory),
+    outputs: &[io::PipeWriter; 2],
+) -> io::Result<()> {
     stream.set_write_timeout(Some(ANSWER_MAX))?;
     let mut env: Vec<(String, String)> = job.env.iter().filter(|(name, _)| name != TAG).cloned().collect();
     env.push((TAG.to_owned(), job.tag.clone()));
@@ -305,6 +329,7 @@ fn order(stream: &UnixStream, job: &ProcessJob, outputs: &[io::PipeWriter; 2]) -
         folder: job.folder.as_os_str().as_bytes().to_vec(),
         tag: job.tag.clone(),
         input_bytes: job.input.len(),
+        memory,
     };
     wire::send(stream, &order, outputs, &job.input)
 }

@@ -117,3 +117,6 @@ pub(super) fn variable_above(_: &str) -> Option<String> {
 pub(super) fn tag_above() -> Option<String> {
     std::env::var(super::TAG).ok()
 }
+
+/// Nothing is known here that keeps processes of one user apart.
+pub(super) fn guard_memory() {}

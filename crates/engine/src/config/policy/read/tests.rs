@@ -174,8 +174,8 @@ const FAULTS: &[(&str, &str)] = &[
     ("[people.ada]\nkey = \"ssh-ed25519 AAAA\"", "must be a fingerprint"),
     ("[people.ada]\nkeys = \"x\"", "did you mean `people.ada.key`?"),
     ("[people.\"аda\"]", "invalid name"),
-    ("signers = \"../allowed_signers\"", "must be the name of a file beside the policy"),
-    ("signers = \"\"", "must be the name of a file beside the policy"),
+    ("signers = \"../allowed_signers\"", "must be the name of a file next to the policy"),
+    ("signers = \"\"", "must be the name of a file next to the policy"),
     ("\u{0}", "TOML parse error"),
 ];
 

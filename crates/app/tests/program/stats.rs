@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::follow::{FILE, wait_until};
-use crate::place::{Place, Ran, run};
 use crate::sample::{Sketch, runnable, sound};
+use crate::test_env::{Place, Ran, run};
 
 #[track_caller]
 fn data(ran: &Ran) -> Value {

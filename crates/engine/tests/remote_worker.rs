@@ -15,15 +15,17 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use planwright_core::plan::identity::Identity;
-use planwright_core::run::event::{Event, RunEvent, RunOutcome};
+use planwright_core::plan::lifecycle::PlanState;
+use planwright_core::run::event::{AskEvent, AskReason, Event, RunEvent, RunOutcome};
 use planwright_core::run::schedule::ScheduleLimits;
+use planwright_core::run::summary::RunSummary;
 use planwright_engine::approval::{ApprovalRequest, Approvals};
 use planwright_engine::run::baseline;
 use planwright_engine::run::driver;
 use planwright_engine::run::host::DriveSetup;
 use planwright_engine::run::remote_worker::{WorkUntil, WorkerOptions, work};
 use planwright_engine::run::{DriveOptions, Isolation, Run, Runs};
-use planwright_engine::store::journal::{Health, LEASE_MS, RunId, WorkLease};
+use planwright_engine::store::journal::{Health, LEASE_MS, LedgerStart, NewRun, RunId, WorkLease};
 use planwright_engine::store::plan_file;
 use planwright_engine::store::plan_file::{FileText, Store};
 use planwright_engine::system::process::{SHIM, Stop, shim_main};
@@ -33,6 +35,7 @@ use runner::{Case, run_cases};
 const DRIVE: &str = "__drive";
 const WORK: &str = "__work";
 const COMPETE: &str = "__compete";
+const AGAIN: &str = "__again";
 const PATIENCE: Duration = Duration::from_mins(2);
 
 fn main() -> ExitCode {
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
         Some(DRIVE) => drive(Path::new(&arguments[2])),
         Some(WORK) => labour(Path::new(&arguments[2])),
         Some(COMPETE) => compete(Path::new(&arguments[2])),
+        Some(AGAIN) => again(Path::new(&arguments[2])),
         _ => run_cases(CASES, &arguments),
     }
 }
@@ -53,7 +57,8 @@ const CASES: &[Case] = &[
     ("what_a_worker_did_while_no_driver_lived_is_not_done_again", what_a_worker_did_is_not_done_again),
     ("a_worker_that_leaves_gives_its_attempt_back", a_worker_that_leaves_gives_its_attempt_back),
     ("a_worker_ends_what_nobody_wants_any_more", a_worker_ends_what_nobody_wants_any_more),
-    ("a_panic_in_a_thread_ends_the_drive_with_an_error", a_panic_ends_the_drive),
+    ("a_plan_that_runs_is_not_started_again", a_plan_that_runs_is_not_started_again),
+    ("a_panic_in_a_thread_asks_a_person", a_panic_asks_a_person),
 ];
 
 /// The run of the plan, which is begun where there is none.
@@ -89,7 +94,7 @@ fn compete(root: &Path) -> ExitCode {
     let (runs, run, path) = begun(root);
     let tournament = Some(("a".to_owned(), 2));
     let drive = DriveOptions {
-        spread: Isolation::Apart,
+        isolation: Isolation::Apart,
         tournament: tournament.clone(),
         ..DriveOptions::together(ScheduleLimits::default(), 1, Stop::new())
     };
@@ -98,10 +103,61 @@ fn compete(root: &Path) -> ExitCode {
     assert_eq!(runs.run(run.row.id).expect("read").events.len(), 1, "nothing was begun");
     let hands = DriveSetup { workers: 1, leave: Stop::new(), tournament };
     let mut host = runs.host(&run, &path, hands).expect("nobody drives it");
-    let error = driver::drive(&run.plan, &ScheduleLimits::default(), &mut host, &mut |_, _| {});
-    let Err(driver::Error::Host(error)) = error else { panic!("a panic is an error: {error:?}") };
-    let said = error.to_string();
-    assert!(said.contains("internal error while working on step `a`: a step without a contract"), "{said}");
+    driver::drive(&run.plan, &ScheduleLimits::default(), &mut host, &mut |_, _| {})
+        .expect("driven to a question");
+    let events = runs.run(run.row.id).expect("read").events;
+    let asked = events.iter().find_map(|recorded| match &recorded.event {
+        Event::Ask { event: AskEvent::Opened { reason, text, .. }, .. } => Some((*reason, text.clone())),
+        Event::Ask { event: AskEvent::Answered { .. }, .. } | Event::Run(_) | Event::Step { .. } => None,
+    });
+    let (reason, text) = asked.expect("a person is asked");
+    assert_eq!(reason, AskReason::Machine);
+    assert!(text.contains("internal error, please report it: a step without a contract"), "{text}");
+    ExitCode::SUCCESS
+}
+
+/// Starts a plan that runs: refused, and whoever records the start all the same breaks the ledger, which is seen and mended.
+fn again(root: &Path) -> ExitCode {
+    let (runs, run, path) = begun(root);
+    let project = Project::find(root).expect("a project");
+    let text = plan_file::read(&path, "plans/it.md", project.reading()).expect("a plan");
+    let verified = baseline::verify_text(&project, text).expect("checked");
+    let decisions = Approvals::open(&project).expect("decisions");
+    let ada = Identity::person("ada");
+    let refused = decisions.start(&path, &verified, &ada).expect_err("it runs").to_string();
+    assert_eq!(refused, "plans/it.md is running (run 1)");
+    let (plan, store) = (Path::new("plans/it.md"), runs.store());
+    assert_eq!(runs.of_plan(&path).expect("read").len(), 1);
+
+    // The saboteur reads the ledger anew and records without asking whether a start fits, as planwright 0.1 did.
+    let after = store.ledger(plan).expect("a ledger").last().expect("entries").seq;
+    let new = NewRun {
+        root: project.root.clone(),
+        plan: plan.to_owned(),
+        name: "it".to_owned(),
+        digest: run.row.digest.clone(),
+        text: run.row.text.clone(),
+        dialect: run.row.dialect.clone(),
+        created_at_ms: run.row.created_at_ms + 1,
+    };
+    let tally = RunSummary::of(&run.plan, &run.state);
+    let start =
+        LedgerStart { new: &new, first: &run.events[0].event, tally: &tally, after, due: &[], by: &ada };
+    store.begin_approved(&start).expect("recorded").expect("begun");
+    let broken = decisions.case(&path).err().expect("a broken ledger").to_string();
+    assert!(broken.contains("cannot change a plan from running to running"), "{broken}");
+
+    let found = decisions.second_start(plan).expect("read").expect("two starts");
+    assert_eq!((found.entries, found.runs), ([3, 4], [1, 2]));
+    let held = runs.store().lock(RunId::new(2)).expect("a lock").expect("free");
+    assert!(decisions.mend_second_start(plan, &ada).is_err(), "somebody drives it");
+    drop(held);
+    decisions.mend_second_start(plan, &ada).expect("mended");
+    assert_eq!(decisions.second_start(plan).expect("read"), None);
+    let case = decisions.case(&path).expect("whole again");
+    assert_eq!((case.standing.run, case.state()), (Some(2), PlanState::Running));
+    let outcome = |run| runs.run(RunId::new(run)).expect("a run").state.outcome();
+    assert_eq!((outcome(1), outcome(2)), (Some(RunOutcome::Cancelled), None));
     ExitCode::SUCCESS
 }
 
@@ -253,8 +309,20 @@ fn is_alive(pid: &str) -> bool {
 }
 
 /// The end of a run in which the first attempt was the only one.
-const DONE_AT_ONCE: [&str; 5] =
-    ["run.started", "attempt.started 1", "attempt.finished 1 exited", "contract.finished 1", "run.finished"];
+const DONE_AT_ONCE: [&str; 6] = [
+    "run.started",
+    "attempt.started 1",
+    "attempt.finished 1 exited",
+    "contract.finished 1",
+    "closing.started",
+    "run.finished",
+];
+
+// M-18: two starts of one plan are one run, whoever comes second.
+fn a_plan_that_runs_is_not_started_again() {
+    let place = Place::new();
+    place.start(AGAIN).end();
+}
 
 // P-01: the attempt waits on the queue until somebody takes it.
 fn a_worker_makes_the_attempts() {
@@ -294,6 +362,7 @@ fn a_killed_worker_is_replaced() {
         "attempt.started 2",
         "attempt.finished 2 exited",
         "contract.finished 2",
+        "closing.started",
         "run.finished",
     ];
     assert_eq!(facts(&store), wanted);
@@ -358,7 +427,13 @@ fn a_worker_that_leaves_gives_its_attempt_back() {
     driver.end();
     assert_eq!(
         facts(&store)[3..],
-        ["attempt.started 2", "attempt.finished 2 exited", "contract.finished 2", "run.finished"]
+        [
+            "attempt.started 2",
+            "attempt.finished 2 exited",
+            "contract.finished 2",
+            "closing.started",
+            "run.finished"
+        ]
     );
     assert_eq!(place.lines("out"), ["once"]);
 }
@@ -378,7 +453,7 @@ fn a_worker_ends_what_nobody_wants_any_more() {
 }
 
 // Whoever waits for the report of a thread that panicked would wait for ever.
-fn a_panic_ends_the_drive() {
+fn a_panic_asks_a_person() {
     let place = Place::new();
     let plan = PLAN.split_once("**contract:**").map_or(PLAN, |(before, _)| before);
     std::fs::write(place.path("plans/it.md"), format!("{plan}**contract:** manual\n")).expect("written");

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::place::Place;
 use crate::sample::sound;
+use crate::test_env::Place;
 
 #[test]
 fn thousands_of_plans_are_listed_in_order_and_ignored_ones_are_left_out() {

@@ -17,31 +17,27 @@ struct Fixture {
 fn fixtures() -> Vec<Fixture> {
     let file = |format, place, text: &str| Fixture { format, place, text: text.to_owned() };
     let session = [
-        ("1.json", include_str!("foreign/tasks/session/1.json")),
-        ("10.json", include_str!("foreign/tasks/session/10.json")),
-        ("2.json", include_str!("foreign/tasks/session/2.json")),
+        ("1.json", include_str!("import/tasks/session/1.json")),
+        ("10.json", include_str!("import/tasks/session/10.json")),
+        ("2.json", include_str!("import/tasks/session/2.json")),
     ];
     vec![
-        file(
-            "task-master",
-            "app/.taskmaster/tasks/tasks.json",
-            include_str!("foreign/tasks/taskmaster.json"),
-        ),
-        file("task-master", "app/tasks/tasks.json", include_str!("foreign/tasks/taskmaster-old.json")),
-        file("beads", "app/.beads/issues.jsonl", include_str!("foreign/tasks/issues.jsonl")),
-        file("ralph", "app/scripts/ralph/prd.json", include_str!("foreign/tasks/prd.json")),
-        file("codex", "plan.json", include_str!("foreign/tasks/plan.json")),
+        file("task-master", "app/.taskmaster/tasks/tasks.json", include_str!("import/tasks/taskmaster.json")),
+        file("task-master", "app/tasks/tasks.json", include_str!("import/tasks/taskmaster-old.json")),
+        file("beads", "app/.beads/issues.jsonl", include_str!("import/tasks/issues.jsonl")),
+        file("ralph", "app/scripts/ralph/prd.json", include_str!("import/tasks/prd.json")),
+        file("codex", "plan.json", include_str!("import/tasks/plan.json")),
         file(
             "codex",
             "sessions/rollout-2026-01-05.jsonl",
-            include_str!("foreign/tasks/rollout-2026-01-05.jsonl"),
+            include_str!("import/tasks/rollout-2026-01-05.jsonl"),
         ),
-        file("claude-tasks", "home/.claude/todos/a.json", include_str!("foreign/tasks/todos.json")),
-        file("claude-tasks", "home/.claude/tasks/a/2.json", include_str!("foreign/tasks/session/2.json")),
+        file("claude-tasks", "home/.claude/todos/a.json", include_str!("import/tasks/todos.json")),
+        file("claude-tasks", "home/.claude/tasks/a/2.json", include_str!("import/tasks/session/2.json")),
         file("claude-tasks", "home/.claude/tasks/a/", &Source::bundle(session)),
-        file("backlog", DIARY, include_str!("foreign/tasks/backlog/task-7 - Keep-a-diary.md")),
+        file("backlog", DIARY, include_str!("import/tasks/backlog/task-7 - Keep-a-diary.md")),
         file("backlog", "app/backlog/tasks/", &backlog()),
-        file("feature-list", "app/feature_list.json", include_str!("foreign/tasks/feature_list.json")),
+        file("feature-list", "app/feature_list.json", include_str!("import/tasks/feature_list.json")),
     ]
 }
 
@@ -49,10 +45,10 @@ const DIARY: &str = "app/backlog/tasks/task-7 - Keep-a-diary.md";
 
 fn backlog() -> String {
     Source::bundle([
-        ("readme.md", include_str!("foreign/tasks/backlog/readme.md")),
-        ("task-7 - Keep-a-diary.md", include_str!("foreign/tasks/backlog/task-7 - Keep-a-diary.md")),
-        ("task-8 - Print-it.md", include_str!("foreign/tasks/backlog/task-8 - Print-it.md")),
-        ("task-8.1 - Choose-paper.md", include_str!("foreign/tasks/backlog/task-8.1 - Choose-paper.md")),
+        ("readme.md", include_str!("import/tasks/backlog/readme.md")),
+        ("task-7 - Keep-a-diary.md", include_str!("import/tasks/backlog/task-7 - Keep-a-diary.md")),
+        ("task-8 - Print-it.md", include_str!("import/tasks/backlog/task-8 - Print-it.md")),
+        ("task-8.1 - Choose-paper.md", include_str!("import/tasks/backlog/task-8.1 - Choose-paper.md")),
     ])
 }
 
@@ -326,11 +322,10 @@ fn every_fixture_is_recognised_as_its_own() {
         let by_content = import::detect("x", &fixture.text).expect("it is recognised anywhere");
         assert_eq!(by_content.0.name, fixture.format, "{} without its place", fixture.place);
         // One format takes every list that no other one does.
-        let claims =
-            import::IMPORTERS.iter().filter(|foreign| foreign.name != "checklist").filter(|foreign| {
-                let end = fixture.text.floor_char_boundary(import::HEAD_BYTES);
-                (foreign.recognises)(fixture.place, &fixture.text[..end]).is_some()
-            });
+        let claims = import::IMPORTERS
+            .iter()
+            .filter(|foreign| foreign.name != "checklist")
+            .filter(|foreign| (foreign.recognises)(fixture.place, &fixture.text).is_some());
         assert_eq!(claims.count(), 1, "{} is claimed by one alone", fixture.place);
     }
 }

@@ -4,8 +4,8 @@
 use serde_json::Value;
 
 use crate::follow::{FILE, wait_until};
-use crate::place::{Place, Ran};
 use crate::sample::Sketch;
+use crate::test_env::{Place, Ran};
 
 /// Says where it is, and waits for the file `go`.
 const SLOW: Sketch<'static> =
@@ -90,7 +90,7 @@ fn a_spent_budget_is_answered_with_an_amount() {
     assert!(place.standing()["asks"].as_array().is_some_and(|asks| asks.len() == 1));
     place.run(&["answer", "it", "--budget", "+5.00"]).expect(0, &["budget raised", "planwright run it"]);
     place.run(&["run", "it"]).expect(0, &[]);
-    place.run(&["status"]).expect(0, &["Done", "$2.00"]);
+    place.run(&["status"]).expect(0, &["Finished", "$2.00"]);
 }
 
 // who answers a run that is driven is told that it goes on by itself; and it does.
@@ -126,7 +126,7 @@ fn a_run_whose_driver_is_gone_is_named_with_the_ways_out() {
     assert_eq!((next.code, next.stdout.as_str(), next.stderr.as_str()), (0, "planwright run it\n", ""));
     place.write("go", "");
     place.run(&["run", "it"]).expect(0, &[]);
-    place.run(&["status"]).expect(0, &["Done", "2 of 2 steps done"]);
+    place.run(&["status"]).expect(0, &["Finished", "2 of 2 steps done"]);
 }
 
 // One command, nothing else; the exit code says whether a person is needed.
@@ -255,7 +255,7 @@ fn a_watched_status_is_shown_again_when_something_changes() {
     wait_until("it shows the run", || place.read("said").contains("Running"));
     place.write("go", "");
     assert_eq!(running.end(), 0);
-    wait_until("it shows the end", || place.read("said").contains("1 of 1 steps done"));
+    wait_until("it shows the end", || place.read("said").contains("1 of 1 step done"));
     watcher.kill();
 }
 

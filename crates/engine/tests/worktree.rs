@@ -17,9 +17,9 @@ use planwright_engine::store::worktree_registry;
 use planwright_engine::store::worktree_registry::RegisteredWorktree;
 use planwright_engine::workspace::project::Project;
 
-use crate::extent::is_whole;
 use crate::repository::{self, Repository, lay_traps, plant};
 use crate::scratch::Scratch;
+use crate::sweep::is_whole;
 
 fn shell(folder: &Path, words: &str) -> String {
     let who = ["AUTHOR", "COMMITTER"]

@@ -27,6 +27,7 @@ const TEXT: &str = "---\ntype: plan\nstatus: draft\nowner: ada\n---\n\n# Two ste
     **target:** reviewer\n**task:** Do it.\n**contract:**\n```bash\ntest -e first\n```\n\n### 2. Second\n\n**id:** second\n\
     **target:** human\n**task:** Look.\n**contract:** manual\n";
 
+#[expect(clippy::disallowed_methods, reason = "a test is not a command")]
 fn plan() -> Plan {
     trusted(&Source::new("it", TEXT)).expect("the plan verifies")
 }
@@ -56,6 +57,7 @@ impl<'a> Journal<'a> {
             base: None,
             agents: AgentCommands::new(),
             sealed: BTreeMap::new(),
+            programs: BTreeMap::new(),
             approvals: Vec::new(),
             note: String::new(),
         }));
@@ -126,7 +128,10 @@ fn passed(output: &[u8]) -> Event {
         None,
         Provenance { digest: "d".to_owned(), tier: "open".to_owned(), ..Provenance::default() },
     );
-    Event::Step { step: "first".to_owned(), event: StepEvent::Judged { of: Judged::Attempt(1), receipt } }
+    Event::Step {
+        step: "first".to_owned(),
+        event: StepEvent::Judged { of: Judged::Attempt(1), receipt, broken_by: None },
+    }
 }
 
 fn asked() -> Event {

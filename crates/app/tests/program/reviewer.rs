@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::follow::FILE;
-use crate::place::{Place, Ran};
+use crate::test_env::{Place, Ran};
 
 #[track_caller]
 fn data(ran: &Ran) -> Value {

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::place::{Place, Ran};
 use crate::sample::runnable;
+use crate::test_env::{Place, Ran};
 
 const AUTHOR: &str =
     "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b; ";

@@ -1,7 +1,7 @@
 //! One suite for every importer: what a file of another tool says comes over, nothing of it is lost however the file is
 //! damaged, and the draft can be written as a native plan. The samples are ours, after the formats that the tools publish.
 
-#[path = "foreign/sample.rs"]
+#[path = "import/sample.rs"]
 mod sample;
 
 use planwright_core::dialect;

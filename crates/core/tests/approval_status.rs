@@ -304,13 +304,51 @@ fn an_agent_takes_back_only_what_is_its_own() {
         (vec![own.clone(), approved(1, "d1", ada(), 2)], false, false),
         (vec![own.clone(), approved(1, "d1", ada(), 1)], false, false),
         (vec![own.clone(), rejected(1, ada())], false, true),
-        (vec![own.clone(), cancelled(ada())], false, true),
     ];
     for (before, reopen, propose) in cases {
         assert_eq!(may(&before, reopened(robot())), reopen, "{before:?}");
         assert_eq!(may(&before, next()), propose, "{before:?}");
         assert!(may(&before, reopened(ada())) && may(&before, proposed(2, "d2", ada())), "{before:?}");
     }
+}
+
+// what is over is reopened, in so many words, before anybody proposes it. Ledgers of 0.1 that went on without still fold.
+#[test]
+fn what_is_over_is_reopened_before_it_is_proposed() {
+    let yes = [proposed(1, "d1", robot()), approved(1, "d1", ada(), 1), started(1)];
+    let over = |outcome| [yes.as_slice(), &[ended(1, outcome)]].concat();
+    let cases = [
+        (over(RunOutcome::Done), "from done to proposed; allowed: draft (by the planner)"),
+        (
+            over(RunOutcome::Failed),
+            "from failed to proposed; allowed: draft (by the planner), running (by the person)",
+        ),
+        (
+            vec![proposed(1, "d1", robot()), cancelled(ada())],
+            "from cancelled to proposed; allowed: draft (by the planner)",
+        ),
+    ];
+    for (before, said) in cases {
+        for by in [ada(), robot()] {
+            let refused = standing(&before).may_be_said(&proposed(2, "d2", by)).expect_err("it is over");
+            assert!(refused.to_string().ends_with(said), "{refused}");
+        }
+        let reopened = [before.as_slice(), &[reopened(ada())]].concat();
+        assert!(standing(&reopened).may_be_said(&proposed(2, "d2", ada())).is_ok());
+        let earlier = [before.as_slice(), &[proposed(2, "d2", ada())]].concat();
+        assert_eq!(standing(&earlier).state(None), PlanState::Proposed);
+    }
+}
+
+// M-17: a plan whose contracts no longer hold is not done, whatever its ledger says of how the run ended.
+#[test]
+fn what_no_longer_holds_is_not_done() {
+    let yes =
+        [proposed(1, "d1", robot()), approved(1, "d1", ada(), 1), started(1), ended(1, RunOutcome::Done)];
+    assert_eq!(standing(&yes).state(Some(PlanState::Done)), PlanState::Done);
+    assert_eq!(standing(&yes).state(Some(PlanState::Failed)), PlanState::Failed);
+    let taken_back = [yes.as_slice(), &[reopened(ada())]].concat();
+    assert_eq!(standing(&taken_back).state(Some(PlanState::Failed)), PlanState::Draft);
 }
 
 // M-06: a new revision voids what was said about the one before; another base of the same text does, too.

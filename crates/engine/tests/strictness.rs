@@ -7,8 +7,8 @@ use std::process::Command;
 
 use planwright_core::approval::review::{Direction, compare_commands};
 
-use crate::extent::is_whole;
 use crate::scratch::Scratch;
+use crate::sweep::is_whole;
 
 /// What scripts are made of: looks, acts, things that can't fail, that always do, that end the script or loosen it.
 const ATOMS: [&str; 9] = [

@@ -14,7 +14,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::place::{Place, Ran, run};
+use crate::test_env::{Place, Ran, run};
 
 const AGENTCTL: &str = env!("CARGO_BIN_EXE_agentctl");
 /// A title and a task that nothing is wrong with.

@@ -359,7 +359,7 @@ fn a_registered_tree_shares_the_state_of_its_repository() {
     let scratch = Scratch::new("keep-register-tree");
     let top = scratch.path().join("tree");
     plant(&keep, &base.commit, &top, History::None).expect("planted");
-    let of = |root: &std::path::Path| state_dir::folder_of(&state_dir::folder(), root).expect("a folder");
+    let of = |root: &std::path::Path| state_dir::of_project(root).expect("a folder");
     assert_ne!(of(&top), of(repository.root()), "nobody knows it yet");
     let tree = worktree_registry::RegisteredWorktree {
         path: top.clone(),
