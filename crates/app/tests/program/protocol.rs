@@ -389,7 +389,10 @@ fn a_proposal_grows_stale_and_it_is_said() {
     assert!(!place.run(&["status"]).said().contains("expired"), "it is said once");
     let digest = digest(&place);
     place.run(&["log", "--all"]).expect(0, &["plan.cancelled", "by=age"]);
-    // Taken up again by proposing it anew; the old proposal is not what is approved.
+    // What has expired is not approved by its old digest: it goes back to draft and is proposed again.
+    place.run(&["approve", "it", "--rev", &digest]).expect(1, &["cancelled", "planwright revise"]);
+    place.run(&["revise", "it"]).expect(0, &[]);
+    place.run(&["propose", "it"]).expect(0, &[]);
     place.run(&["approve", "it", "--rev", &digest]).expect(0, &["approved"]);
 }
 

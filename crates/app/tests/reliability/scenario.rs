@@ -204,7 +204,8 @@ impl Play {
             let ran = self.run(&run_words());
             match ran.code {
                 Some(0) => return Ok(()),
-                Some(3) => self.answer_all()?,
+                Some(3) if self.answer_all()? => {}
+                Some(3) => self.follow_hint(&ran)?,
                 _ => return Err(format!("a plain run ended badly: {ran:#?}")),
             }
             last = Some(ran);
@@ -212,18 +213,28 @@ impl Play {
         Err(format!("it did not come to an end in {ROUNDS_MAX} rounds: {last:#?}"))
     }
 
-    /// Answers every question that is open, by the journal.
-    fn answer_all(&self) -> Result<(), String> {
+    /// Types what a run that is no longer proven says to type next.
+    fn follow_hint(&self, ran: &Ran) -> Result<(), String> {
+        let hint = ran.stderr.lines().find_map(|line| line.strip_prefix("next: planwright "));
+        let Some(hint) = hint else {
+            return Err(format!("a person is needed, but nothing is asked: {ran:#?}"));
+        };
+        let next = self.run(&hint.split(' ').collect::<Vec<_>>());
+        match next.code {
+            Some(0 | 3) => Ok(()),
+            _ => Err(format!("`{hint}` ended badly: {next:#?}")),
+        }
+    }
+
+    /// Answers every question that is open, by the journal. Whether there was one.
+    fn answer_all(&self) -> Result<bool, String> {
         let events = self.events()?;
         let is_answered = |ask: &Value| {
             events.iter().any(|event| event["event"] == "ask.answered" && event["ask"] == ask["ask"])
         };
         let opened = events.iter().filter(|event| event["event"] == "ask.opened");
         let open: Vec<&Value> = opened.filter(|ask| !is_answered(ask)).collect();
-        if open.is_empty() {
-            return Err("a person is needed, but nothing is asked".to_owned());
-        }
-        for ask in open {
+        for &ask in &open {
             let step = ask["step"].as_str().unwrap_or_default();
             let address = format!("it/{step}");
             let words: &[&str] = match (step, ask["reason"].as_str()) {
@@ -236,7 +247,7 @@ impl Play {
                 return Err(format!("{words:?} ended badly: {ran:#?}"));
             }
         }
-        Ok(())
+        Ok(!open.is_empty())
     }
 
     /// The data of an envelope.

@@ -195,4 +195,6 @@ fn forget(play: &Play) {
     wal.set_len(offset.parse().expect("a number")).expect("cut");
     // The index of what was cut off; without it the log is read anew.
     fs::remove_file(file.replace("-wal", "-shm")).expect("removed");
+    // Outside the database the intent is known, too.
+    fs::remove_dir_all(play.folder.join("state/planwright/anchors")).expect("removed");
 }

@@ -421,8 +421,9 @@ impl RunnablePlan<'_> {
                     }
                 }
                 Readiness::Resume(run) => return self.resume(options, run, folder),
-                Readiness::Proven(run) => return Ok(Start::Proven(ProvenRun::known(run))),
-                Readiness::Unproven(run) => return self.check_again(options, run, folder),
+                Readiness::Proven(run) | Readiness::Unproven(run) => {
+                    return self.check_again(options, run, folder);
+                }
                 Readiness::Follow(run, holder) => return Ok(Start::Following(run, holder)),
                 Readiness::NeedsApproval(missing) => return Ok(Start::NeedsApproval(missing)),
                 Readiness::NeedsRetry => return Ok(Start::NeedsRetry),
@@ -521,7 +522,7 @@ impl RunnablePlan<'_> {
         Ok(Start::Resumed(run, driving))
     }
 
-    /// Runs the contracts of a run that is done again, on the tree that is there. If they don't hold and it is tried again, what
+    /// Runs the contracts of a run that is done again, those without a receipt for the tree that is there. If they don't hold and it is tried again, what
     /// a person has to say first is the answer.
     fn check_again(
         &self,
@@ -537,12 +538,15 @@ impl RunnablePlan<'_> {
         };
         run.run = run.runs.run(id)?;
         let steps = run.runs.unproven(&run.run)?;
-        if let Recheck::Interrupted = run.runs.recheck(&run.run, &steps, &options.leave)? {
+        if !steps.is_empty()
+            && let Recheck::Interrupted = run.runs.recheck(&run.run, &steps, &options.leave)?
+        {
             return Err(Error::new(ErrorKind::Interrupted, "the contracts were interrupted")
                 .hint("nothing was recorded")
                 .next(NextCommand::new(["planwright", "run", self.file.shown().as_str()])));
         }
         run.run = run.runs.run(id)?;
+        // The driver may have been killed between its last event and the file.
         let complaints = run.runs.mirror(id, self.file.path())?;
         drop([folder, right]);
         let is_lapsed = run.run.state.is_lapsed();

@@ -37,7 +37,7 @@ impl From<approval::Error> for Error {
                 .hint("nothing was proposed")
                 .next(NextCommand::new(["planwright", "verify", plan])),
             approval::Error::Over { ref plan, .. } => failure(ErrorKind::Refused)
-                .hint("reopen it first; nothing was recorded")
+                .hint("return it to draft first; nothing was recorded")
                 .next(NextCommand::new(["planwright", "revise", plan])),
             approval::Error::Unfit(_) | approval::Error::Unsigned(_) => {
                 failure(ErrorKind::Refused).hint("nothing was recorded")
